@@ -10,7 +10,7 @@ from django.urls.resolvers import RoutePattern
 from django.views.decorators.http import require_safe
 
 from auditapp.operations import health
-from auditapp.site import pages
+from auditapp.site import old_addresses, pages
 
 
 @require_safe
@@ -73,6 +73,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("help/<path:place>/", pages.show_guide, name="help_page"),
     *human_half,
     *machine_half,
+    *old_addresses.urlpatterns,
 ]
 
 handler400 = pages.show_bad_request

@@ -62,7 +62,7 @@ def _measure_on(database: str, setup: Setup, url: str) -> list[tuple[Row, dict[s
         launched: list[int] = []
         launching = threading.Thread(target=lambda: launched.append(_launch(study, cells)))
         meanwhile, took = _code_beside(launching, server.port, makers)
-    stored = study.instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL")[0][0]
+    stored = study.instance.query("SELECT count(*) FROM corpus_interview WHERE study_id IS NOT NULL")[0][0]
     came_in = status == [302] and stored > INTERVIEWS
     return [
         _judge(f"an import, {database}", before, together, lasted, succeeded=came_in),
@@ -102,7 +102,7 @@ def _import(importer: Person, data: bytes, instance: Instance) -> int:
         "Content-Type: application/octet-stream\r\n\r\n"
     )
     body = head.encode() + data + f"\r\n--{boundary}--\r\n".encode()
-    request = importer.post(f"/p/{importer.study.slug}/interviews/import/", {})
+    request = importer.post(f"/studies/{importer.study.slug}/interviews/import/", {})
     headers, _, _ = request.partition(b"\r\n\r\n")
     kept = [
         line for line in headers.split(b"\r\n") if not line.lower().startswith((b"content-type", b"content-length"))

@@ -26,7 +26,7 @@ def measure(setup: Setup) -> Measured:
         floor_connection, make_save = Connection(floor.port), make_floor_saves(floor.port, 0)
         exchange_in_turn(floor_connection, make_save, 50)
         person = Person(study, "coder0", server.port)
-        request = person.get(f"/p/{study.slug}/")
+        request = person.get(f"/studies/{study.slug}/")
         exchange_in_turn(person.connection, lambda: request, 3)
         for _ in range(setup.sizes.rounds):
             least = exchange_in_turn(floor_connection, make_save, setup.sizes.saves_a_round)

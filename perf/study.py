@@ -97,7 +97,7 @@ class Person:
 
     def desk_path(self, interview: int) -> str:
         """The desk's address."""
-        return f"/p/{self.study.slug}/interviews/{interview}/"
+        return f"/studies/{self.study.slug}/interviews/{interview}/"
 
     def get(self, path: str) -> bytes:
         """A request for a page."""

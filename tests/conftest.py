@@ -41,8 +41,8 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.desk.desk import _read_frozen_families
 from transcripts.hooks import load_registrations
 from transcripts.jobs import running
-from transcripts.studies.actions import create_project, set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, set_member_role
+from transcripts.studies.models import Study
 
 # Machines that run tests are busy and noisy: no example fails for being slow.
 # `make test-all` asks for the second profile.
@@ -233,37 +233,37 @@ def owner() -> User:
 
 
 @stored
-def project(owner: User) -> Project:
+def study(owner: User) -> Study:
     """A study with the seeded codebook, of whose method nothing is said yet: tests of that say it themselves."""
-    project = create_project(slug="culture", name="Cultural schemas", by=owner)
-    seed_codebook(project=project, by=owner)
-    return project
+    study = create_study(slug="culture", name="Cultural schemas", by=owner)
+    seed_codebook(study=study, by=owner)
+    return study
 
 
-def make_member(project: Project, owner: User, role: str, username: str) -> User:
+def make_member(study: Study, owner: User, role: str, username: str) -> User:
     user = make_user(username)
-    set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
+    set_member_role(study=study, user=user, role=role, by=trail.SYSTEM)
     return user
 
 
 @stored
-def lead(project: Project, owner: User) -> User:
-    return make_member(project, owner, "lead", "lead")
+def lead(study: Study, owner: User) -> User:
+    return make_member(study, owner, "lead", "lead")
 
 
 @stored
-def coder(project: Project, owner: User) -> User:
-    return make_member(project, owner, "coder", "coder")
+def coder(study: Study, owner: User) -> User:
+    return make_member(study, owner, "coder", "coder")
 
 
 @stored
-def second_coder(project: Project, owner: User) -> User:
-    return make_member(project, owner, "coder", "second_coder")
+def second_coder(study: Study, owner: User) -> User:
+    return make_member(study, owner, "coder", "second_coder")
 
 
 @stored
-def reader(project: Project, owner: User) -> User:
-    return make_member(project, owner, "reader", "reader")
+def reader(study: Study, owner: User) -> User:
+    return make_member(study, owner, "reader", "reader")
 
 
 @stored
@@ -272,11 +272,11 @@ def outsider() -> User:
 
 
 @stored
-def interview(project: Project, owner: User) -> Interview:
+def interview(study: Study, owner: User) -> Interview:
     """Four turns, nine sentences, all of our own making."""
     line = json.dumps({"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS})
-    import_file(project=project, name="interviews.jsonl", data=line.encode(), by=owner)
-    return Interview.objects.get(project=project, external_id="i1")
+    import_file(study=study, name="interviews.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(study=study, external_id="i1")
 
 
 @pytest.fixture
@@ -290,9 +290,9 @@ def sentence(interview: Interview) -> Sentence:
 
 
 @pytest.fixture
-def code(project: Project) -> Code:
+def code(study: Study) -> Code:
     """A theme of the seeded codebook."""
-    return Code.objects.get(version__project=project, identifier="theme.balance")
+    return Code.objects.get(version__study=study, identifier="theme.balance")
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.codebook.actions import start_study
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES, Permission
 
 SIGN_IN = "/accounts/login/"
@@ -53,7 +53,7 @@ OF_A_STUDY: dict[str, Row] = {
     "studies:skip_step": sent(Permission.SET_METHOD),
     "studies:history": seen(Permission.SEE_ALL_CODINGS),
     "studies:method": seen(),
-    "studies:set_stance": sent(Permission.SET_METHOD),
+    "studies:set_method": sent(Permission.SET_METHOD),
     "studies:members": seen(),
     "studies:add_member": sent(Permission.MANAGE_MEMBERS),
     "studies:withdraw_invitation": sent(Permission.MANAGE_MEMBERS),
@@ -112,10 +112,10 @@ OF_A_STUDY: dict[str, Row] = {
     "corpus:redaction": filled_in(Permission.SET_METHOD),
     "rounds:work": seen(Permission.CODE),
     "rounds:all_work": seen(Permission.SEE_ALL_CODINGS),
-    "rounds:sign_off": sent(Permission.CODE),
-    "rounds:sign_off_several": sent(Permission.CODE),
-    "rounds:finish": sent(Permission.CODE),
-    "rounds:take_back_finish": sent(Permission.CODE),
+    "rounds:complete_assignment": sent(Permission.CODE),
+    "rounds:complete_several": sent(Permission.CODE),
+    "rounds:complete_interview": sent(Permission.CODE),
+    "rounds:reopen_interview": sent(Permission.CODE),
     "rounds:list": seen(Permission.SEE_ALL_CODINGS),
     "rounds:new": filled_in(Permission.ASSIGN),
     "rounds:detail": seen(Permission.SEE_ALL_CODINGS),
@@ -141,9 +141,9 @@ OF_A_STUDY: dict[str, Row] = {
     "desk:keys": filled_in(Permission.CODE),
     "desk:keycard": seen(),
     "blinding:unblind": sent(Permission.CODE),
-    "scenarios:plays": seen(),
-    "scenarios:open_play": filled_in(Permission.RUN_BATCHES),
-    "scenarios:play": seen(),
+    "scenarios:sessions": seen(),
+    "scenarios:open_session": filled_in(Permission.RUN_BATCHES),
+    "scenarios:session": seen(),
     "scenarios:talk": seen(),
     "scenarios:ask": sent(Permission.RUN_BATCHES),
     "scenarios:warn": sent(Permission.RUN_BATCHES),
@@ -271,9 +271,9 @@ OF_A_STUDY: dict[str, Row] = {
     "annotators:annotators": seen(Permission.SEE_ALL_CODINGS),
     "annotators:annotator": seen(Permission.SEE_ALL_CODINGS),
     "annotators:compute_learnt": sent(Permission.SET_METHOD),
-    "annotators:annotator_readings": seen(Permission.SEE_ALL_CODINGS),
+    "annotators:turn_answers": seen(Permission.SEE_ALL_CODINGS),
     "evaluation:critic": filled_in(Permission.RUN_BATCHES),
-    "evaluation:reversals": seen(Permission.SEE_ALL_CODINGS),
+    "evaluation:rejections": seen(Permission.SEE_ALL_CODINGS),
     "evaluation:audits": seen(Permission.SEE_ALL_CODINGS),
     "evaluation:draw_audit": filled_in(Permission.ADJUDICATE),
     "evaluation:audit": seen(Permission.SEE_ALL_CODINGS),
@@ -297,7 +297,7 @@ OF_A_STUDY: dict[str, Row] = {
     "suggestions:close": sent(Permission.CODE),
     "evaluation:influence": seen(),
     "suggestions:withholding": filled_in(Permission.SET_METHOD),
-    "evaluation:open_finished": sent(Permission.CODE),
+    "evaluation:open_completed": sent(Permission.CODE),
     "suggestions:drafts": filled_in(Permission.SET_METHOD),
     "suggestions:close_draft": sent(Permission.SET_METHOD),
     # Checks show a machine's labels: aggregated to whoever sees all codings, by sentence once she has opened the interview.
@@ -305,9 +305,9 @@ OF_A_STUDY: dict[str, Row] = {
     "evaluation:check": seen(Permission.SEE_ALL_CODINGS),
     "evaluation:check_answers": seen(Permission.SEE_ALL_CODINGS),
     "evaluation:launch_check": filled_in(Permission.RUN_BATCHES),
-    "annotators:planted": filled_in(Permission.RUN_BATCHES),
-    "annotators:plant_set": sent(Permission.RUN_BATCHES),
-    "annotators:withdraw_planted": sent(Permission.RUN_BATCHES),
+    "annotators:control_sentences": filled_in(Permission.RUN_BATCHES),
+    "annotators:add_control_set": sent(Permission.RUN_BATCHES),
+    "annotators:withdraw_control_sentence": sent(Permission.RUN_BATCHES),
     "scenarios:suites": seen(Permission.SEE_ALL_CODINGS),
     "scenarios:load_suite": filled_in(Permission.SET_METHOD),
     "scenarios:load_shipped": sent(Permission.SET_METHOD),
@@ -358,11 +358,11 @@ OF_A_STUDY: dict[str, Row] = {
     "sob:texts": seen(),
     "sob:text": seen(),
     "sob:compare": seen(),
-    "sob:readings": seen(),
+    "sob:interpretations": seen(),
     "sob:format_launch": filled_in(Permission.RUN_BATCHES),
     "sob:read_next": seen(Permission.CODE),
     "sob:read_answer": filled_in(Permission.CODE),
-    "sob:reading_history": seen(Permission.SEE_ALL_CODINGS),
+    "sob:interpretation_history": seen(Permission.SEE_ALL_CODINGS),
     "sob:audits": seen(),
     "sob:audit_new": filled_in(Permission.ASSIGN),
     "sob:audit": seen(),
@@ -370,7 +370,7 @@ OF_A_STUDY: dict[str, Row] = {
     "sob:mark": filled_in(Permission.CODE),
     "sob:files": seen(Permission.EXPORT),
     "sob:file": sent(Permission.EXPORT),
-    "api:project": seen(),
+    "api:study": seen(),
     "api:interviews": {"GET": Permission.VIEW, "POST": Permission.IMPORT},
     "api:interview": seen(),
     "api:turns": seen(),
@@ -426,10 +426,10 @@ OF_A_STUDY: dict[str, Row] = {
     "api:end_job": sent(Permission.RUN_BATCHES),
     # As the page of a single call.
     "api:batch_answers": seen(Permission.SEE_ALL_CODINGS),
-    "api:plays": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},
-    "api:play_questions": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},
-    "api:branch_play": sent(Permission.RUN_BATCHES),
-    "api:close_play": sent(Permission.RUN_BATCHES),
+    "api:sessions": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},
+    "api:session_questions": {"GET": Permission.VIEW, "POST": Permission.RUN_BATCHES},
+    "api:branch_session": sent(Permission.RUN_BATCHES),
+    "api:close_session": sent(Permission.RUN_BATCHES),
     "api:models_compared": seen(),
     "api:agreement": seen(Permission.SEE_ALL_CODINGS),
     "api:annotators": seen(Permission.SEE_ALL_CODINGS),
@@ -465,6 +465,7 @@ OPEN_TO_ALL = {
 }
 # For everybody who is signed in; what they show is her own.
 OF_A_PERSON = {
+    "old_address",
     "studies:answer_invitation",
     "accounts:create_token",
     "accounts:dismiss_introduction",
@@ -513,20 +514,20 @@ OF_THE_SITE_OWNER = {
     "llm:set_price",
 }
 # With a token; the last one is every address below the API that is none.
-OF_THE_API = {"api:projects", "api:schema", "api:*"}
+OF_THE_API = {"api:studies", "api:schema", "api:*"}
 
 
 @pytest.fixture
-def stage(project: Project, owner: User, second_coder: User) -> Stage:
-    return set_stage(project, owner, second_coder)
+def stage(study: Study, owner: User, second_coder: User) -> Stage:
+    return set_stage(study, owner, second_coder)
 
 
 @pytest.fixture
 def foreign_stage(db: None) -> Stage:
     """The study of somebody else."""
     stranger = make_user("stranger")
-    project = start_study(slug="foreign", name="Foreign", by=stranger)
-    return set_stage(project, stranger, make_member(project, stranger, "reader", "friend"))
+    study = start_study(slug="foreign", name="Foreign", by=stranger)
+    return set_stage(study, stranger, make_member(study, stranger, "reader", "friend"))
 
 
 @contextmanager
@@ -589,7 +590,7 @@ NOT_SHOWN_TO_HER = {
     "suggestions:respond",
     "api:withdraw_link",
     "api:withdraw_score",
-    *("api:play_questions", "api:branch_play", "api:close_play"),
+    *("api:session_questions", "api:branch_session", "api:close_session"),
     *(f"scenarios:{act}" for act in ("ask", "warn", "ask_again", "give_up", "branch", "close", "discard")),
 }
 
@@ -635,16 +636,16 @@ def test_every_other_address_is_on_a_list() -> None:
 
 @pytest.mark.parametrize("who", [pytest.param("owner", marks=pytest.mark.full), *SIX[1:]])
 def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
-    request: pytest.FixtureRequest, project: Project, stage: Stage, who: str
+    request: pytest.FixtureRequest, study: Study, stage: Stage, who: str
 ) -> None:
     user = None if who == "nobody" else request.getfixturevalue(who)
     visitor = Visitor(user)
     own = add_coding(stage.sentence, stage.version, user) if user and who != "owner" else stage.things["own_coding"]
     # Of memos, as of codings, a blind coder finds her own only.
-    memo = add_memo(project, user).pk if user and who != "owner" else stage.things["memo_id"]
+    memo = add_memo(study, user).pk if user and who != "owner" else stage.things["memo_id"]
     decision = add_decision(stage.sentence, user).pk if user and who != "owner" else stage.things["decision_id"]
     # Whoever asked for a file has it to herself.
-    export = add_export(project, user).pk if user and find_role(user, project) else stage.things["export_id"]
+    export = add_export(study, user).pk if user and find_role(user, study) else stage.things["export_id"]
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
         path = stage.path(
@@ -711,9 +712,9 @@ def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stag
 def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
     root = User.objects.create(username="root", is_superuser=True)
     visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)
-    project = stage.sentence.turn.interview.study
-    decision, memo = add_decision(stage.sentence, root).pk, add_memo(project, root).pk
-    export = add_export(project, root).pk
+    study = stage.sentence.turn.interview.owning_study
+    decision, memo = add_decision(stage.sentence, root).pk, add_memo(study, root).pk
+    export = add_export(study, root).pk
     wrong: dict[str, str] = {}
     for name, row in OF_A_STUDY.items():
         for method in row:
@@ -749,14 +750,14 @@ def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner:
             assert not written, f"{method} {name}"
         with writes_seen() as written:
             answer = somebody.knock(path, "GET")
-        assert answer.status_code in {200, 403, 404, 405} or name == "studies:land", name
+        assert answer.status_code in {200, 403, 404, 405} or name in {"studies:land", "old_address"}, name
         assert "no-store" in answer["Cache-Control"], name
         # The secret to be confirmed is new each time, and waits in the session.
         assert not written or name == "mfa_activate_totp", name
 
 
 def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner: User) -> None:
-    for path in ("/api/v1/projects/", "/api/v1/schema/", "/api/v1/", "/api/v1/nothing/"):
+    for path in ("/api/v1/studies/", "/api/v1/schema/", "/api/v1/", "/api/v1/nothing/"):
         with writes_seen() as written:
             assert Visitor(None).knock(path, "GET").status_code == 401, path
         assert not written, path

@@ -30,7 +30,7 @@ from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
 from auditapp.benchmarks.sob.audits.actions import mark_item
 from auditapp.benchmarks.sob.models import AuditItem
-from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, show_suggestions
+from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from tests.auditapp.annotators.call_cast import answer_all, say_otherwise
 from tests.auditapp.annotators.question_cast import answer, find_arm
 from tests.auditapp.annotators.question_cast import launch as launch_challenges
@@ -51,10 +51,10 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.rows import list_exports
 from transcripts.jobs.models import ImportJob
 from transcripts.negotiation.actions import Evidence
-from transcripts.rounds.actions import sign_off
+from transcripts.rounds.actions import complete_assignment
 from transcripts.rounds.models import Round
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER
 
 MAX_PAGES = 1_000
@@ -125,7 +125,7 @@ class Crawl:
         for name, row in OF_A_STUDY.items():
             if row.get("GET") in CODER.permissions:
                 yield self.stage.path(name)
-        found = Interview.objects.filter(project__slug=self.stage.things["slug"]).order_by("pk")
+        found = Interview.objects.filter(study__slug=self.stage.things["slug"]).order_by("pk")
         interviews = list(found[: self.max_interviews])
         for name in (
             "desk:desk",
@@ -226,40 +226,38 @@ def _is_inside(link: str) -> bool:
     return parts.netloc == "site" and not parts.path.startswith(OUTSIDE)
 
 
-def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: User) -> None:
+def work(study: Study, stage: Stage, round_: Round, talk: Interview, who: User) -> None:
     """All that a coder does: codes of every kind, decisions, memos, a proposal, suggestions opened, a sign-off."""
     sentences = list(
-        Sentence.objects.select_related("turn__interview__project")
-        .filter(turn__interview__project=project, turn__role="model")
+        Sentence.objects.select_related("turn__interview__study")
+        .filter(turn__interview__study=study, turn__role="model")
         .order_by("turn__interview", "position")
     )
-    balance, task = find_code(project, "theme.balance"), find_code(project, "feature.task")
+    balance, task = find_code(study, "theme.balance"), find_code(study, "feature.task")
     for sentence in sentences:
         coding = put(sentence, balance, who)
-        put(sentence, find_code(project, "move.elicit"), who, enactment="described")
+        put(sentence, find_code(study, "move.elicit"), who, enactment="described")
         if sentence.position % 2:
             take_off(coding, who)
             put(sentence, balance, who, level="latent", note="Theirs alone to read.")
         decide(sentence, who)
     put(sentences[0], task, who)
-    stance = project.normative_stances.get()
+    stance = study.normative_stances.get()
     score(stance, talk, who, 3, note="Theirs.")
     own_turn = {"turn": sentences[0].turn, "feature": task.identifier}
     score(stance, sentences[0].turn.interview, who, 1, "warranted", evidence=[Evidence(sentences[0])], **own_turn)
     write_memo(
-        project=project,
+        study=study,
         interview=talk,
         sentence=None,
         text="A memo of theirs.",
         by=who,
         idempotency_key=uuid.uuid4(),
     )
-    place = Place(Memo.Subject.PROJECT)
-    write_free_memo(
-        project=project, place=place, text="Of theirs.", kind="reading", by=who, idempotency_key=uuid.uuid4()
-    )
+    place = Place(Memo.Subject.STUDY)
+    write_free_memo(study=study, place=place, text="Of theirs.", kind="reading", by=who, idempotency_key=uuid.uuid4())
     propose_code(
-        project=project,
+        study=study,
         name="Theirs",
         family_identifier="themes",
         idempotency_key=uuid.uuid4(),
@@ -268,23 +266,23 @@ def work(project: Project, stage: Stage, round_: Round, talk: Interview, who: Us
     )
     item = AuditItem.objects.select_related("audit__batch").get(audit__batch=stage.things["sob"]["batch_id"])
     mark_item(item=item, outcome="unknown", note="Theirs.", number=1, idempotency_key=uuid.uuid4(), by=who)
-    question = list_questions(project)[0]
-    put(question, find_code(project, "challenge.new_fact"), who)
+    question = list_questions(study)[0]
+    put(question, find_code(study, "challenge.new_fact"), who)
     proposed = answer(stage.things["challenges"], [question], {"challenge.probe": question.read_text().split()[0]})
-    show_suggestions(project=project, sentence=question, by=who)
-    keep_suggestion(suggestion=proposed["challenge.probe"], project=project, by=who)
-    show_suggestions(project=project, sentence=stage.sentence, by=who)
+    show_suggestions(study=study, sentence=question, by=who)
+    accept_suggestion(suggestion=proposed["challenge.probe"], study=study, by=who)
+    show_suggestions(study=study, sentence=stage.sentence, by=who)
     suggestion = Suggestion.objects.select_related("sentence__turn__interview", "code__family").get(
         sentence=stage.sentence
     )
-    dismiss_suggestion(suggestion=suggestion, project=project, by=who, reason="No.")
-    sign_off(assignment=find_assignment(round_, talk, who), reason="Done.", by=who)
+    reject_suggestion(suggestion=suggestion, study=study, by=who, reason="No.")
+    complete_assignment(assignment=find_assignment(round_, talk, who), reason="Done.", by=who)
 
 
-def list_questions(project: Project) -> list[Sentence]:
+def list_questions(study: Study) -> list[Sentence]:
     """The first sentence of each turn of the interviewer, in order."""
-    rows = Sentence.objects.select_related("turn__interview__project").filter(
-        turn__interview__project=project, turn__role="interviewer"
+    rows = Sentence.objects.select_related("turn__interview__study").filter(
+        turn__interview__study=study, turn__role="interviewer"
     )
     firsts: dict[int, Sentence] = {}
     for sentence in rows.order_by("turn__interview", "turn__position", "start"):
@@ -294,37 +292,37 @@ def list_questions(project: Project) -> list[Sentence]:
 
 @pytest.mark.parametrize("every_link", [False, pytest.param(True, marks=pytest.mark.full)])
 def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
-    project: Project, owner: User, lead: User, coder: User, second_coder: User, every_link: bool
+    study: Study, owner: User, lead: User, coder: User, second_coder: User, every_link: bool
 ) -> None:
-    stage = set_stage(project, owner, second_coder)
-    [talk] = bring_in(project, owner, ["Model A"])
-    round_ = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both read all")
+    stage = set_stage(study, owner, second_coder)
+    [talk] = bring_in(study, owner, ["Model A"])
+    round_ = open_round(study, lead, coder, second_coder, overlap_percent=100, name="Both read all")
     # It has answered once, so that its name is on pages already; what it says the second time comes later.
-    answered, stage.things["challenges"] = (find_arm(launch_challenges(project, owner)) for _ in range(2))
-    answer(answered, [list_questions(project)[0]], {})
+    answered, stage.things["challenges"] = (find_arm(launch_challenges(study, owner)) for _ in range(2))
+    answer(answered, [list_questions(study)[0]], {})
     # Shown, so that the second coder opens what is suggested for them.
     TurnArm.objects.update(arm=TurnArm.Arm.SHOWN)
-    own = put(stage.sentence, find_code(project, "theme.balance"), coder)
+    own = put(stage.sentence, find_code(study, "theme.balance"), coder)
     decide(stage.sentence, coder)
     stage.things.update(coding_id=own.pk, idempotency_key=own.idempotency_key.hex)
     stage.things["memo_id"] = write_free_memo(
-        project=project,
-        place=Place(Memo.Subject.PROJECT),
+        study=study,
+        place=Place(Memo.Subject.STUDY),
         text="Mine.",
         kind="reading",
         by=coder,
         idempotency_key=uuid.uuid4(),
     ).pk
-    stage.things["export_id"] = add_export(project, coder).pk
+    stage.things["export_id"] = add_export(study, coder).pk
     # A page of a job that waits for a worker says so after a while.
     ImportJob.objects.update(state=ImportJob.State.CANCELLED)
     Visitor(second_coder)
     visitor = Visitor(coder)
-    visitor.knock("/api/v1/projects/", "GET")  # her account page says whether her token was ever used
+    visitor.knock("/api/v1/studies/", "GET")  # her account page says whether her token was ever used
     sessions = Session.objects.count()
     crawl = Crawl(visitor, stage, every_link)
     before = crawl.run()
-    work(project, stage, round_, talk, second_coder)
+    work(study, stage, round_, talk, second_coder)
     after = crawl.run_again()
     assert Session.objects.count() == sessions
     seen = {name for name in OF_A_STUDY if OF_A_STUDY[name].get("GET") in CODER.permissions} - LEADS_ON
@@ -336,12 +334,12 @@ def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
 
 
 SUGGESTED = ("theme.balance", "theme.compassion")
-MEASURES_OF_MACHINES = ("spread", "reversals", "calibration", "disagreements", "rates")
+MEASURES_OF_MACHINES = ("spread", "rejections", "calibration", "disagreements", "rates")
 
 
-def look_around(visitor: Visitor, project: Project, *more: str) -> dict[str, bytes]:
+def look_around(visitor: Visitor, study: Study, *more: str) -> dict[str, bytes]:
     """The pages that measure machines, with every choice of their forms, the codes that machines suggested and a few others."""
-    paths = {reverse(f"evaluation:{name}", args=[project.slug]) for name in (*MEASURES_OF_MACHINES, *more)}
+    paths = {reverse(f"evaluation:{name}", args=[study.slug]) for name in (*MEASURES_OF_MACHINES, *more)}
     waiting, found = sorted(paths), {}
     while waiting:
         path = waiting.pop()
@@ -372,13 +370,13 @@ def strip_times(answer: HttpResponse) -> bytes:
 
 
 def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens(
-    project: Project, interview: Interview, owner: User, lead: User, coder: User, reader: User
+    study: Study, interview: Interview, owner: User, lead: User, coder: User, reader: User
 ) -> None:
-    set_stance(project=project, stance="codebook", by=owner)
-    show_all(project)
+    set_method(study=study, method="codebook", by=owner)
+    show_all(study)
     sentences = list_sentences(interview)
-    arm, questions = find_arm(launch_challenges(project, owner)), list_questions(project)
-    readers = [add_annotator(project, name) for name in ("one", "other")]
+    arm, questions = find_arm(launch_challenges(study, owner)), list_questions(study)
+    readers = [add_annotator(study, name) for name in ("one", "other")]
     for annotator in readers:
         first, second = suggest(annotator, {sentences[0]: [SUGGESTED[0]], sentences[1]: [SUGGESTED[1]]})
         judge(annotator, {first: "uphold", second: "reverse"}, critic=readers[0].variant)
@@ -386,10 +384,10 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
     for sentence in sentences:
         decide(sentence, coder)
     leads, readers_site = Visitor(lead), Visitor(reader)
-    pages = [reverse(f"evaluation:{name}", args=[project.slug]) for name in ("spread", "reversals", "calibration")]
+    pages = [reverse(f"evaluation:{name}", args=[study.slug]) for name in ("spread", "rejections", "calibration")]
     every = [*readers, Annotator.objects.get(pk=arm.settings["annotator"])]
-    pages += [reverse("api:calibration", args=[project.slug, annotator.pk]) for annotator in every]
-    before, read_before = look_around(leads, project, "choose"), fetch_all(readers_site, pages)
+    pages += [reverse("api:calibration", args=[study.slug, annotator.pk]) for annotator in every]
+    before, read_before = look_around(leads, study, "choose"), fetch_all(readers_site, pages)
     before |= fetch_all(leads, pages)
     for annotator in readers:
         more = suggest(annotator, {each: list(SUGGESTED) for each in sentences[:2]})
@@ -400,7 +398,7 @@ def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens
     assert [name for name in sorted(before) if before[name] != after[name]] == []
     # Somebody who does not code sees it, and so does she once she has unblinded.
     assert all(read_after[page] != read_before[page] for page in pages)
-    open_to(project, interview, lead)
+    open_to(study, interview, lead)
     unblinded = fetch_all(leads, pages)
     assert all(unblinded[page] != after[page] for page in pages)
 
@@ -409,32 +407,32 @@ BATCHES_BY_API = ("batch", "batch_estimate", "batch_answers")
 PAGES_OF_BATCHES = ("detail", "attempts", "spend", "spend_file", "attempt", "requests")
 
 
-def look_into_batches(visitor: Visitor, project: Project) -> dict[str, bytes]:
+def look_into_batches(visitor: Visitor, study: Study) -> dict[str, bytes]:
     """Every page, file, choice and call of every batch, what a live page asks for, and the same from the API."""
     progress._watched.clear()
-    paths = [reverse("batches:list", args=[project.slug]), reverse("api:batches", args=[project.slug])]
-    for batch in project.batches.order_by("pk"):
+    paths = [reverse("batches:list", args=[study.slug]), reverse("api:batches", args=[study.slug])]
+    for batch in study.batches.order_by("pk"):
         arms = list(batch.arms.values_list("pk", flat=True))
         paths += [
-            reverse(f"batches:{name}", args=[project.slug, batch.pk]) for name in PAGES_OF_BATCHES if name != "attempt"
+            reverse(f"batches:{name}", args=[study.slug, batch.pk]) for name in PAGES_OF_BATCHES if name != "attempt"
         ]
-        calls = reverse("batches:attempts", args=[project.slug, batch.pk])
+        calls = reverse("batches:attempts", args=[study.slug, batch.pk])
         paths += [f"{calls}?{query}" for query in ("end=answered", "twice=on", *(f"arm={arm}" for arm in arms))]
-        paths += [reverse(f"api:{name}", args=[project.slug, batch.pk]) for name in BATCHES_BY_API]
+        paths += [reverse(f"api:{name}", args=[study.slug, batch.pk]) for name in BATCHES_BY_API]
         for attempt in Attempt.objects.filter(cell__batch=batch):
-            paths.append(reverse("batches:attempt", args=[project.slug, batch.pk, attempt.pk]))
+            paths.append(reverse("batches:attempt", args=[study.slug, batch.pk, attempt.pk]))
     found = {path: visitor.knock(path, "POST" if path.endswith("/file/") else "GET") for path in paths}
-    for batch in project.batches.order_by("pk"):
-        path = reverse("batches:detail", args=[project.slug, batch.pk])
+    for batch in study.batches.order_by("pk"):
+        path = reverse("batches:detail", args=[study.slug, batch.pk])
         found[f"{path} live"] = visitor.browser.get(path, headers={"hx-request": "true"})  # type: ignore[assignment]
     return {path: f"{each.status_code} ".encode() + CHANGING.sub(b"", each.getvalue()) for path, each in found.items()}
 
 
 def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
-    project: Project, interview: Interview, lead: User, coder: User, reader: User
+    study: Study, interview: Interview, lead: User, coder: User, reader: User
 ) -> None:
-    show_all(project)
-    annotator = add_annotator(project, "one")
+    show_all(study)
+    annotator = add_annotator(study, "one")
     sentences = list_sentences(interview)
     [found] = suggest(annotator, {sentences[0]: ["theme.balance"]})
     assert found.cell is not None
@@ -442,21 +440,21 @@ def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
     for batch in (check, launch(annotator, add_critic("critic"))):
         answer_all(batch)
     visitors = {who: Visitor(who) for who in (coder, lead, reader)}
-    before = {who: look_into_batches(visitor, project) for who, visitor in visitors.items()}
-    say_otherwise(project)
-    after = {who: look_into_batches(visitor, project) for who, visitor in visitors.items()}
+    before = {who: look_into_batches(visitor, study) for who, visitor in visitors.items()}
+    say_otherwise(study)
+    after = {who: look_into_batches(visitor, study) for who, visitor in visitors.items()}
     for who in (coder, lead):
         assert [name for name in before[who] if before[who][name] != after[who][name]] == []
     told = {name for name in before[reader] if before[reader][name] != after[reader][name]}
-    for batch in project.batches.all():
+    for batch in study.batches.all():
         for name in ("detail", "attempts", "spend", "spend_file"):
-            assert reverse(f"batches:{name}", args=[project.slug, batch.pk]) in told
+            assert reverse(f"batches:{name}", args=[study.slug, batch.pk]) in told
         for name in ("batch", "batch_answers"):
-            assert reverse(f"api:{name}", args=[project.slug, batch.pk]) in told
-    assert {reverse("batches:list", args=[project.slug]), reverse("api:batches", args=[project.slug])} <= told
-    open_to(project, interview, lead)
-    assert reverse("batches:spend", args=[project.slug, check.pk]) in {
-        name for name, page in look_into_batches(visitors[lead], project).items() if page != after[lead][name]
+            assert reverse(f"api:{name}", args=[study.slug, batch.pk]) in told
+    assert {reverse("batches:list", args=[study.slug]), reverse("api:batches", args=[study.slug])} <= told
+    open_to(study, interview, lead)
+    assert reverse("batches:spend", args=[study.slug, check.pk]) in {
+        name for name, page in look_into_batches(visitors[lead], study).items() if page != after[lead][name]
     }
 
 

@@ -29,7 +29,7 @@ print(json.dumps({
     "page": ask("GET", "/help/"),
     "sign-in": ask("GET", "/accounts/login/"),
     "nowhere": ask("GET", "/nowhere/"),
-    "api": ask("GET", "/api/v1/projects/"),
+    "api": ask("GET", "/api/v1/studies/"),
     "api schema": ask("GET", "/api/v1/schema/"),
     "script": ask("GET", "/static/js/desk.js"),
     "alive": ask("GET", "/livez"),
@@ -38,7 +38,7 @@ print(json.dumps({
     "history": ask("GET", "/.git/config"),
     "trace": ask("TRACE", "/help/"),
     "page over http": ask("GET", "/help/", secure=False),
-    "api over http": ask("GET", "/api/v1/projects/", secure=False),
+    "api over http": ask("GET", "/api/v1/studies/", secure=False),
     "session": {
         name: getattr(settings, f"SESSION_COOKIE_{name}")
         for name in ("NAME", "SECURE", "HTTPONLY", "SAMESITE", "PATH", "DOMAIN")

@@ -18,7 +18,7 @@ import auditapp
 import transcripts
 from auditapp.api.outputs import RowOutput
 from auditapp.benchmarks.gender_cues.pure.tables import Trial, make_table1
-from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, report_plays
+from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, report_sessions
 from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
 from auditapp.demo.actions import load_demo
@@ -33,7 +33,7 @@ FIGURE = re.compile(
 )
 """What names a mean or a share, or is made of some."""
 NUMBER = re.compile(
-    r"^n$|^n_|_n$|^(?:units|cases|pairs|plays|threads|turns|texts|episodes|decided|denominator|labels|with_outcome)$"
+    r"^n$|^n_|_n$|^(?:units|cases|pairs|sessions|threads|turns|texts|episodes|decided|denominator|labels|with_outcome)$"
     r"|^(?:fleiss|labelled)_"
 )
 """What says of how many."""
@@ -115,9 +115,9 @@ def is_number(field: object) -> bool:
 
 
 def make_scenarios() -> Mapping[str, Any]:
-    return report_plays(
+    return report_sessions(
         [
-            PlayOutcome(f"{group}{n}", "m", condition, repeat, (n + repeat) % 3 > 0, group, 0.7, pair=f"case {n}")
+            SessionOutcome(f"{group}{n}", "m", condition, repeat, (n + repeat) % 3 > 0, group, 0.7, pair=f"case {n}")
             for group in ("a", "b")
             for n in range(12)
             for condition in ("prompted", "unprompted")

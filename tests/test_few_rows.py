@@ -23,7 +23,7 @@ from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ANSWER = ChatAnswer(
     CallOutcome.ANSWERED,
@@ -38,25 +38,25 @@ LINK = re.compile(r'<a [^>]*href="([^"#]+)')
 PAGES_OF_A_KIND = 1
 
 
-def judge_texts(project: Project, by: User, *, texts: int, answered: int) -> Batch:
+def judge_texts(study: Study, by: User, *, texts: int, answered: int) -> Batch:
     """A paid batch of one model on so many texts, of which some were answered: the pilot."""
-    dataset = load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=write_texts(texts), by=by)[0]
+    dataset = load_dataset(study=study, name="Texts", file_name="texts.jsonl", data=write_texts(texts), by=by)[0]
     options = LaunchOptions(pilot=max(1, answered))
     batch = launch_sob(dataset=dataset, variants=[make_variant()], tasks=["acceptability"], options=options, by=by)
     finish(batch, claim(batch, answered), ANSWER)
     return batch
 
 
-def fill(project: Project, people: list[User], n: int) -> None:
+def fill(study: Study, people: list[User], n: int) -> None:
     """``n`` interviews of ``n`` sentences, coded by ``people``; a batch of which ``n`` calls were answered."""
     for number in range(n):
         turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "Because it is so. " * n}]
         data = json.dumps({"id": f"interview-{number}", "model": f"model {number}", "turns": turns}).encode()
-        import_file(project=project, name=f"{number}.json", data=data, by=people[0])
-    for sentence in Sentence.objects.filter(turn__interview__project=project, turn__role="model"):
+        import_file(study=study, name=f"{number}.json", data=data, by=people[0])
+    for sentence in Sentence.objects.filter(turn__interview__study=study, turn__role="model"):
         for person in people:
-            put(sentence, find_code(project, "theme.balance"), person)
-    judge_texts(project, people[0], texts=n + 1, answered=n)
+            put(sentence, find_code(study, "theme.balance"), person)
+    judge_texts(study, people[0], texts=n + 1, answered=n)
 
 
 def crawl(client: Client, start: str) -> dict[str, int]:
@@ -83,13 +83,13 @@ def crawl(client: Client, start: str) -> dict[str, int]:
 
 # Of none and of two of everything there are pages enough in the tests of each room.
 @pytest.mark.parametrize("n", [pytest.param(0, marks=pytest.mark.full), 1, pytest.param(2, marks=pytest.mark.full)])
-def test_every_page_has_an_answer_when_there_is_little_or_nothing(project: Project, owner: User, n: int) -> None:
+def test_every_page_has_an_answer_when_there_is_little_or_nothing(study: Study, owner: User, n: int) -> None:
     # As the owner of the site she may use a paid model without a grant.
     owner.is_superuser = True
     owner.save(update_fields=["is_superuser"])
-    fill(project, [owner, make_member(project, owner, "lead", "lead")], n)
+    fill(study, [owner, make_member(study, owner, "lead", "lead")], n)
     client = Client(raise_request_exception=False)
     client.force_login(owner)
-    found = crawl(client, reverse("studies:home", args=[project.slug]))
+    found = crawl(client, reverse("studies:home", args=[study.slug]))
     assert {path: status for path, status in found.items() if status >= 400} == {}
     assert len(found) > 100

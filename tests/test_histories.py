@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.history.models import Numbered, WrittenMeanwhile
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -26,10 +26,10 @@ of_each_shared = pytest.mark.parametrize("history", [HISTORIES[name] for name in
 
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
 def test_each_number_leaves_one_event_which_says_what_was_approved(
-    history: History, project: Project, lead: User, owner: User, snapshot: SnapshotAssertion
+    history: History, study: Study, lead: User, owner: User, snapshot: SnapshotAssertion
 ) -> None:
-    history.write(project, lead, 1, based_on=0, reason="First.")
-    history.write(project, owner, 2, based_on=1, reason="Second.")
+    history.write(study, lead, 1, based_on=0, reason="First.")
+    history.write(study, owner, 2, based_on=1, reason="Second.")
     rows = [row.pk for row in history.model._default_manager.order_by("pk")]
     events = AuditEvent.objects.filter(action__regex="written|saved|made|theme|allowed|llm").order_by("pk")
     assert len(rows) == len(events) == 2
@@ -37,15 +37,15 @@ def test_each_number_leaves_one_event_which_says_what_was_approved(
 
 
 @of_each_shared
-def test_the_latest_number_is_not_written_over(history: History, project: Project, lead: User, owner: User) -> None:
-    first = history.write(project, lead, 1, based_on=0, reason="First.")
-    second = history.write(project, owner, 2, based_on=1, reason="Second.")
+def test_the_latest_number_is_not_written_over(history: History, study: Study, lead: User, owner: User) -> None:
+    first = history.write(study, lead, 1, based_on=0, reason="First.")
+    second = history.write(study, owner, 2, based_on=1, reason="Second.")
     stored = list_rows(history)
     assert ([row["number"] for row in stored], second.writer) == ([1, 2], "owner")
     assert second.reason == ("Second." if "reason" in stored[0] else None)
     for based_on in (0, 1, 3):
         with pytest.raises(Refused) as refused:
-            history.write(project, lead, 3, based_on=based_on, reason="Third.")
+            history.write(study, lead, 3, based_on=based_on, reason="Third.")
         if based_on == 0 and history.model.is_named_by_writer:
             assert (refused.value.field, refused.value.status) == ("name", 422)
         else:
@@ -57,50 +57,50 @@ def test_the_latest_number_is_not_written_over(history: History, project: Projec
 
 
 @of_each_shared
-def test_what_says_the_same_is_not_stored_again(history: History, project: Project, lead: User) -> None:
-    history.write(project, lead, 1, based_on=0, reason="First.")
+def test_what_says_the_same_is_not_stored_again(history: History, study: Study, lead: User) -> None:
+    history.write(study, lead, 1, based_on=0, reason="First.")
     stored = list_rows(history)
     with pytest.raises(Refused, match="the same"):
-        history.write(project, lead, 1, based_on=1, reason="Again.")
+        history.write(study, lead, 1, based_on=1, reason="Again.")
     assert list_rows(history) == stored
 
 
 @of_each_shared
-def test_a_number_needs_its_reason(history: History, project: Project, lead: User) -> None:
+def test_a_number_needs_its_reason(history: History, study: Study, lead: User) -> None:
     needed_from = history.model.reason_from
     for number in (1, 2):
         if needed_from is not None and number >= needed_from:
             with pytest.raises(Refused, match="Say in a few words why") as refused:
-                history.write(project, lead, number, based_on=number - 1, reason=" \n")
+                history.write(study, lead, number, based_on=number - 1, reason=" \n")
             assert refused.value.field == "reason"
-        history.write(project, lead, number, based_on=number - 1, reason="Because.")
+        history.write(study, lead, number, based_on=number - 1, reason="Because.")
     assert history.model._default_manager.count() == 2
 
 
 @of_each_shared
-def test_what_follows_nothing_is_refused(history: History, project: Project, lead: User) -> None:
+def test_what_follows_nothing_is_refused(history: History, study: Study, lead: User) -> None:
     with pytest.raises(Refused, match="has no earlier number"):
-        history.write(project, lead, 1, based_on=7, reason="First.")
+        history.write(study, lead, 1, based_on=7, reason="First.")
     assert not history.model._default_manager.exists()
 
 
 @of_each_shared
-def test_a_command_writes_after_whatever_is_there(history: History, project: Project, lead: User) -> None:
+def test_a_command_writes_after_whatever_is_there(history: History, study: Study, lead: User) -> None:
     for number in (1, 2):
-        history.write(project, lead, number, based_on=None, reason="Because.")
+        history.write(study, lead, number, based_on=None, reason="Because.")
     assert [row["number"] for row in list_rows(history)] == [1, 2]
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
 @pytest.mark.django_db(transaction=True)
 @of_each_shared
-def test_of_two_who_write_at_once_one_is_late(history: History, project: Project, lead: User) -> None:
-    history.write(project, lead, 1, based_on=0, reason="First.")
+def test_of_two_who_write_at_once_one_is_late(history: History, study: Study, lead: User) -> None:
+    history.write(study, lead, 1, based_on=0, reason="First.")
     late: list[WrittenMeanwhile] = []
 
     def write(wording: int) -> None:
         try:
-            history.write(project, lead, wording, based_on=1, reason="At once.")
+            history.write(study, lead, wording, based_on=1, reason="At once.")
         except WrittenMeanwhile as error:
             late.append(error)
         finally:

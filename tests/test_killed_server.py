@@ -31,14 +31,14 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.studies.actions import set_member_role
 
-project = start_study(slug="kills", name="Kills", by=trail.SYSTEM)
+study = start_study(slug="kills", name="Kills", by=trail.SYSTEM)
 text = " ".join(f"Invented sentence number {{number}}." for number in range(400))
 line = json.dumps({{"id": "i", "turns": [{{"role": "model", "text": text}}]}})
-import_file(project=project, name="i.jsonl", data=line.encode(), by=trail.SYSTEM)
+import_file(study=study, name="i.jsonl", data=line.encode(), by=trail.SYSTEM)
 tokens = []
 for number in range({PEOPLE}):
     user = create_user(username=f"coder{{number}}", by=trail.SYSTEM)
-    set_member_role(project=project, user=user, role="coder", by=trail.SYSTEM)
+    set_member_role(study=study, user=user, role="coder", by=trail.SYSTEM)
     tokens.append(create_token(user=user, name="t", by=trail.SYSTEM)[1])
 sentences = list(Sentence.objects.order_by("position").values_list("pk", flat=True))
 (settings.DATA / "kills.json").write_text(json.dumps({{"tokens": tokens, "sentences": sentences}}))
@@ -50,7 +50,7 @@ class Coder(threading.Thread):
 
     def __init__(self, port: int, token: str, sentences: list[int], over: threading.Event) -> None:
         super().__init__(daemon=True)
-        self.address = f"http://{HOST}:{port}/api/v1/projects/kills/codings/"
+        self.address = f"http://{HOST}:{port}/api/v1/studies/kills/codings/"
         self.token, self.over = token, over
         self.todo = [(sentence, code) for sentence in sentences for code in CODES]
         self.acknowledged: list[str] = []

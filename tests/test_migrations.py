@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.mark.django_db
@@ -29,12 +29,12 @@ def test_a_database_from_before_the_release_is_refused_and_left_as_it_is(options
 
 @pytest.mark.django_db
 def test_migrate_alone_makes_everything_that_pages_need(
-    project: Project, owner: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, client_of: Callable[[User], Client]
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE cache_entry")
     call_command("migrate", verbosity=0, interactive=False)
     assert "cache_entry" in connection.introspection.table_names()
-    assert client_of(owner).get(reverse("sob:dashboard", args=[project.slug])).status_code == 200
+    assert client_of(owner).get(reverse("sob:dashboard", args=[study.slug])).status_code == 200
     cache.set("made", "by migrate")
     assert cache.get("made") == "by migrate"

@@ -15,7 +15,7 @@ from tests.conftest import make_member
 from tests.support.whole_study import set_stage
 from tests.test_access_matrix import OF_A_STUDY
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 SignIn = Callable[[User], Client]
@@ -26,7 +26,7 @@ OF_A_KIND = 2
 STEPS = {
     *("codebook:retire_code", "codebook:split_code", "evaluation:launch_check"),
     *("themes:edit", "themes:evidence", "themes:history", "themes:quote"),
-    *("search:score_sheet", "annotators:run", "sob:mark", "sob:reading_history"),
+    *("search:score_sheet", "annotators:run", "sob:mark", "sob:interpretation_history"),
     *("negotiation:new_stance", "negotiation:next_stance", "negotiation:pair", "negotiation:thread_scores"),
     "gender_cues:rationales",
     *("scenarios:new_script", "scenarios:next_script"),
@@ -48,11 +48,11 @@ NOT_ON_STAGE = {
         "evaluation:check_answers",
         "evaluation:mark",
     ),
-    *("annotators:annotator_readings", "sob:combine", "sob:read_answer"),
+    *("annotators:turn_answers", "sob:combine", "sob:read_answer"),
     *("codebook:pin", "themes:merge", "themes:quote", "themes:split"),
     "negotiation:behind",
     # Closed to those who may code it and did not hold it, and a part of it.
-    *("scenarios:play", "scenarios:talk"),
+    *("scenarios:session", "scenarios:talk"),
     # Led to where a thread is masked.
     *("blinding:condition", "blinding:unmask"),
 }
@@ -76,13 +76,11 @@ def find_links(path: str, page: bytes) -> tuple[list[str], int, bool]:
 # The owner sees all that a lead sees.
 @pytest.mark.parametrize("key", ["owner", pytest.param("lead", marks=pytest.mark.full), "coder"])
 @pytest.mark.django_db
-def test_every_page_is_three_clicks_from_the_overview(
-    project: Project, owner: User, client_of: SignIn, key: str
-) -> None:
-    stage = set_stage(project, owner, make_member(project, owner, "reader", "somebody else"))
-    person = owner if key == "owner" else make_member(project, owner, key, f"the {key}")
+def test_every_page_is_three_clicks_from_the_overview(study: Study, owner: User, client_of: SignIn, key: str) -> None:
+    stage = set_stage(study, owner, make_member(study, owner, "reader", "somebody else"))
+    person = owner if key == "owner" else make_member(study, owner, key, f"the {key}")
     client = client_of(person)
-    home = reverse("studies:home", args=[project.slug])
+    home = reverse("studies:home", args=[study.slug])
     found: dict[str, int] = {}
     seen, fetched, problems = {home}, Counter[str](), list[str]()
     level = [home]

@@ -182,10 +182,10 @@ class TestProcess:
             ("/echo", STRANGERS_BYTES + 1, {"Authorization": "Bearer of-ben"}, 200),
             ("/echo", USUAL_BYTES, KNOWN, 200),
             ("/echo", USUAL_BYTES + 1, KNOWN, 413),
-            ("/p/a/interviews/import/", STRANGERS_BYTES + 1, {}, 413),
+            ("/studies/a/interviews/import/", STRANGERS_BYTES + 1, {}, 413),
             # Read by the web server while it arrives, which knows no such page here and so refuses it as larger than usual.
-            ("/p/a/interviews/import/", USUAL_BYTES + 1, KNOWN, 413),
-            ("/p/a/interviews/import/", 545 * MEGABYTE, KNOWN, 413),
+            ("/studies/a/interviews/import/", USUAL_BYTES + 1, KNOWN, 413),
+            ("/studies/a/interviews/import/", 545 * MEGABYTE, KNOWN, 413),
         ],
     )
     def test_a_body_may_be_as_large_as_the_web_server_takes_it(
@@ -227,7 +227,7 @@ class TestProcess:
         with start_proxy(tmp_path, find_free_port()) as made:
             wait_until(lambda: knocks(made), what="the proxy answers", patience=30)
             with closing(http.client.HTTPSConnection(HOST, made.port, context=trusting(), timeout=30)) as connection:
-                connection.request("GET", "/p/a/interviews/1/")
+                connection.request("GET", "/studies/a/interviews/1/")
                 answer = connection.getresponse()
                 assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
                 assert "Try again in a moment" in answer.read().decode()

@@ -30,7 +30,7 @@ from auditapp.benchmarks.experiments.pure.effects import (
 )
 from auditapp.benchmarks.experiments.pure.plans import Unit, make_plan
 from auditapp.benchmarks.gender_cues.pure.tables import measure_counts
-from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, measure_groups, measure_retention
+from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, measure_groups, measure_retention
 from auditapp.benchmarks.sob.audits.pure import estimate_score
 from auditapp.benchmarks.sob.pure.measures import ranks
 from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
@@ -38,9 +38,9 @@ from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, resamp
 from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary
 from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix
 from auditapp.evaluation.pure.calibrating import bound_f1
+from auditapp.evaluation.pure.corrected_rates import Sample as Labelled
+from auditapp.evaluation.pure.corrected_rates import correct_rate_by_turn
 from auditapp.evaluation.pure.influence_by_turn import measure_by_turn
-from auditapp.evaluation.pure.rectifying import Sample as Labelled
-from auditapp.evaluation.pure.rectifying import rectify_by_turn
 from auditapp.evaluation.pure.turn_tables import Draws, make_table
 from tests.transcripts.agreement import examples
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
@@ -122,13 +122,13 @@ def cover_difference(chance: Generator, n: int, share: float, other: float) -> b
 def retain(chance: Generator, n: int, part: float, *, most: int) -> dict[str, Any]:
     """The retention of ``part``, of cases that are hard or easy, each played up to ``most`` times with the prompt and without."""
     ease, times = chance.random(n), chance.integers(1, most + 1, n).tolist()
-    plays = [
-        PlayOutcome(str(case), "model", condition, repeat, bool(chance.random() < each * ease[case]))
+    sessions = [
+        SessionOutcome(str(case), "model", condition, repeat, bool(chance.random() < each * ease[case]))
         for condition, each in (("prompted", 1), ("unprompted", part))
         for case in range(n)
         for repeat in range(times[case])
     ]
-    return measure_retention(plays)["model"]
+    return measure_retention(sessions)["model"]
 
 
 def cover_ratio(chance: Generator, n: int, *, most: int) -> bool | None:
@@ -142,12 +142,14 @@ def find_retention(chance: Generator, n: int, *, most: int) -> bool | None:
 def cover_gap(chance: Generator, n: int) -> bool | None:
     """Four groups that fare alike on the same cases."""
     ease = chance.random(n)
-    plays = [
-        PlayOutcome(f"{case}{group}", "model", "prompted", 1, bool(chance.random() < ease[case]), group, pair=str(case))
+    sessions = [
+        SessionOutcome(
+            f"{case}{group}", "model", "prompted", 1, bool(chance.random() < ease[case]), group, pair=str(case)
+        )
         for case in range(n)
         for group in "abcd"
     ]
-    gap = measure_groups(plays)["gap"]
+    gap = measure_groups(sessions)["gap"]
     return contain(make_interval(gap["ci"]) if gap else None, 0)
 
 
@@ -260,7 +262,7 @@ def cover_audit(chance: Generator, n: int) -> bool | None:
     return contain(estimate_score((500, *frame), differences)[1], person.sum() / 500)
 
 
-def cover_rectified(chance: Generator, n: int) -> bool | None:
+def cover_corrected(chance: Generator, n: int) -> bool | None:
     """Turns of four sentences, a fifth of them labelled by people; the machine overcalls."""
     turns = np.repeat(np.arange(5 * n), 4)
     truth = np.repeat(chance.random(5 * n) < 0.25, 4) ^ (chance.random(20 * n) < 0.05)
@@ -269,7 +271,7 @@ def cover_rectified(chance: Generator, n: int) -> bool | None:
     weights = np.where(held, 5.0, 1.25)
     people, own, others = (each.astype(float) for each in (truth[held], machine[held], machine[~held]))
     sample = Labelled(people, own, turns[held], weights[held], others, turns[~held], weights[~held])
-    return contain(rectify_by_turn(sample).interval, 0.25 * 0.95 + 0.75 * 0.05)
+    return contain(correct_rate_by_turn(sample).interval, 0.25 * 0.95 + 0.75 * 0.05)
 
 
 def draw_turns(chance: Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -308,8 +310,10 @@ def find_by_sentence(chance: Generator, n: int) -> bool | None:
 
 def cover_bin(chance: Generator, n: int) -> bool | None:
     """Cases of 1 to 5 plays that state 55 % and come true in 55 %, each as often as it is easy; and others."""
-    ease, plays = chance.beta(1.1, 0.9, n), chance.integers(1, 6, n)
-    stated = [Stated(case, 0.55, bool(chance.random() < ease[case])) for case in range(n) for _ in range(plays[case])]
+    ease, sessions = chance.beta(1.1, 0.9, n), chance.integers(1, 6, n)
+    stated = [
+        Stated(case, 0.55, bool(chance.random() < ease[case])) for case in range(n) for _ in range(sessions[case])
+    ]
     stated += [Stated(("other", case), 0.05, False) for case in range(MIN_STATED)]
     return contain(measure_calibration(stated).bins[BINS // 2].interval, 0.55)
 
@@ -596,7 +600,7 @@ COVERAGE = (
         1_000,
     ),
     Row("corrected score of an audit: Student, linearised", cover_audit, 3, 0.93),
-    Row("corrected rate: linearised over turns", cover_rectified, 30, 0.92, 1_000),
+    Row("corrected rate: linearised over turns", cover_corrected, 30, 0.92, 1_000),
 )
 
 ERRORS = (

@@ -19,7 +19,7 @@ from tests.support.form_values import read_form
 from tests.support.whole_study import set_stage
 from transcripts.accounts import second_factor_views  # noqa: F401 - its forms are loaded late, by a setting
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import ReplacingForm
 
 # Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
@@ -51,10 +51,10 @@ auditapp.llm: AddressForm KeyForm KeyVariableForm PriceForm
 auditapp.evaluation: ChoiceForm MarkForm
 auditapp.annotators: FamilyReasonForm
 auditapp.suggestions: WithholdingForm
-auditapp.benchmarks.sob: MarkForm ReadingForm
+auditapp.benchmarks.sob: InterpretationForm MarkForm
 transcripts.analysis.notebook: MemoForm
 transcripts.negotiation: ScoreForm
-transcripts.studies: RoleForm StanceForm
+transcripts.studies: MethodForm RoleForm
 transcripts.revision: AnchorReadingForm ReReviewForm
 transcripts.analysis.themes: EntryForm QuoteForm StatementForm
 """
@@ -66,13 +66,13 @@ auditapp.benchmarks.experiments: DrawForm PlanForm UnitsForm
 auditapp.llm: ModelForm
 auditapp.evaluation: CalibrationForm CellForm CheckForm CriticForm DrawForm FilterForm
 auditapp.suggestions: DraftForm
-auditapp.evaluation: FinishedForm ReversalChoice
-auditapp.annotators: OfflineForm PlantedForm PreannotationForm
+auditapp.evaluation: CompletedForm RejectionChoice
+auditapp.annotators: OfflineForm ControlSentenceForm PreannotationForm
 auditapp.suggestions: ResponseForm
 auditapp.annotators: SmallPilotOptions
 auditapp.evaluation: SpreadForm SuggestionsForm ThresholdForm
 auditapp.benchmarks.gender_cues: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
-auditapp.benchmarks.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenPlayForm ReportForm ScriptForm
+auditapp.benchmarks.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenSessionForm ReportForm ScriptForm
 auditapp.benchmarks.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
 auditapp.benchmarks.sob: RetargetForm SampleForm WordingForm
 auditapp.webhooks: WebhookForm
@@ -89,7 +89,7 @@ transcripts.negotiation: StanceForm StudyForm
 transcripts.studies: MemberForm
 transcripts.analysis.search: AnswerForm CountForm PairForm SearchForm SheetForm
 transcripts.revision: AnchorForm DrawForm
-transcripts.rounds: CellsForm FinishForm LockForm RoundForm SignOffForm SignOffSeveralForm
+transcripts.rounds: CellsForm CompleteInterviewForm LockForm RoundForm CompleteForm CompleteSeveralForm
 transcripts.analysis.themes: GroupForm MergeForm NewThemeForm
 transcripts.ui: OnceForm ReplacingForm RowForm
 """
@@ -146,11 +146,11 @@ def test_every_form_is_known_for_what_it_replaces() -> None:
 
 @pytest.mark.parametrize("form", PAGES)
 def test_who_is_late_is_shown_both_texts_and_takes_nothing_back(
-    form: str, project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+    form: str, study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
 ) -> None:
     owner.is_superuser = True
     owner.save()
-    stage = set_stage(project, owner, lead)
+    stage = set_stage(study, owner, lead)
     name, field, more = PAGES[form]
     client, path = client_of(owner), stage.path(name)
     action, values = read_form(client.get(path).content.decode(), field)
@@ -171,11 +171,11 @@ def test_who_is_late_is_shown_both_texts_and_takes_nothing_back(
 
 
 def test_what_the_late_person_did_not_touch_is_as_the_other_left_it(
-    project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
 ) -> None:
     """An exclusion was undone by somebody who corrected a typing error."""
-    interview = set_stage(project, owner, lead).sentence.turn.interview
-    path = f"/p/{project.slug}/interviews/{interview.pk}/details/"
+    interview = set_stage(study, owner, lead).sentence.turn.interview
+    path = f"/studies/{study.slug}/interviews/{interview.pk}/details/"
     values = read_form(client_of(lead).get(path).content.decode(), "title")[1]
     excluded = {"inclusion": "excluded", "inclusion_reason": "Consent withdrawn.", "reason": "By phone."}
     assert client_of(owner).post(path, {**values, **excluded}).status_code == 302
@@ -193,7 +193,7 @@ def test_what_the_late_person_did_not_touch_is_as_the_other_left_it(
 
 
 def test_rights_that_somebody_else_gave_meanwhile_stay(
-    project: Project, owner: User, coder: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, coder: User, client_of: Callable[[User], Client]
 ) -> None:
     owner.is_superuser = True
     owner.save()

@@ -28,8 +28,8 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.actions import import_qdpx, write_export
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 TURNS_OF_ONE = 100
 CODED_BY_HAND = 300
@@ -40,7 +40,7 @@ FROM coding_coding c JOIN corpus_sentence s ON s.id = c.sentence_id JOIN corpus_
 """
 
 
-def load(project: Project, strings: list[Marked], by: User) -> list[Turn]:
+def load(study: Study, strings: list[Marked], by: User) -> list[Turn]:
     """The texts as turns of a model, in the order given."""
     lines = [
         json.dumps(
@@ -51,17 +51,15 @@ def load(project: Project, strings: list[Marked], by: User) -> list[Turn]:
         )
         for first in range(0, len(strings), TURNS_OF_ONE)
     ]
-    import_file(project=project, name="unicode.jsonl", data="\n".join(lines).encode(), by=by)
-    return list(Turn.objects.filter(interview__project=project).order_by("interview_id", "position"))
+    import_file(study=study, name="unicode.jsonl", data="\n".join(lines).encode(), by=by)
+    return list(Turn.objects.filter(interview__study=study).order_by("interview_id", "position"))
 
 
-def mark_all(project: Project, turns: list[Turn], strings: list[Marked], by: User) -> dict[int, str]:
+def mark_all(study: Study, turns: list[Turn], strings: list[Marked], by: User) -> dict[int, str]:
     """A coding on the sentence in which each stretch begins, with as much of the stretch as lies in it: its words by its number."""
-    code = Code.objects.get(version__project=project, identifier="theme.balance")
+    code = Code.objects.get(version__study=study, identifier="theme.balance")
     sentences: dict[int, list[Sentence]] = {}
-    for sentence in Sentence.objects.filter(turn__interview__project=project).select_related(
-        "turn__interview__project"
-    ):
+    for sentence in Sentence.objects.filter(turn__interview__study=study).select_related("turn__interview__study"):
         sentences.setdefault(sentence.turn_id, []).append(sentence)
     places: list[tuple[Sentence, CodingValues, str]] = []
     for turn, each in zip(turns, strings, strict=True):
@@ -77,7 +75,7 @@ def mark_all(project: Project, turns: list[Turn], strings: list[Marked], by: Use
                 break
     # Some as people code; the rest are rows like theirs, which takes a tenth of the time.
     coded = [
-        add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values)
+        add_coding(study=study, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values)
         for sentence, values, _ in places[:CODED_BY_HAND]
     ]
     alike = {field.attname: getattr(coded[0], field.attname) for field in Coding._meta.concrete_fields}
@@ -98,16 +96,16 @@ def mark_all(project: Project, turns: list[Turn], strings: list[Marked], by: Use
 @pytest.mark.django_db
 @pytest.mark.parametrize("count", SIZES)
 def test_the_same_places_are_the_same_words_in_the_database_and_in_a_project_file(
-    project: Project, owner: User, tmp_path: Path, count: int
+    study: Study, owner: User, tmp_path: Path, count: int
 ) -> None:
     strings = make_strings(count, breaks=True)
-    turns = load(project, strings, owner)
+    turns = load(study, strings, owner)
     assert [turn.text for turn in turns] == [each.text for each in strings]
-    for sentence in Sentence.objects.filter(turn__interview__project=project).select_related("turn"):
+    for sentence in Sentence.objects.filter(turn__interview__study=study).select_related("turn"):
         words = sentence.turn.text[sentence.start : sentence.end]
         assert sentence.text_hash == hashlib.sha256(words.encode()).hexdigest()[:32]
 
-    expected = mark_all(project, turns, strings, owner)
+    expected = mark_all(study, turns, strings, owner)
     assert len(expected) > 0.8 * count
     with connection.cursor() as cursor:
         cursor.execute(CUT)
@@ -121,16 +119,16 @@ def test_the_same_places_are_the_same_words_in_the_database_and_in_a_project_fil
     path = tmp_path / "study.qdpx"
     found = find_export("qdpx")
     assert found is not None
-    write_export(export=found, scope=Scope(project, None), format="qdpx", path=path, by=trail.SYSTEM)
+    write_export(export=found, scope=Scope(study, None), format="qdpx", path=path, by=trail.SYSTEM)
     assert sorted(read_selections(path)) == sorted(expected.values())
 
-    other = create_project(slug="other", name="Other", by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
     with path.open("rb") as stream:
-        import_qdpx(project=other, stream=stream, name=path.name, by=trail.SYSTEM)
-    back = Turn.objects.filter(interview__project=other).order_by("interview__external_id", "position")
-    there = Turn.objects.filter(interview__project=project).order_by("interview__external_id", "position")
+        import_qdpx(study=other, stream=stream, name=path.name, by=trail.SYSTEM)
+    back = Turn.objects.filter(interview__study=other).order_by("interview__external_id", "position")
+    there = Turn.objects.filter(interview__study=study).order_by("interview__external_id", "position")
     assert list(back.values_list("text", flat=True)) == list(there.values_list("text", flat=True))
-    codings = Coding.objects.filter(sentence__turn__interview__project=other).select_related("sentence__turn")
+    codings = Coding.objects.filter(sentence__turn__interview__study=other).select_related("sentence__turn")
     # A file does not tell a whole sentence that was marked from one that was not.
     places = [(each, each.quote or (each.sentence.start, each.sentence.end)) for each in codings]
     words_there = [each.sentence.turn.text[start:end] for each, (start, end) in places]

@@ -42,7 +42,7 @@ def main() -> None:
         raise SystemExit("No Chromium is on PATH. Install it, or name it with CHROMIUM=/path/to/it.")
     folder.mkdir(parents=True, exist_ok=True)
     origin = urlsplit(link)
-    study = f"{origin.scheme}://{origin.netloc}/p/demo"
+    study = f"{origin.scheme}://{origin.netloc}/studies/demo"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         page = browser.new_page(color_scheme="light", reduced_motion="reduce")
@@ -114,7 +114,7 @@ def take_scores(page: Page, study: str, file: Path) -> None:
 
 def take_probe(page: Page, study: str, file: Path) -> None:
     """Table 1 of the probe as a chart."""
-    open_page(page, f"{study}/probe/", width=1100)
+    open_page(page, f"{study}/gender-cues/", width=1100)
     page.get_by_role("link", name="Tables 1 and 2").first.click()
     open_page(page, page.url, width=1100)
     write_part(page, page.locator("main figure").first, file, width=920, height=520)

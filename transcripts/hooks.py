@@ -21,9 +21,11 @@ logger = logging.getLogger(__name__)
 closing_checked = Signal()  # user -> sentences that forbid closing the account and say what to do first
 closing_reviewed = Signal()  # user -> sentences for the person who closes the account
 account_closing = Signal()  # user, by; a receiver may raise Refused
-leaving_reviewed = Signal()  # project, user -> sentences for the person who takes a member out of a study
+leaving_reviewed = Signal()  # study, user -> sentences for the person who takes a member out of a study
 role_changed = Signal()  # change
-round_finished = Signal()  # round_: nothing assigned in it is open; sent again where one is returned and completed anew
+round_completed = (
+    Signal()
+)  # round_: nothing assigned in it is open; sent again where one is returned and completed anew
 batch_ended = Signal()  # batch: it is done or cancelled
 job_waiting = Signal()  # job_id
 interviews_listed = Signal()  # interviews, coder -> the work on each, by its number

@@ -1,4 +1,4 @@
-"""What people fill in to have interviews annotated: pilots, annotators without a model, planted sentences, reasons."""
+"""What people fill in to have interviews annotated: pilots, annotators without a model, control sentences, reasons."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django import forms
 
 from auditapp.annotators.actions.annotators import LATENT_NEEDS_REASON
 from auditapp.annotators.actions.offline import MAX_POSITIVES
-from auditapp.annotators.models import Annotator, PlantedSentence
+from auditapp.annotators.models import Annotator, ControlSentence
 from auditapp.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
 from auditapp.annotators.queries.annotators import find_codes, list_asked_families
 from auditapp.batches.forms import LaunchForm, LaunchOptionsForm, list_variants
@@ -19,7 +19,7 @@ from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import RowForm, RowsField
 from transcripts.ui.typed_text import MAX_REASON
 
@@ -35,17 +35,16 @@ class SmallPilotOptions(LaunchOptionsForm):
     without_schema = forms.BooleanField(
         required=False,
         label="Ask without structured answers",
-        help_text="Otherwise answers are held to a JSON schema, if a probe found that the model's server honours one. The same "
-        "model with a schema and without one is listed as two.",
+        help_text="Otherwise answers must follow a JSON schema if a probe found that the model's server honours one. The same "
+        "model with and without a schema is listed as two.",
     )
     pilot = forms.IntegerField(
         min_value=0,
         max_value=10_000,
         required=False,
         label="Pilot, calls per arm",
-        help_text="These calls are sent first. Then the batch shows an estimate and waits for approval. Their answers "
-        "count. If empty, one call "
-        f"in {PILOT_SHARE} of all, at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
+        help_text="These calls are sent first. Then the batch shows an estimate and waits for approval. Their answers count. If "
+        f"empty, one call in {PILOT_SHARE}, with at least one and at most {DEFAULT_PILOT} per arm; 0 for no pilot.",
     )
 
     def __init__(self, *args: object, **kwargs: object) -> None:
@@ -89,20 +88,20 @@ class OfflineForm(LaunchForm):
         queryset=Interview.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text="None chosen means all. What this annotator has annotated already is skipped.",
+        help_text="If you choose none, all are used. Sentences that this annotator has already annotated are skipped.",
     )
     idempotency_key = forms.UUIDField(initial=uuid4, widget=forms.HiddenInput)
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         field = cast("forms.ModelMultipleChoiceField[Interview]", self.fields["interviews"])
-        field.queryset = Interview.objects.filter(project=project)
+        field.queryset = Interview.objects.filter(study=study)
 
     def clean_interviews(self) -> list[Interview] | None:
         return list(self.cleaned_data["interviews"]) or None
 
 
-class PlantedForm(RowForm):
+class ControlSentenceForm(RowForm):
     """An invented sentence and the codes that are known of it."""
 
     codes = forms.MultipleChoiceField(
@@ -114,13 +113,13 @@ class PlantedForm(RowForm):
     field_order = ("text", "codes")
 
     class Meta(RowForm.Meta):
-        model = PlantedSentence
+        model = ControlSentence
         fields = ("text",)
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         cast("forms.MultipleChoiceField", self.fields["codes"]).choices = [
-            (code.identifier, f"{code.family.name}: {code.name}") for code in find_codes(project)
+            (code.identifier, f"{code.family.name}: {code.name}") for code in find_codes(study)
         ]
 
 
@@ -163,13 +162,13 @@ class PreannotationForm(SmallPilotOptions):
         required=False,
         widget=forms.RadioSelect,
         label="One call per",
-        help_text="One call per code multiplies the cost by the number of codes in a family. Use it for codes that, according "
-        "to calibration, are annotated badly with one call per family.",
+        help_text="One call per code multiplies the cost by the number of codes in a family. Use it for codes that are annotated "
+        "poorly with one call per family, according to calibration.",
     )
     reads_latent = forms.BooleanField(
         required=False,
         label="Annotate latent meaning too",
-        help_text="Otherwise a code is suggested only where the sentence says it outright (semantic).",
+        help_text="Otherwise a code is suggested only if the sentence says it outright (semantic).",
     )
     latent_reason = forms.CharField(
         required=False,
@@ -178,10 +177,10 @@ class PreannotationForm(SmallPilotOptions):
         help_text="Required if the box above is ticked. Kept in the history of the study.",
     )
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["interviews"].queryset = Interview.objects.filter(project=project)  # type: ignore[attr-defined]
-        families = list_asked_families(current_version(project))
+        self.fields["interviews"].queryset = Interview.objects.filter(study=study)  # type: ignore[attr-defined]
+        families = list_asked_families(current_version(study))
         self.fields["families"].choices = [(family.identifier, name_choice(family)) for family in families]  # type: ignore[attr-defined]
 
     def clean_mode(self) -> str:

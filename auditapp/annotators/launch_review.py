@@ -7,25 +7,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from auditapp.annotators.actions.launching import list_reasked
-from auditapp.annotators.models import KIND, Annotator, Reading
+from auditapp.annotators.models import KIND, Annotator, TurnAnswer
 from auditapp.annotators.pure.checking import REASK
 from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
 from auditapp.annotators.pure.sent_copy import find_instructions
 from auditapp.annotators.queries.annotators import (
     Warnings,
-    find_planted,
-    has_planted,
+    find_control_sentences,
+    has_control_sentences,
     list_judge_results,
-    list_plantable,
+    list_possible_controls,
     warn_of_family,
 )
-from auditapp.annotators.queries.readings import find_latest_check
+from auditapp.annotators.queries.turn_answers import find_latest_check
 from auditapp.batches.launching import LaunchPlan, count_cells
 from auditapp.batches.models import Batch
 from auditapp.llm.credentials import is_external
 from transcripts.corpus.models import Turn
 from transcripts.corpus.queries import find_redaction
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BY = {Annotator.Mode.FAMILY: "by family", Annotator.Mode.CODE: "by code"}
 READ_AT_ONCE = 500
@@ -35,10 +35,10 @@ MAX_EXAMINED = 1_000
 
 
 def add_review(plan: LaunchPlan, annotator: Annotator) -> LaunchPlan:
-    """The plan with what its review says. Reads annotator.version, annotator.project and annotator.variant.account."""
+    """The plan with what its review says. Reads annotator.version, annotator.study and annotator.variant.account."""
     return replace(
         plan,
-        warnings=list_warnings(annotator.project, plan, annotator),
+        warnings=list_warnings(annotator.study, plan, annotator),
         warning_template="annotators/_warning.html",
         facts=read_facts(plan, annotator),
         facts_template="annotators/_launch_facts.html",
@@ -47,33 +47,33 @@ def add_review(plan: LaunchPlan, annotator: Annotator) -> LaunchPlan:
 
 
 def read_facts(plan: LaunchPlan, annotator: Annotator) -> dict[str, object]:
-    """What ``annotators/_launch_facts.html`` shows. Reads annotator.version, annotator.project and
+    """What ``annotators/_launch_facts.html`` shows. Reads annotator.version, annotator.study and
     annotator.variant.account."""
-    project, variant = annotator.project, annotator.variant
+    study, variant = annotator.study, annotator.variant
     redactions = {arm.settings.get("redaction") for arm in plan.arms} - {0, None}
-    is_first_planting = not has_planted(project)
+    is_first_set = not has_control_sentences(study)
     return {
         "annotator": annotator,
         "interviews": len(plan.interview_ids),
         "left_out": plan.parameters["left_out"],
         "turns": len(_list_turns(plan)),
         "redaction": redactions.pop() if redactions else 0,
-        "is_local": variant is not None and not is_external(variant) and find_redaction(project) is not None,
+        "is_local": variant is not None and not is_external(variant) and find_redaction(study) is not None,
         "earlier": MAX_EARLIER if any(sends_earlier(arm.system_prompt) for arm in plan.arms) else 0,
         "again": list_reasked(plan.arms),
-        "is_first_planting": is_first_planting,
-        "planted": len(list_plantable(project)) if is_first_planting else find_planted(project).count(),
+        "is_first_set": is_first_set,
+        "controls": len(list_possible_controls(study)) if is_first_set else find_control_sentences(study).count(),
         "check": find_latest_check(annotator),
     }
 
 
-def list_warnings(project: Project, plan: LaunchPlan, annotator: Annotator) -> Warnings:
+def list_warnings(study: Study, plan: LaunchPlan, annotator: Annotator) -> Warnings:
     """What a person should consider first, for ``annotators/_warning.html``. Reads annotator.variant.account."""
     variant = annotator.variant
     if variant is None:
         return []
     turns = _list_turns(plan)
-    warnings = [*warn_of_family(project, variant, plan.interview_ids), *list_judge_results(project, variant)]
+    warnings = [*warn_of_family(study, variant, plan.interview_ids), *list_judge_results(study, variant)]
     if plan.parameters["left_out"]:
         warnings.append({"code": "no_consent", "count": plan.parameters["left_out"]})
     if annotator.mode == Annotator.Mode.CODE:
@@ -101,8 +101,8 @@ def _count_annotated(turns: Sequence[int], annotator: Annotator) -> int:
     """How many of the turns the same annotator has answered about before."""
     if not annotator.pk:
         return 0
-    readings = Reading.objects.filter(annotator=annotator).order_by().values_list("cell__input_id", flat=True)
-    return len(set(readings) & set(turns))
+    turn_answers = TurnAnswer.objects.filter(annotator=annotator).order_by().values_list("cell__input_id", flat=True)
+    return len(set(turn_answers) & set(turns))
 
 
 def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:
@@ -131,7 +131,7 @@ def warn_of_instructions(turn_ids: Sequence[int]) -> Warnings:
 def summarise_launch(batch: Batch) -> str:
     """For a command: the annotator with its number, its mode, the number of cells and of those in the pilot, what is asked
     again, and whether the annotator was checked (a check asks nothing again and is one)."""
-    annotator = Annotator.objects.select_related("project").get(pk=batch.parameters["annotators"][0])
+    annotator = Annotator.objects.select_related("study").get(pk=batch.parameters["annotators"][0])
     cells = batch.cells.count()
     levels = "semantic and latent meaning" if annotator.reads_latent else "semantic meaning only"
     summary = (
@@ -142,7 +142,7 @@ def summarise_launch(batch: Batch) -> str:
         summary += f" {batch.pilot_cells:,} of them are sent first, as a pilot; then the batch waits for approval."
     if batch.kind != KIND:
         return summary
-    turns, planted = batch.parameters["asked_again"], find_planted(batch.project).count()
+    turns, controls = batch.parameters["asked_again"], find_control_sentences(batch.study).count()
     again = "No turn is asked a second time"
     if turns:
         again = f"To check the annotator, {turns:,} turn{' is' if turns == 1 else 's are'} asked a second time"
@@ -152,4 +152,6 @@ def summarise_launch(batch: Batch) -> str:
         if check
         else f"{annotator} has never been checked. Check it with manage.py annotator check."
     )
-    return f"{summary} {again}; {planted or 'no'} planted sentence{'' if planted == 1 else 's'} in the study. {checked}"
+    return (
+        f"{summary} {again}; {controls or 'no'} control sentence{'' if controls == 1 else 's'} in the study. {checked}"
+    )

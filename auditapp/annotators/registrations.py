@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from auditapp.annotators.models import Reading
+from auditapp.annotators.models import TurnAnswer
 from auditapp.annotators.pure.answers import list_annotator_alarms
 from auditapp.annotators.queries.batch_visibility import find_machine_read, find_turn_visibility, list_read_interviews
 from auditapp.annotators.queries.withholding import is_draft
@@ -25,7 +25,7 @@ TURNS = Parts(
     find_turn_visibility,
     list_read_interviews,
     write_turn_schema,
-    unreadable=[Reading.Outcome.INVALID],
+    unreadable=[TurnAnswer.Outcome.INVALID],
     find_alarms=alarm_by_model(list_annotator_alarms),
 )
 for kind in (PreannotationKind(), CheckKind()):

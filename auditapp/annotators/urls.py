@@ -8,31 +8,33 @@ from auditapp.annotators import views as annotators
 app_name = "annotators"
 
 urlpatterns = [
-    path("p/<slug:slug>/annotators/launch/", launching.launch, name="launch"),
-    path("p/<slug:slug>/annotators/offline/", annotators.launch, name="launch_offline"),
-    path("p/<slug:slug>/annotators/runs/<int:run_id>/", annotators.show_run, name="run"),
-    path("p/<slug:slug>/annotators/runs/<int:run_id>/cancel/", annotators.cancel_offline, name="cancel_run"),
-    path("p/<slug:slug>/annotators/", annotators.show_annotators, name="annotators"),
+    path("studies/<slug:slug>/annotators/launch/", launching.launch, name="launch"),
+    path("studies/<slug:slug>/annotators/offline/", annotators.launch, name="launch_offline"),
+    path("studies/<slug:slug>/annotators/runs/<int:run_id>/", annotators.show_run, name="run"),
+    path("studies/<slug:slug>/annotators/runs/<int:run_id>/cancel/", annotators.cancel_offline, name="cancel_run"),
+    path("studies/<slug:slug>/annotators/", annotators.show_annotators, name="annotators"),
     path(
-        "p/<slug:slug>/annotators/<int:annotator_id>/",
+        "studies/<slug:slug>/annotators/<int:annotator_id>/",
         annotators.show_annotator,
         name="annotator",
     ),
     path(
-        "p/<slug:slug>/annotators/<int:annotator_id>/learnt/",
+        "studies/<slug:slug>/annotators/<int:annotator_id>/learnt/",
         annotators.compute_learnt,
         name="compute_learnt",
     ),
     path(
-        "p/<slug:slug>/annotators/<int:annotator_id>/answers/",
-        annotators.show_readings,
-        name="annotator_readings",
+        "studies/<slug:slug>/annotators/<int:annotator_id>/answers/",
+        annotators.show_turn_answers,
+        name="turn_answers",
     ),
-    path("p/<slug:slug>/annotators/planted/", annotators.list_planted, name="planted"),
-    path("p/<slug:slug>/annotators/planted/set/", annotators.plant_set, name="plant_set"),
     path(
-        "p/<slug:slug>/annotators/planted/<int:planted_id>/withdraw/",
+        "studies/<slug:slug>/annotators/control-sentences/", annotators.list_control_sentences, name="control_sentences"
+    ),
+    path("studies/<slug:slug>/annotators/control-sentences/set/", annotators.add_control_set, name="add_control_set"),
+    path(
+        "studies/<slug:slug>/annotators/control-sentences/<int:control_id>/withdraw/",
         annotators.withdraw_sentence,
-        name="withdraw_planted",
+        name="withdraw_control_sentence",
     ),
 ]

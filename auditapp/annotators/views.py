@@ -14,15 +14,15 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.annotators.actions.annotators import (
-    plant_own_set,
-    plant_sentence,
+    add_built_in_control_sentences,
+    add_control_sentence,
     read_prompts,
     record_calibration,
-    withdraw_planted,
+    withdraw_control_sentence,
 )
 from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_rules, preview_training_set
-from auditapp.annotators.forms import FamilyReasonForm, OfflineForm, PlantedForm
-from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, OfflineRun, PlantedSentence
+from auditapp.annotators.forms import ControlSentenceForm, FamilyReasonForm, OfflineForm
+from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, ControlSentence, OfflineRun
 from auditapp.annotators.pure.answer_objects import EXAMPLE_NUMBERS, write_answer_schema
 from auditapp.annotators.pure.learning import MIN_POSITIVES
 from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
@@ -37,7 +37,7 @@ from auditapp.annotators.queries.annotators import (
 from auditapp.annotators.queries.batch_visibility import list_run_interviews, list_seen_turns
 from auditapp.annotators.queries.boundary_edits import count_moved
 from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
-from auditapp.annotators.queries.readings import ReadingCounts, count_by_batch, find_readings, list_batches
+from auditapp.annotators.queries.turn_answers import AnswerCounts, count_by_batch, find_turn_answers, list_batches
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.ledger.worker_signs import is_worker_alive
@@ -48,7 +48,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, post, project_view
+from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
@@ -57,37 +57,37 @@ MAX_LISTED = 10
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_annotators(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_annotators(request: StudyRequest) -> HttpResponse:
     """Every annotator of the study."""
-    context = {"rows": list_annotators(request.project), "names": read_code_names(request.project)}
+    context = {"rows": list_annotators(request.study), "names": read_code_names(request.study)}
     return render(request, "annotators/annotators.html", context)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_annotator(request: StudyRequest, annotator_id: int) -> HttpResponse:
     """One annotator with its exact instructions, its batches, and how its answers were understood."""
     return _render_annotator(request, _find_annotator(request, annotator_id))
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def compute_learnt(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def compute_learnt(request: StudyRequest, annotator_id: int) -> HttpResponse:
     """How it learnt a family that is read reflexively: shown once, for a reason that is kept."""
     annotator = _find_annotator(request, annotator_id)
     form, learnt = FamilyReasonForm(request.POST), read_learnt(annotator)
     if form.is_valid():
         with at_form(form):
             if learnt is None or form.cleaned_data["family"] not in dict(learnt["hidden"]):
-                raise Refused("There is no such family with hidden figures.")
-            record_calibration(project=request.project, annotator=annotator, by=request.user, **form.cleaned_data)
+                raise Refused("No family of this name has hidden figures.")
+            record_calibration(study=request.study, annotator=annotator, by=request.user, **form.cleaned_data)
             return _render_annotator(request, annotator, **form.cleaned_data)
     return _render_annotator(request, annotator, reason_form=form, status=422)
 
 
 def _render_annotator(
-    request: ProjectRequest,
+    request: StudyRequest,
     annotator: Annotator,
     *,
     reason_form: FamilyReasonForm | None = None,
@@ -105,14 +105,14 @@ def _render_annotator(
         "earlier": MAX_EARLIER if any(sends_earlier(prompt["text"]) for prompt in prompts) else 0,
         "rules": annotator.recipe.get("rules", {}) if annotator.kind == Annotator.Kind.RULES else {},
         "batches": [
-            (batch, counts.get(batch.pk, ReadingCounts()) if _is_whole(request, batch) else None)
+            (batch, counts.get(batch.pk, AnswerCounts()) if _is_whole(request, batch) else None)
             for batch in batches[KIND]
         ],
         "checks": batches[CHECK_KIND],
         "critics": batches[CRITIC_KIND],
         "runs": list(annotator.runs.order_by("-pk")),
-        "chosen_for": read_choices(request.project).get(annotator.pk, []),
-        "names": read_code_names(request.project),
+        "chosen_for": read_choices(request.study).get(annotator.pk, []),
+        "names": read_code_names(request.study),
         "learnt": read_learnt(annotator, shown=family),
         "reason_form": reason_form or FamilyReasonForm(),
         "reason": reason,
@@ -132,15 +132,15 @@ def _write_example_schema(annotator: Annotator, prompt: dict[str, Any]) -> str:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_turn_answers(request: StudyRequest, annotator_id: int) -> HttpResponse:
     """The single answers behind a count, each with the call it came in."""
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = (find_number(request.GET.get(name, "")) for name in ("batch", "after"))
     may_code = get_viewer(request).codes
     turns = list_seen_turns(get_viewer(request)).values("pk") if may_code else None
-    rows, following = find_readings(annotator, batch=batch, after=after or 0, turns=turns, **chosen)
+    rows, following = find_turn_answers(annotator, batch=batch, after=after or 0, turns=turns, **chosen)
     context = {
         "annotator": annotator,
         "rows": rows,
@@ -150,20 +150,20 @@ def show_readings(request: ProjectRequest, annotator_id: int) -> HttpResponse:
         **chosen,
         **count_moved_seen(request, annotator, batch=batch),
     }
-    return render(request, "annotators/readings.html", context)
+    return render(request, "annotators/turn_answers.html", context)
 
 
-def _is_whole(request: ProjectRequest, batch: Batch) -> bool:
-    batch.project = request.project
+def _is_whole(request: StudyRequest, batch: Batch) -> bool:
+    batch.study = request.study
     return find_visibility(batch, get_viewer(request)).is_whole
 
 
-def _find_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
-    annotators = Annotator.objects.select_related("variant__account", "version__project", "project")
-    return get_object_or_404(annotators, pk=annotator_id, project=request.project)
+def _find_annotator(request: StudyRequest, annotator_id: int) -> Annotator:
+    annotators = Annotator.objects.select_related("variant__account", "version__study", "study")
+    return get_object_or_404(annotators, pk=annotator_id, study=request.study)
 
 
-def count_moved_seen(request: ProjectRequest, annotator: Annotator, *, batch: int | None = None) -> dict[str, object]:
+def count_moved_seen(request: StudyRequest, annotator: Annotator, *, batch: int | None = None) -> dict[str, object]:
     """Context of ``annotators/_moved_suggestions.html``. People who may code get the counts of interviews they have
     unblinded: boundary edits are few, so a count over all would reveal suggestions for single sentences."""
     seen = get_viewer(request).visible_interviews
@@ -171,70 +171,70 @@ def count_moved_seen(request: ProjectRequest, annotator: Annotator, *, batch: in
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def list_planted(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def list_control_sentences(request: StudyRequest) -> HttpResponse:
     """The sentences, and the form for another."""
-    form = PlantedForm(request.POST if request.method == "POST" else None, project=request.project)
+    form = ControlSentenceForm(request.POST if request.method == "POST" else None, study=request.study)
     if form.is_valid():
         with at_form(form, "text"):
-            plant_sentence(project=request.project, by=request.user, **form.cleaned_data)
-            messages.success(request, "The sentence will be planted from the next batch on.")
-            return redirect("annotators:planted", request.project.slug)
-    sentences = list(PlantedSentence.objects.filter(project=request.project).order_by("-pk"))
+            add_control_sentence(study=request.study, by=request.user, **form.cleaned_data)
+            messages.success(request, "The control sentence will be used from the next batch on.")
+            return redirect("annotators:control_sentences", request.study.slug)
+    sentences = list(ControlSentence.objects.filter(study=request.study).order_by("-pk"))
     context = {
         "form": form,
         "current": [each for each in sentences if each.withdrawn_at is None],
         "withdrawn": [each for each in sentences if each.withdrawn_at is not None],
         "own_set": read_own_set(),
-        "names": {code.identifier: code for code in find_codes(request.project)},
+        "names": {code.identifier: code for code in find_codes(request.study)},
     }
-    return render(request, "annotators/planted.html", context, status=422 if form.errors else 200)
+    return render(request, "annotators/control_sentences.html", context, status=422 if form.errors else 200)
 
 
-def _find(request: ProjectRequest, planted_id: int) -> dict[str, PlantedSentence]:
-    return {"planted": get_object_or_404(PlantedSentence, pk=planted_id, project=request.project)}
+def _find(request: StudyRequest, control_id: int) -> dict[str, ControlSentence]:
+    return {"controls": get_object_or_404(ControlSentence, pk=control_id, study=request.study)}
 
 
-plant_set = post(
-    plant_own_set,
+add_control_set = post(
+    add_built_in_control_sentences,
     Permission.RUN_BATCHES,
-    done=lambda added: f"{len(added)} sentence{pluralize(len(added))} planted, from the next batch on.",
-    to=("annotators:planted",),
+    done=lambda added: f"{len(added)} sentence{pluralize(len(added))} added. They will be used from the next batch on.",
+    to=("annotators:control_sentences",),
 )
 withdraw_sentence = post(
-    withdraw_planted,
+    withdraw_control_sentence,
     Permission.RUN_BATCHES,
     on=_find,
     done="Withdrawn. Earlier answers about it still count.",
-    to=("annotators:planted",),
+    to=("annotators:control_sentences",),
 )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def launch(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def launch(request: StudyRequest) -> HttpResponse:
     """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
     is another launch."""
-    form = OfflineForm(request.POST if request.method == "POST" else None, project=request.project)
+    form = OfflineForm(request.POST if request.method == "POST" else None, study=request.study)
     if form.is_valid() and "look" not in request.POST:
         with at_form(form):
-            run = launch_offline(project=request.project, by=request.user, **form.cleaned_data)
-            return redirect("annotators:run", request.project.slug, run.pk)
+            run = launch_offline(study=request.study, by=request.user, **form.cleaned_data)
+            return redirect("annotators:run", request.study.slug, run.pk)
     preview = _preview(request, form)
     if form.is_bound:
         form.renew()
     context = {
         "form": form,
-        "runs": list_runs(request.project)[:MAX_LISTED],
-        "names": read_code_names(request.project),
+        "runs": list_runs(request.study)[:MAX_LISTED],
+        "names": read_code_names(request.study),
         **preview,
     }
     return render(request, "annotators/launch_offline.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_run(request: StudyRequest, run_id: int) -> HttpResponse:
     """How far a run has come. Sums only: where something was suggested shows at the desk, after one's own decision."""
     run = _find_run(request, run_id)["run"]
     unblinding = offer_unblinding(request, list_run_interviews(run), where="offline run")
@@ -247,23 +247,23 @@ def show_run(request: ProjectRequest, run_id: int) -> HttpResponse:
         "tells_suggestions": unblinding is None,
         "is_active": run.state in ACTIVE,
         "has_worker": is_worker_alive(),
-        "names": read_code_names(request.project),
+        "names": read_code_names(request.study),
         "learnt": read_learnt(run.annotator),
         "rules": run.annotator.recipe.get("rules", {}),
     }
     return render(request, "annotators/run.html", context)
 
 
-def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
+def _preview(request: StudyRequest, form: OfflineForm) -> dict[str, object]:
     """What a launch would go by now; with the sentence of the refusal where there can be none."""
     chosen = getattr(form, "cleaned_data", {}) if form.is_bound else {}
     minimum = chosen.get("minimum") or MIN_POSITIVES
     try:
-        rules = preview_rules(request.project)
-        training_set = preview_training_set(request.project, minimum=minimum)
+        rules = preview_rules(request.study)
+        training_set = preview_training_set(request.study, minimum=minimum)
     except Refused as error:
         return {"refusal": str(error)}
-    version = current_version(request.project)
+    version = current_version(request.study)
     codes = [{"code": code, **found} for code, found in training_set["codes"].items()]
     return {
         "rules": rules,
@@ -275,9 +275,9 @@ def _preview(request: ProjectRequest, form: OfflineForm) -> dict[str, object]:
     }
 
 
-def _find_run(request: ProjectRequest, run_id: int) -> dict[str, OfflineRun]:
-    runs = OfflineRun.objects.select_related("annotator__version__project", "annotator__project")
-    return {"run": get_object_or_404(runs, pk=run_id, annotator__project=request.project)}
+def _find_run(request: StudyRequest, run_id: int) -> dict[str, OfflineRun]:
+    runs = OfflineRun.objects.select_related("annotator__version__study", "annotator__study")
+    return {"run": get_object_or_404(runs, pk=run_id, annotator__study=request.study)}
 
 
 cancel_offline = post(cancel_run, Permission.RUN_BATCHES, on=_find_run, to=("annotators:run", "run_id"))

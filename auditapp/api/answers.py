@@ -16,7 +16,7 @@ from auditapp.api.batches import CONDITION
 from auditapp.api.bulk import LinesRenderer
 from auditapp.api.inputs import Numeral, Parameters
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import ProjectView, find_row
+from auditapp.api.views import StudyView, find_row
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.models import Cell
 from auditapp.batches.pages.attempts import COLUMNS, read_answers
@@ -32,7 +32,7 @@ write_line = json.JSONEncoder(separators=(",", ":")).encode
 
 
 @sends_files
-class ReadAnswers(ProjectView):
+class ReadAnswers(StudyView):
     """The answers of a batch that count, in the order in which they were stored: a line of JSON for each, to the latest.
 
     To go on after a broken connection, or while the batch runs, send the `id` of the last whole line as `after`. Ids have no
@@ -61,8 +61,8 @@ class ReadAnswers(ProjectView):
         history = serializers.ListField(
             child=serializers.DictField(child=serializers.CharField()),
             allow_null=True,
-            help_text="The messages before the question, each with role and content, exactly as sent; null: the instructions "
-            "of the arm alone.",
+            help_text="The messages before the question, each with role and content, exactly as sent; null: only the "
+            "instructions of the arm.",
         )
         condition = serializers.CharField(help_text=CONDITION)
 
@@ -84,9 +84,9 @@ class ReadAnswers(ProjectView):
     success = {200: "A line of JSON for each answer."}
 
     def get(self, request: Request, slug: str, batch_id: int) -> StreamingHttpResponse:
-        batch = find_row(self.project.batches.all(), batch_id, "batch")
-        batch.project = self.project
-        visibility = find_visibility(batch, Viewer(self.project, self.person, self.role))
+        batch = find_row(self.study.batches.all(), batch_id, "batch")
+        batch.study = self.study
+        visibility = find_visibility(batch, Viewer(self.study, self.person, self.role))
         if visibility.is_closed:
             raise PermissionDenied(visibility.sentence)
         answers = read_answers(batch, after=self.query["after"], limit=self.query.get("limit"), visibility=visibility)

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from auditapp.api.inputs import Body, Dollars, TrueOrFalse, Words
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
+from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.batches import actions
 from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch, ProviderJob
@@ -31,7 +31,7 @@ BATCH_STATES = Batch.State.choices
 CONDITION = "How the question was changed to learn about the model, such as reask; may be empty."
 
 
-class ListBatches(ProjectView):
+class ListBatches(StudyView):
     """The batches of a study, newest first."""
 
     class Output(RowOutput):
@@ -73,9 +73,9 @@ class ListBatches(ProjectView):
 
     def get(self, request: Request, slug: str) -> Response:
         pages = Pages()
-        batches = self.project.batches.order_by("-pk").prefetch_related("arms__variant__account", "queues")
+        batches = self.study.batches.order_by("-pk").prefetch_related("arms__variant__account", "queues")
         page = pages.paginate_queryset(batches, request, view=self)
-        return self.answer_rows(pages, describe_batches(page, Viewer(self.project, self.person, self.role)))
+        return self.answer_rows(pages, describe_batches(page, Viewer(self.study, self.person, self.role)))
 
 
 class ArmOutput(RowOutput):
@@ -105,14 +105,14 @@ class GoneJobOutput(serializers.Serializer[Any]):
     gone_since = serializers.DateTimeField(help_text="Since when the provider has not known it.")
     may_be_ended = serializers.BooleanField(help_text="Whether a person may end it: after a day.")
     is_being_ended = serializers.BooleanField(
-        help_text="Whether somebody has ended it, and a worker is to ask the provider once more."
+        help_text="Whether a person has ended it, so that a worker will ask the provider once more."
     )
 
     class Meta:
         ref_name = "GoneJob"
 
 
-class BatchView(ProjectView):
+class BatchView(StudyView):
     """What operations share that answer with a whole batch."""
 
     class Output(ListBatches.Output):
@@ -151,7 +151,7 @@ class BatchView(ProjectView):
         )
         gone_jobs = serializers.ListField(
             child=GoneJobOutput(),
-            help_text="Its jobs at a provider's batch service that the provider does not know any more.",
+            help_text="Its jobs at a provider's batch service that the provider no longer recognizes.",
         )
 
         class Meta(ListBatches.Output.Meta):
@@ -160,9 +160,9 @@ class BatchView(ProjectView):
 
     def describe(self, batch_id: int) -> dict[str, object]:
         """The batch as it is now, as far as the person sees it. Raises ``Http404``."""
-        batch = find_row(self.project.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
-        batch.project = self.project
-        is_whole = find_visibility(batch, Viewer(self.project, self.person, self.role)).is_whole
+        batch = find_row(self.study.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
+        batch.study = self.study
+        is_whole = find_visibility(batch, Viewer(self.study, self.person, self.role)).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
         arms = list(batch.arms.all()) if is_whole else []
         return {**describe_launch(batch), **summary, "arms": arms, "gone_jobs": list_gone_jobs(batch)}
@@ -175,7 +175,7 @@ class ReadBatch(BatchView):
         return self.answer(self.describe(batch_id))
 
 
-class EstimateRest(ProjectView):
+class EstimateRest(StudyView):
     """What a batch will have cost at its end, estimated from its own calls: what to know before it is approved after its pilot."""
 
     class Output(serializers.Serializer[Any]):
@@ -184,9 +184,9 @@ class EstimateRest(ProjectView):
         low = serializers.FloatField(allow_null=True, help_text="The lower end of the estimate.")
         mid = serializers.FloatField(allow_null=True, help_text="The estimate.")
         high = serializers.FloatField(allow_null=True, help_text="The upper end of the estimate.")
-        spent = serializers.FloatField(allow_null=True, help_text="What is spent already, and included.")
+        spent = serializers.FloatField(allow_null=True, help_text="The amount already spent, which is included.")
         cap = serializers.FloatField(allow_null=True, help_text="The most it may cost; null: no cap.")
-        sentence = serializers.CharField(help_text="What the estimate is based on, or why there is none.")
+        sentence = serializers.CharField(help_text="What the estimate is based on, or the reason why there is none.")
         warning = serializers.CharField(
             help_text="Why the batch should not go on as it is: by its pilot, or because its cap is below the estimate. May be "
             "empty."
@@ -198,9 +198,9 @@ class EstimateRest(ProjectView):
     permission = Permission.RUN_BATCHES
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        batch = find_row(self.project.batches.all(), batch_id, "batch")
-        batch.project = self.project
-        visibility = find_visibility(batch, Viewer(self.project, self.person, self.role))
+        batch = find_row(self.study.batches.all(), batch_id, "batch")
+        batch.study = self.study
+        visibility = find_visibility(batch, Viewer(self.study, self.person, self.role))
         if not visibility.is_whole:
             raise PermissionDenied(visibility.sentence)
         found = estimate_batch(batch)
@@ -274,8 +274,8 @@ class ControlView(BatchView):
     refusals = (409,)
 
     def post(self, request: Request, slug: str, batch_id: int, **more: int) -> Response:
-        batch = find_row(self.project.batches.all(), batch_id, "batch")
-        batch.project = self.project
+        batch = find_row(self.study.batches.all(), batch_id, "batch")
+        batch.study = self.study
         self.act(batch, {**self.read_body(), **more})
         return self.answer(self.describe(batch_id))
 
@@ -346,7 +346,7 @@ class NameBatch(ControlView):
     class Input(Body):
         """The name."""
 
-        name = Words(max_length=actions.MAX_NAME_LENGTH, help_text="What tells it from other batches, in one line.")
+        name = Words(max_length=actions.MAX_NAME_LENGTH, help_text="A line that distinguishes it from other batches.")
 
         class Meta:
             ref_name = "BatchName"

@@ -30,7 +30,7 @@ from auditapp.api.inputs import (
 from auditapp.api.interviews import ListInterviews
 from auditapp.api.labels import find_codes, find_sentences, take_code, take_sentence
 from auditapp.api.outputs import RecordOutput
-from auditapp.api.views import ProjectView, at_one_address
+from auditapp.api.views import StudyView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.coding.actions import add_coding, decide_sentence
@@ -69,14 +69,14 @@ class LineOutput(serializers.Serializer[Any]):
 
     line = serializers.IntegerField(help_text="Number of the line, from 1; empty lines count, and have no result.")
     status = serializers.IntegerField(help_text="What the line alone would have been answered: 201, 200, 409, 422 ...")
-    id = serializers.IntegerField(allow_null=True, help_text="Number of what was stored, or was there; null: an error.")
+    id = serializers.IntegerField(allow_null=True, help_text="Number of the stored or existing row; null: an error.")
     error = ErrorOutput.Body(allow_null=True, help_text="What was wrong with the line, or null.")
 
     class Meta:
         ref_name = "LineResult"
 
 
-class BulkView(ProjectView):
+class BulkView(StudyView):
     """What operations that take lines share."""
 
     Output = LineOutput
@@ -84,7 +84,7 @@ class BulkView(ProjectView):
     permission = Permission.CODE
     parser_classes = (LinesParser,)
     renderer_classes = (LinesRenderer,)
-    success: ClassVar[Mapping[int, str]] = {200: "What became of each line, a line of JSON for each."}
+    success: ClassVar[Mapping[int, str]] = {200: "The result of each line, as one line of JSON each."}
     model: ClassVar[type[Coding | Decision]]
 
     def post(self, request: Request, slug: str) -> Response:
@@ -117,8 +117,8 @@ class BulkView(ProjectView):
             except APIException as error:
                 results[number] = _describe_refusal(number, error)
         began = time.perf_counter()
-        with transaction.atomic(), trail.gather(trail.project_stream(self.project.pk)) as events:
-            sentences = find_sentences(self.project, (values["sentence"] for values in given.values()))
+        with transaction.atomic(), trail.gather(trail.study_stream(self.study.pk)) as events:
+            sentences = find_sentences(self.study, (values["sentence"] for values in given.values()))
             keys = [values["idempotency_key"] for values in given.values()]
             stored = self.model.objects.filter(coder=self.person, idempotency_key__in=keys)
             known = set(stored.values_list("idempotency_key", flat=True))
@@ -150,11 +150,11 @@ class AddCodings(BulkView):
     model = Coding
 
     def prepare(self) -> None:
-        self.codes = {code.identifier: code for code in find_codes(self.project)}
+        self.codes = {code.identifier: code for code in find_codes(self.study)}
 
     def store(self, given: dict[str, Any], sentence: Sentence) -> Coding:
         return add_coding(
-            project=self.project,
+            study=self.study,
             sentence=sentence,
             code=take_code(self.codes, given["code"]),
             by=self.person,
@@ -173,7 +173,7 @@ class DecideSentences(BulkView):
 
     def store(self, given: dict[str, Any], sentence: Sentence) -> Decision:
         key = given["idempotency_key"]
-        return decide_sentence(project=self.project, sentence=sentence, by=self.person, idempotency_key=key)
+        return decide_sentence(study=self.study, sentence=sentence, by=self.person, idempotency_key=key)
 
 
 def _read_line(number: int, line: bytes, reader: Body) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _describe_refusal(number: int, error: Exception) -> dict[str, object]:
     return {"line": number, "status": refusal.status, "id": None, **write_error(refusal)}
 
 
-class ImportInterviews(ProjectView):
+class ImportInterviews(StudyView):
     """Bring in one file, or an archive of several: whole, or nothing of it. What the study has already is skipped."""
 
     tag = "imports"
@@ -196,19 +196,19 @@ class ImportInterviews(ProjectView):
         """A file, and what you decide about it. Larger files come in by page or command."""
 
         format = Choice(
-            ["auto", *FORMATS], default="auto", help_text="auto recognises the format by what is in the file."
+            ["auto", *FORMATS], default="auto", help_text="auto recognises the format from the content of the file."
         )
-        dry_run = TrueOrFalse(default=False, help_text="true: only say what would come in; store nothing.")
+        dry_run = TrueOrFalse(default=False, help_text="true: only report what would be imported; store nothing.")
         leave_out = serializers.ListField(child=Words(), default=list, help_text="Ids of conversations to leave out.")
         speakers = serializers.ListField(
             child=Words(),
             default=list,
-            help_text="Names that were read as text, although somebody is called so; see read_as_text in the preview.",
+            help_text="Names that were read as text, although they are speakers; see read_as_text in the preview.",
         )
         roles = serializers.DictField(
             child=Words(),
             default=dict,
-            help_text="The role of each speaker, by name; text for a name that does not speak.",
+            help_text="The role of each speaker, by name; text for a name that is not a speaker.",
         )
         titles = serializers.DictField(child=Words(), default=dict, help_text="Other titles of conversations, by id.")
         model = Words(
@@ -217,13 +217,14 @@ class ImportInterviews(ProjectView):
         consent = serializers.ListField(
             child=Choice(CONSENT_SCOPES),
             default=list,
-            help_text="What there is consent for, where the file says nothing.",
+            help_text="Consents to record if the file says nothing.",
         )
-        basis = Words(default="", allow_blank=True, help_text="What that consent rests on; required with it.")
+        basis = Words(default="", allow_blank=True, help_text="The basis of that consent; required with it.")
 
         mask = TrueOrFalse(
             default=False,
-            help_text="true: each new interview comes in masked, under a random label; what tells its condition is sealed.",
+            help_text="true: each new interview is imported masked, under a random label; everything that reveals its condition "
+            "is sealed.",
         )
 
         class Meta:
@@ -254,7 +255,7 @@ class ImportInterviews(ProjectView):
     scope = Scope.MANAGE
     permission = Permission.IMPORT
     parser_classes = (FileParser,)
-    success = {200: "What came in, or would."}
+    success = {200: "What was imported, or would be."}
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
@@ -262,9 +263,9 @@ class ImportInterviews(ProjectView):
         try:
             choices = read_choices({**given, "consent": dict.fromkeys(given["consent"], True)})
             if given["dry_run"]:
-                reports = plan_imports(project=self.project, files=files, choices=choices)
+                reports = plan_imports(study=self.study, files=files, choices=choices)
             else:
-                reports = import_files(project=self.project, files=files, by=self.person, choices=choices)
+                reports = import_files(study=self.study, files=files, by=self.person, choices=choices)
         except (Refused, ValueError) as error:
             raise serializers.ValidationError({"content": [" ".join(str(error).split())]}) from error
         return self.answer({"dry_run": given["dry_run"], "files": reports})

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from auditapp.api.inputs import Choice, FileBody, FileParser, TrueOrFalse
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address
+from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address
 from transcripts.accounts.models import Scope
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeExample, CodeFamily
@@ -82,7 +82,7 @@ class FamilyOutput(RowOutput):
         )
 
 
-class ReadCodebook(ProjectView):
+class ReadCodebook(StudyView):
     """The version of the codebook that people code with now: the latest that was published."""
 
     class Output(RowOutput):
@@ -98,7 +98,7 @@ class ReadCodebook(ProjectView):
             fields = "number title origin"
 
     def get(self, request: Request, slug: str) -> Response:
-        version = current_version(self.project)
+        version = current_version(self.study)
         if version is None:
             raise Http404("This study has no published codebook yet. Publish one on its codebook page.")
         families = read_families(version)
@@ -120,7 +120,7 @@ class VersionOutput(RowOutput):
         fields = "number title status origin created_at published_at"
 
 
-class ListVersions(ProjectView):
+class ListVersions(StudyView):
     """The versions of the codebook, newest first."""
 
     Output = VersionOutput
@@ -128,10 +128,10 @@ class ListVersions(ProjectView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer_page(list_versions(self.project))
+        return self.answer_page(list_versions(self.study))
 
 
-class ImportCodebook(ProjectView):
+class ImportCodebook(StudyView):
     """Make a draft of the codebook from a file: CSV, JSON or a REFI-QDA codebook. Publish it to code with it.
 
     What the file does not say of a family or a code stays as it is in the latest version.
@@ -140,7 +140,7 @@ class ImportCodebook(ProjectView):
     class Input(FileBody):
         """A codebook as a file, and what its new wordings do to the meaning of codes."""
 
-        dry_run = TrueOrFalse(default=False, help_text="true: only say what would change; store nothing.")
+        dry_run = TrueOrFalse(default=False, help_text="true: only report what would change; store nothing.")
         keep_missing = TrueOrFalse(
             default=False, help_text="true: codes that are not in the file stay; false: they are retired."
         )
@@ -182,7 +182,7 @@ class ImportCodebook(ProjectView):
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        file = {"project": self.project, "data": given["data"], "name": given["name"]}
+        file = {"study": self.study, "data": given["data"], "name": given["name"]}
         # Both look at the same latest version.
         with transaction.atomic():
             plan = plan_import(**file, keep_missing=given["keep_missing"])
@@ -212,18 +212,18 @@ class ImportCodebook(ProjectView):
         )
 
 
-class PublishCodebook(ProjectView):
+class PublishCodebook(StudyView):
     """Publish a draft: people code with it from now on, and it never changes again."""
 
     Output = VersionOutput
     scope = Scope.MANAGE
     permission = Permission.EDIT_CODEBOOK
-    success: ClassVar[Mapping[int, str]] = {200: "The version, which is published now or was before."}
+    success: ClassVar[Mapping[int, str]] = {200: "The version that is published now or was published before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str, number: int) -> Response:
         self.read_body()
-        version = self.project.codebook_versions.filter(number=number).first()
+        version = self.study.codebook_versions.filter(number=number).first()
         if version is None:
             raise Http404(f"This study has no version {number} of the codebook.")
         publish_version(version=version, by=self.person)

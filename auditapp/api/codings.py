@@ -17,7 +17,7 @@ from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, RowBody, Words
 from auditapp.api.labels import REASON, LabelParameters, check_quote, find_code, find_sentence, narrow_labels
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import Pages, ProjectView, at_one_address, list_columns
+from auditapp.api.views import Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.analysis.search.catalog import read_catalog
 from transcripts.analysis.search.pure.words import split_answer
@@ -56,7 +56,7 @@ class CodingOutput(RowOutput):
         }
 
 
-class CodingView(ProjectView):
+class CodingView(StudyView):
     """What the operations on codings share."""
 
     Output = CodingOutput
@@ -64,7 +64,7 @@ class CodingView(ProjectView):
     @cached_property
     def viewer(self) -> Viewer:
         """The person, and what she may see."""
-        return Viewer(self.project, self.person, self.role)
+        return Viewer(self.study, self.person, self.role)
 
     def visible(self) -> QuerySet[Coding]:
         """The codings of the study the person may see."""
@@ -129,7 +129,7 @@ class ListCodings(CodingView):
 
     def _narrow_to_answer(self, codings: QuerySet[Coding]) -> QuerySet[Coding]:
         code, key, asked_for = split_answer(self.query["answer"])
-        question = read_catalog(self.project).questions.get((code, key))
+        question = read_catalog(self.study).questions.get((code, key))
         if question is None:
             raise InvalidParameters(
                 {"answer": [f"No code of this study asks {code}:{key}. Write it as code:question=answer."]}
@@ -166,16 +166,16 @@ class AddCoding(CodingView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It was stored before."}
+    success = {201: "Stored.", 200: "It had been stored before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        sentence, code = find_sentence(self.project, given["sentence"]), find_code(self.project, given["code"])
+        sentence, code = find_sentence(self.study, given["sentence"]), find_code(self.study, given["code"])
         key = given["idempotency_key"]
         stored_before = find_stored(Coding, self.person.pk, key) is not None
         coding = add_coding(
-            project=self.project,
+            study=self.study,
             sentence=sentence,
             code=code,
             by=self.person,
@@ -211,7 +211,7 @@ class WithdrawCoding(CodingView):
         coding = own.filter(pk=coding_id).first()
         if coding is None:
             raise Http404(f"You have no coding {coding_id} in this study.")
-        withdraw_coding(project=self.project, coding=coding, by=self.person, reason=given["reason"])
+        withdraw_coding(study=self.study, coding=coding, by=self.person, reason=given["reason"])
         return self.answer_coding(coding)
 
 
@@ -236,7 +236,7 @@ class DecisionOutput(RowOutput):
         paths: ClassVar = {"interview": "sentence__turn__interview", "coder": "coder__username"}
 
 
-class ListDecisions(ProjectView):
+class ListDecisions(StudyView):
     """The decisions of a study you may see, in the order they were stored. They are the denominator of shares of codes."""
 
     tag = "decisions"
@@ -246,11 +246,11 @@ class ListDecisions(ProjectView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        visible = Decision.objects.visible_to(Viewer(self.project, self.person, self.role)).order_by("pk")
+        visible = Decision.objects.visible_to(Viewer(self.study, self.person, self.role)).order_by("pk")
         return self.answer_page(narrow_labels(visible, self.query).values(*list_columns(self.Output)))
 
 
-class DecideSentence(ProjectView):
+class DecideSentence(StudyView):
     """Say that you have read a sentence and have nothing more to code there, as Enter does at the desk."""
 
     tag = "decisions"
@@ -266,20 +266,20 @@ class DecideSentence(ProjectView):
     Output = DecisionOutput
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It was stored before."}
+    success = {201: "Stored.", 200: "It had been stored before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         key = given["idempotency_key"]
         stored_before = find_stored(Decision, self.person.pk, key) is not None
-        sentence = find_sentence(self.project, given["sentence"])
-        decision = decide_sentence(project=self.project, sentence=sentence, by=self.person, idempotency_key=key)
+        sentence = find_sentence(self.study, given["sentence"])
+        decision = decide_sentence(study=self.study, sentence=sentence, by=self.person, idempotency_key=key)
         is_new = decision.idempotency_key == key and not stored_before
         return self.answer(read_decision(decision.pk), status=201 if is_new else 200)
 
 
-class ReopenSentence(ProjectView):
+class ReopenSentence(StudyView):
     """Take back one of your own decisions. Codings stay; taking it back again changes nothing."""
 
     tag = "decisions"
@@ -301,12 +301,12 @@ class ReopenSentence(ProjectView):
 
     def post(self, request: Request, slug: str, decision_id: int) -> Response:
         given = self.read_body()
-        visible = Decision.objects.visible_to(Viewer(self.project, self.person, self.role))
+        visible = Decision.objects.visible_to(Viewer(self.study, self.person, self.role))
         own = visible.filter(coder=self.person).select_related("sentence__turn__interview")
         decision = own.filter(pk=decision_id).first()
         if decision is None:
             raise Http404(f"You have no decision {decision_id} in this study.")
-        reopen_sentence(project=self.project, decision=decision, by=self.person, reason=given["reason"])
+        reopen_sentence(study=self.study, decision=decision, by=self.person, reason=given["reason"])
         return self.answer(read_decision(decision.pk))
 
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Body, FileBody, FileParser, Parameters, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row
+from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, find_row
 from auditapp.benchmarks.experiments.actions import Loaded, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.models import Experiment
 from auditapp.benchmarks.experiments.pure.plans import MAX_NAME, PlanRefused, make_plan
@@ -32,7 +32,7 @@ class ExperimentOutput(RowOutput):
         paths: ClassVar = {"locked_by": "locked_by_name"}
 
 
-class ListExperiments(ProjectView):
+class ListExperiments(StudyView):
     """The experiments of a study by name, with their plans."""
 
     Query = PageParameters
@@ -41,10 +41,10 @@ class ListExperiments(ProjectView):
     permission = Permission.SEE_ALL_CODINGS
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer_page(self.project.experiments.order_by("name"))
+        return self.answer_page(self.study.experiments.order_by("name"))
 
 
-class LockPlan(ProjectView):
+class LockPlan(StudyView):
     """Lock the plan of an experiment, before there are outcomes. Nobody can change it afterwards; the same plan under the same
     name again gives the experiment there is."""
 
@@ -72,13 +72,13 @@ class LockPlan(ProjectView):
         given = self.read_body()
         try:
             plan = make_plan(given["plan"])
-            experiment = lock_plan(project=self.project, plan=plan, name=given["name"], by=self.person)
+            experiment = lock_plan(study=self.study, plan=plan, name=given["name"], by=self.person)
         except PlanRefused as error:
             raise serializers.ValidationError({"plan": [str(error)]}) from error
         return self.answer(experiment, status=201)
 
 
-class LoadUnits(ProjectView):
+class LoadUnits(StudyView):
     """Load units of an experiment from a CSV: all of it, or none. Units that are there stay as they are; outcomes that were not
     known are added."""
 
@@ -99,10 +99,10 @@ class LoadUnits(ProjectView):
     scope = Scope.MANAGE
     permission = Permission.SET_METHOD
     parser_classes = (FileParser,)
-    success = {200: "What the file brought."}
+    success = {200: "What was loaded from the file."}
 
     def post(self, request: Request, slug: str, experiment_id: int) -> Response:
-        experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
+        experiment = find_row(self.study.experiments.all(), experiment_id, "experiment")
         given = self.read_body()
         try:
             loaded = load_enrolments(experiment=experiment, data=given["data"], by=self.person)
@@ -111,7 +111,7 @@ class LoadUnits(ProjectView):
         return self.answer(loaded)
 
 
-class ReadExperimentReport(ProjectView):
+class ReadExperimentReport(StudyView):
     """The figures of an experiment, as `manage.py experiment report --json` prints them, of what you may see."""
 
     class Query(Parameters):
@@ -164,8 +164,8 @@ class ReadExperimentReport(ProjectView):
     permission = Permission.SEE_ALL_CODINGS
 
     def get(self, request: Request, slug: str, experiment_id: int) -> Response:
-        experiment = find_row(self.project.experiments.all(), experiment_id, "experiment")
-        viewer = Viewer(self.project, self.person, self.role)
+        experiment = find_row(self.study.experiments.all(), experiment_id, "experiment")
+        viewer = Viewer(self.study, self.person, self.role)
         try:
             report = read_report(experiment, viewer=viewer, coder=self.query.get("coder", ""))
         except Refused as error:

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView
+from auditapp.api.views import PageParameters, Pages, StudyView
 from transcripts.accounts.models import Scope as TokenScope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Kind
@@ -33,7 +33,7 @@ JOB_STATES = ImportJob.State.choices
 SENT_AS = sorted({kind for format, kind in CONTENT_TYPES.items() if format != "tex"})
 
 
-class ListExports(ProjectView):
+class ListExports(StudyView):
     """The exports that you may take from this study."""
 
     class Output(RecordOutput):
@@ -47,7 +47,9 @@ class ListExports(ProjectView):
                 record = Column
                 fields = "name meaning"
 
-        formats = serializers.ListField(child=serializers.CharField(), help_text="The formats that it comes in.")
+        formats = serializers.ListField(
+            child=serializers.CharField(), help_text="The formats in which it is available."
+        )
         columns = Column(many=True, help_text="The columns of its table, in order; none if it has no table.")
 
         class Meta:
@@ -76,7 +78,7 @@ class JobOutput(RowOutput):
 
 
 @sends_files
-class WriteExport(ProjectView):
+class WriteExport(StudyView):
     """Export something: the file itself, or, where writing takes long, 202 and the number under which a worker writes it.
 
     Each file is recorded. Its SHA-256 is in the header X-Content-SHA256.
@@ -89,10 +91,10 @@ class WriteExport(ProjectView):
         rows = Choice(
             [OWN, ALL],
             default=ALL,
-            help_text="own: only what is yours; all: what you may see, which for coders is theirs.",
+            help_text="own: only your rows; all: all rows that you may see, which for coders are their own.",
         )
         with_left_out = TrueOrFalse(
-            default=False, help_text="true: archived and excluded interviews, too, with what is on them."
+            default=False, help_text="true: also archived and excluded interviews, with their rows."
         )
         kind = Choice(["", *Kind.values], default="", help_text="Only interviews of this kind; empty: of any.")
         run = Words(
@@ -100,7 +102,7 @@ class WriteExport(ProjectView):
         )
         exact = TrueOrFalse(
             default=False,
-            help_text="true: a CSV without the apostrophe in front of what a spreadsheet takes for a formula.",
+            help_text="true: a CSV without the apostrophe before text that a spreadsheet would read as a formula.",
         )
 
         class Meta:
@@ -118,12 +120,12 @@ class WriteExport(ProjectView):
         given = self.read_body()
         if given["format"] not in export.formats:
             raise serializers.ValidationError({"format": [f"Choose one of: {', '.join(export.formats)}."]})
-        viewer = Viewer(self.project, self.person, self.role)
+        viewer = Viewer(self.study, self.person, self.role)
         only_own = not viewer.sees_all or given["rows"] == OWN
         if given["run"] and not is_fact(given["run"]):
             raise serializers.ValidationError({"run": [f"Write one of {', '.join(RUN_FACTS)}, as in task=files."]})
         scope = Scope(
-            self.project,
+            self.study,
             self.person if only_own else None,
             with_left_out=given["with_left_out"],
             kind=given["kind"],
@@ -151,7 +153,7 @@ class WriteExport(ProjectView):
         return export
 
 
-class ReadExportFile(ProjectView):
+class ReadExportFile(StudyView):
     """How far a worker is with a file of yours."""
 
     Output = JobOutput
@@ -161,7 +163,7 @@ class ReadExportFile(ProjectView):
 
 
 @sends_files
-class TakeExportFile(ProjectView):
+class TakeExportFile(StudyView):
     """Take a file of yours that a worker has written. It is recorded, as every export is."""
 
     Output = JobOutput
@@ -174,7 +176,7 @@ class TakeExportFile(ProjectView):
         self.read_body()
         job = find_job(self, export_id)
         if not job.has_file:
-            raise Conflict(job.problem or "There is no file: it is not written yet, or not kept any more.")
+            raise Conflict(job.problem or "There is no file: it has not been written yet, or is no longer kept.")
         EXPORT.check_taking(job, self.person, self.role)
         record_taking(job=job, by=self.person)
         file = job.outcome["file"]
@@ -185,10 +187,10 @@ class TakeExportFile(ProjectView):
         return response
 
 
-def find_job(view: ProjectView, export_id: int) -> ImportJob:
+def find_job(view: StudyView, export_id: int) -> ImportJob:
     """A file that the person asked for, if she may still have it. Raises ``Http404`` or ``PermissionDenied``."""
-    jobs = ImportJob.objects.filter(project=view.project, kind=EXPORT.name, asked_by=view.person)
-    job = jobs.select_related("project").filter(pk=export_id).first()
+    jobs = ImportJob.objects.filter(study=view.study, kind=EXPORT.name, asked_by=view.person)
+    job = jobs.select_related("study").filter(pk=export_id).first()
     if job is None:
         raise Http404(f"You have asked for no file {export_id} in this study.")
     if EXPORT.permission(job) not in view.role.permissions:

@@ -13,20 +13,20 @@ from rest_framework.response import Response
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid, WholeNumber, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, find_row, list_columns
+from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, find_row, list_columns
 from auditapp.benchmarks.scenarios.actions.asking import ask, record_answer
-from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
-from auditapp.benchmarks.scenarios.actions.storing import close_play
-from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.storing import close_session
+from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import LABELS
-from auditapp.benchmarks.scenarios.queries.talks import (
+from auditapp.benchmarks.scenarios.queries.sessions import (
     Exchange,
     Raised,
     find_raised,
     find_script,
     latest_scripts,
     read_talk,
-    visible_plays,
+    visible_sessions,
 )
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import Scope
@@ -36,7 +36,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
 
 # The schema gives enums names of their own.
-PLAY_MODES, PLAY_STATES = Play.Mode.choices, Play.State.choices
+SESSION_MODES, SESSION_STATES = Session.Mode.choices, Session.State.choices
 QUESTION_STATES = list(LABELS.items())
 # The schema gives enums names of their own.
 QUESTION_KINDS = Question.Kind.choices
@@ -46,21 +46,21 @@ KEY = "A UUID that you generate. Sent again, it does nothing twice."
 NAMES = {"variant": "model", "label": "name"}
 
 
-class PlayOutput(RowOutput):
+class SessionOutput(RowOutput):
     """An interview that is held here, or was."""
 
     questions = serializers.IntegerField(source="asked", help_text="Questions asked in it, without those it shares.")
 
     class Meta:
-        ref_name = "Play"
-        model = Play
+        ref_name = "Session"
+        model = Session
         fields = (
             "id name script script_number mode state opening surface model model_as_shown vendor tier branch_of after "
             "batch interview questions opened_at opened_by"
         )
         paths: ClassVar = {
             "name": "label",
-            "script": ("script__name", "Name of the script it is held by."),
+            "script": ("script__name", "Name of the script with which it is held."),
             "script_number": ("script__number", "Which number of the script."),
             "model": ("arm__variant__label", "Label of the model asked; null where it is recorded."),
             "after": "after_position",
@@ -74,34 +74,34 @@ class QuestionOutput(serializers.Serializer[Any]):
     """A question of an interview that is held here, with what became of it."""
 
     number = serializers.IntegerField(help_text="Its number in the talk, from 1.")
-    is_shared = serializers.BooleanField(help_text="Whether it was asked in the play that this one branches off.")
+    is_shared = serializers.BooleanField(help_text="Whether it was asked in the session that this one branches off.")
     kind = serializers.CharField(help_text="How much it directs the model.")
-    intent = serializers.CharField(help_text="What a challenge was meant to be; empty for others, and for coders.")
+    intent = serializers.CharField(help_text="The intent of a challenge; empty for others, and for coders.")
     text = serializers.CharField(help_text="The question as it was sent.")
     state = serializers.ChoiceField(QUESTION_STATES, help_text="What became of it.")
-    answer = serializers.CharField(help_text="What the model answered, as stored; empty for none.")
+    answer = serializers.CharField(help_text="The model's answer as stored; empty for none.")
     finish_reason = serializers.CharField(help_text="Why the model stopped, in the provider's word.")
     served_model = serializers.CharField(help_text="The model that answered, as the provider names it.")
     calls = serializers.IntegerField(help_text="How often it was sent.")
     possibly_paid_twice = serializers.IntegerField(help_text="Calls that may have been paid for without use.")
 
     class Meta:
-        ref_name = "PlayQuestion"
+        ref_name = "SessionQuestion"
 
 
-class PlayView(ProjectView):
+class SessionView(StudyView):
     """What these operations share."""
 
     @property
     def viewer(self) -> Viewer:
         """The person, and what she may see."""
-        return Viewer(self.project, self.person, self.role)
+        return Viewer(self.study, self.person, self.role)
 
-    def find_play(self, play_id: int) -> Play:
+    def find_session(self, session_id: int) -> Session:
         """An interview that the person may see from within. Raises ``Http404``."""
-        plays = visible_plays(self.viewer).select_related("project", "arm__batch")
-        play: Play = find_row(plays, play_id, "interview held here")
-        return play
+        sessions = visible_sessions(self.viewer).select_related("study", "arm__batch")
+        session: Session = find_row(sessions, session_id, "interview held here")
+        return session
 
     def describe_question(self, each: Exchange) -> dict[str, Any]:
         """A question as the person may see it, for output."""
@@ -120,26 +120,26 @@ class PlayView(ProjectView):
         }
 
 
-class ListPlays(PlayView):
+class ListSessions(SessionView):
     """The interviews held here that you may see from within, the latest first: those you held, those whose interview you have
     unblinded, and all of them if you do not code."""
 
-    tag = "plays"
+    tag = "sessions"
 
     class Query(PageParameters):
         """Which of them to return."""
 
-    Output = PlayOutput
+    Output = SessionOutput
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer_page(visible_plays(self.viewer).values(*list_columns(PlayOutput)))
+        return self.answer_page(visible_sessions(self.viewer).values(*list_columns(SessionOutput)))
 
 
-class ReadTalk(PlayView):
+class ReadTalk(SessionView):
     """What was said in an interview that is held here, question by question. One that is closed to you is not there."""
 
-    tag = "plays"
+    tag = "sessions"
 
     class Query(PageParameters):
         """Which questions to return."""
@@ -147,8 +147,8 @@ class ReadTalk(PlayView):
     Output = QuestionOutput
     pagination_class = Pages
 
-    def get(self, request: Request, slug: str, play_id: int) -> Response:
-        return self.answer_page([self.describe_question(each) for each in read_talk(self.find_play(play_id))])
+    def get(self, request: Request, slug: str, session_id: int) -> Response:
+        return self.answer_page([self.describe_question(each) for each in read_talk(self.find_session(session_id))])
 
 
 class RaisedOutput(RecordOutput):
@@ -171,7 +171,7 @@ class AskedOutput(QuestionOutput):
         ref_name = "AskedQuestion"
 
 
-class HoldView(PlayView):
+class HoldView(SessionView):
     """What operations on an interview share that is being held."""
 
     scope = Scope.LAUNCH
@@ -189,15 +189,15 @@ class HoldView(PlayView):
                 raise serializers.ValidationError({field: [str(error)]}) from error
             raise Conflict(str(error)) from error
 
-    def answer_play(self, play: Play, *, status: int = 200) -> Response:
+    def answer_session(self, session: Session, *, status: int = 200) -> Response:
         """An interview as it is now. Raises ``Conflict`` for one that somebody else opened with the same key."""
-        found = visible_plays(self.viewer).filter(pk=play.pk).values(*list_columns(PlayOutput)).first()
+        found = visible_sessions(self.viewer).filter(pk=session.pk).values(*list_columns(SessionOutput)).first()
         if found is None:
-            raise Conflict("Somebody else opened an interview with this key. Generate another one.")
+            raise Conflict("Another person opened an interview with this key. Generate another key.")
         return self.answer(found, status=status)
 
 
-class OpenPlay(HoldView):
+class OpenSession(HoldView):
     """Open an interview by a script: with a model, which is sent the opening at once and costs money, or recorded from a chat
     page.
 
@@ -227,8 +227,8 @@ class OpenPlay(HoldView):
         idempotency_key = Uuid(help_text=KEY)
 
         class Meta(RowBody.Meta):
-            ref_name = "NewPlay"
-            model = Play
+            ref_name = "NewSession"
+            model = Session
             fields = "script opening seed model cap model_as_shown surface vendor tier"
             paths: ClassVar = {
                 "opening": (
@@ -242,15 +242,15 @@ class OpenPlay(HoldView):
                 "surface": ("surface", "Of a recorded one: the chat page."),
             }
 
-    Output = PlayOutput
-    success: ClassVar = {201: "The interview that was opened.", 200: "The interview that the key opened before."}
+    Output = SessionOutput
+    success: ClassVar = {201: "The interview that was opened.", 200: "The interview that this key had already opened."}
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
-        is_known = Play.objects.filter(idempotency_key=given["idempotency_key"]).exists()
+        is_known = Session.objects.filter(idempotency_key=given["idempotency_key"]).exists()
         with self.taking_refusals():
-            play = open_play(
-                project=self.project,
+            session = open_session(
+                study=self.study,
                 script=self._find_script(given["script"]),
                 variant=_find_variant(given["model"]),
                 label=given["name"],
@@ -259,14 +259,14 @@ class OpenPlay(HoldView):
                 by=self.person,
                 **{name: given[name] for name in OPENED_WITH},
             )
-        return self.answer_play(play, status=200 if is_known else 201)
+        return self.answer_session(session, status=200 if is_known else 201)
 
     def _find_script(self, label: str) -> Script:
-        script = find_script(self.project, label)
+        script = find_script(self.study, label)
         if script is None:
-            known = ", ".join(each.label for each in latest_scripts(self.project, Script.Use.INTERVIEW)) or "none"
+            known = ", ".join(each.label for each in latest_scripts(self.study, Script.Use.INTERVIEW)) or "none"
             raise serializers.ValidationError(
-                {"script": [f"There is no such script of interviews. The scripts are: {known}."]}
+                {"script": [f"There is no such interview script. The scripts are: {known}."]}
             )
         return script
 
@@ -289,20 +289,20 @@ class AskQuestion(HoldView):
             Question.Intent.choices,
             allow_blank=True,
             default="",
-            help_text="What a challenge is meant to be; empty for other kinds.",
+            help_text="The intent of a challenge; empty for other kinds.",
         )
         text = Words(trim_whitespace=False, help_text="The question, sent as it is: at most 1,000,000 bytes.")
         answer = Words(
             allow_blank=True,
             default="",
             trim_whitespace=False,
-            help_text="Of a recorded interview alone: what the chat page answered.",
+            help_text="Only for a recorded interview: the answer of the chat page.",
         )
         reasoning = Words(
             allow_blank=True,
             default="",
             trim_whitespace=False,
-            help_text="Of a recorded interview alone: the reasoning that the chat page shows.",
+            help_text="Only for a recorded interview: the reasoning that the chat page shows.",
         )
         seen = WholeNumber(
             required=False,
@@ -318,30 +318,30 @@ class AskQuestion(HoldView):
             ref_name = "NewQuestion"
 
     Output = AskedOutput
-    success: ClassVar = {201: "The question that was asked.", 200: "The question that the key asked before."}
+    success: ClassVar = {201: "The question that was asked.", 200: "The question that this key had already asked."}
     # Answers that are recorded may be long.
     parser_classes = (FileParser,)
 
-    def post(self, request: Request, slug: str, play_id: int) -> Response:
-        play, given = self.find_play(play_id), self.read_body()
+    def post(self, request: Request, slug: str, session_id: int) -> Response:
+        session, given = self.find_session(session_id), self.read_body()
         key = given.pop("idempotency_key")
         answered = {name: given.pop(name) for name in ("answer", "reasoning")}
         is_known = Question.objects.filter(idempotency_key=key).exists()
         with self.taking_refusals():
-            if play.mode == Play.Mode.RECORDED:
-                question = record_answer(play=play, by=self.person, idempotency_key=key, **given, **answered)
+            if session.mode == Session.Mode.RECORDED:
+                question = record_answer(session=session, by=self.person, idempotency_key=key, **given, **answered)
             else:
                 _refuse_answers(answered)
-                question = ask(play=play, by=self.person, idempotency_key=key, **given)
-        talk = read_talk(play)
+                question = ask(session=session, by=self.person, idempotency_key=key, **given)
+        talk = read_talk(session)
         before = [each for each in talk if each.number < question.position]
-        raised = find_raised(play, before, question.text, question.kind)
+        raised = find_raised(session, before, question.text, question.kind)
         raises = [{"code": code, **each._asdict()} for code, each in raised.items()]
         asked = next(each for each in talk if each.question.pk == question.pk)
         return self.answer(self.describe_question(asked) | {"raises": raises}, status=200 if is_known else 201)
 
 
-class BranchPlay(HoldView):
+class BranchSession(HoldView):
     """Open an interview that goes on otherwise behind an answer of another, which stays as it is.
 
     The same key sent again opens nothing more and answers 200.
@@ -351,26 +351,26 @@ class BranchPlay(HoldView):
         """Where it leaves the other one."""
 
         after = WholeNumber(
-            min_value=1, max_value=MAX_ID, help_text="Number of the question behind whose answer it goes on."
+            min_value=1, max_value=MAX_ID, help_text="Number of the question after whose answer it continues."
         )
         idempotency_key = Uuid(help_text=KEY)
 
         class Meta:
             ref_name = "NewBranch"
 
-    Output = PlayOutput
-    success: ClassVar = {201: "The branch.", 200: "The branch that the key opened before."}
+    Output = SessionOutput
+    success: ClassVar = {201: "The branch.", 200: "The branch that this key had already opened."}
 
-    def post(self, request: Request, slug: str, play_id: int) -> Response:
-        play, given = self.find_play(play_id), self.read_body()
+    def post(self, request: Request, slug: str, session_id: int) -> Response:
+        session, given = self.find_session(session_id), self.read_body()
         key = given["idempotency_key"]
-        is_known = Play.objects.filter(idempotency_key=key).exists()
+        is_known = Session.objects.filter(idempotency_key=key).exists()
         with self.taking_refusals():
-            branch = branch_play(play=play, after=given["after"], by=self.person, idempotency_key=key)
-        return self.answer_play(branch, status=200 if is_known else 201)
+            branch = branch_session(session=session, after=given["after"], by=self.person, idempotency_key=key)
+        return self.answer_session(branch, status=200 if is_known else 201)
 
 
-class ClosePlay(HoldView):
+class CloseSession(HoldView):
     """Store an interview in the study: from then on it can be coded, and nothing can be added.
 
     Closing it again with the same words changes nothing. A branch is closed after the interview that it leaves.
@@ -381,7 +381,7 @@ class ClosePlay(HoldView):
 
         class Meta(RowBody.Meta):
             ref_name = "Closing"
-            model = Play
+            model = Session
             fields = "inclusion reason"
             paths: ClassVar = {
                 "inclusion": ("inclusion", "included, excluded, or a word of your own."),
@@ -389,19 +389,19 @@ class ClosePlay(HoldView):
             }
             needed = "inclusion reason"
 
-    Output = PlayOutput
+    Output = SessionOutput
     success: ClassVar = {200: "The interview as it is now."}
 
-    def post(self, request: Request, slug: str, play_id: int) -> Response:
-        play, given = self.find_play(play_id), self.read_body()
+    def post(self, request: Request, slug: str, session_id: int) -> Response:
+        session, given = self.find_session(session_id), self.read_body()
         words = tuple(" ".join(given[name].split()) for name in ("inclusion", "reason"))
-        if play.state != Play.State.STORED or (play.inclusion, play.inclusion_reason) != words:
+        if session.state != Session.State.STORED or (session.inclusion, session.inclusion_reason) != words:
             with self.taking_refusals():
-                close_play(play=play, inclusion=given["inclusion"], reason=given["reason"], by=self.person)
-        return self.answer_play(play)
+                close_session(session=session, inclusion=given["inclusion"], reason=given["reason"], by=self.person)
+        return self.answer_session(session)
 
 
-Plays = at_one_address(get=ListPlays, post=OpenPlay)
+Sessions = at_one_address(get=ListSessions, post=OpenSession)
 Talk = at_one_address(get=ReadTalk, post=AskQuestion)
 
 
@@ -418,5 +418,5 @@ def _find_variant(label: str) -> ModelVariant | None:
 def _refuse_answers(answered: dict[str, str]) -> None:
     told = [name for name, text in answered.items() if text]
     if told:
-        sentence = "This interview is held here: a worker fetches the answer. Leave this out."
+        sentence = "This interview is held here, so a worker fetches the answer. Leave this out."
         raise serializers.ValidationError({name: [sentence] for name in told})

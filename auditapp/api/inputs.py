@@ -261,9 +261,9 @@ class FileBody(Body):
 
     name = Words(max_length=MAX_FILE_NAME, help_text="The file's name, without a folder.")
     content = Words(
-        required=False, trim_whitespace=False, help_text="What the file holds, as text. Send this or base64."
+        required=False, trim_whitespace=False, help_text="The content of the file as text. Send this or base64."
     )
-    base64 = Words(required=False, help_text="What the file holds, as base64: for archives and documents.")
+    base64 = Words(required=False, help_text="The content of the file as base64, for archives and documents.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """With ``data``, the bytes of the file."""

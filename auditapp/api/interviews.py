@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from auditapp.api.inputs import Choice, Moment
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import Cursor, CursorParameters, PageParameters, Pages, ProjectView, find_row, list_columns
+from auditapp.api.views import Cursor, CursorParameters, PageParameters, Pages, StudyView, find_row, list_columns
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, InterviewVersion, Relation, Sentence, Turn
 from transcripts.corpus.models import Kind as ThreadKind
@@ -32,7 +32,7 @@ DERIVED = ("closed", "stage")
 SENTENCE_KINDS = [(str(kind), str(kind)) for kind in (*Kind, *TOOL_KINDS.values())]
 
 
-class ListInterviews(ProjectView):
+class ListInterviews(StudyView):
     """The interviews of a study, in the order of import."""
 
     class Output(RowOutput):
@@ -40,7 +40,7 @@ class ListInterviews(ProjectView):
 
         relation = serializers.ChoiceField(
             [("", "None"), *Relation.choices],
-            help_text="How it hangs on a turn of another interview; empty: it does not.",
+            help_text="How it continues from a turn of another interview; empty: it does not.",
         )
 
         class Meta:
@@ -66,11 +66,12 @@ class ListInterviews(ProjectView):
             ["true", "false"], required=False, help_text="true: only those that are masked now; false: only the others."
         )
         file_sha256 = serializers.CharField(
-            required=False, max_length=64, help_text="SHA-256 of a file: only what came with it."
+            required=False, max_length=64, help_text="SHA-256 of a file: only interviews imported from it."
         )
         since = Moment(
             required=False,
-            help_text="Only what came in, went on or was corrected at this time or later, such as 2026-11-24T10:00:00Z.",
+            help_text="Only interviews that were imported, continued or corrected at this time or later, such as "
+            "2026-11-24T10:00:00Z.",
         )
 
         def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
@@ -85,7 +86,7 @@ class ListInterviews(ProjectView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        found = self.project.interviews.order_by("pk")
+        found = self.study.interviews.order_by("pk")
         for name, path in {"kind": "kind", "file_sha256": "imported_file__sha256"}.items():
             if name in self.query:
                 found = found.filter(**{path: self.query[name]})
@@ -100,7 +101,7 @@ class ListInterviews(ProjectView):
         return self.answer_page(found.values(*list_columns(self.Output)))
 
 
-class ReadInterview(ProjectView):
+class ReadInterview(StudyView):
     """One interview with everything known about its origin. Read its text as sentences."""
 
     class Output(ListInterviews.Output):
@@ -119,11 +120,11 @@ class ReadInterview(ProjectView):
             }
 
     def get(self, request: Request, slug: str, interview_id: int) -> Response:
-        rows = self.project.interviews.values("pk", *list_columns(self.Output))
+        rows = self.study.interviews.values("pk", *list_columns(self.Output))
         return self.answer(find_row(rows, interview_id, "interview"))
 
 
-class ListSentences(ProjectView):
+class ListSentences(StudyView):
     """The sentences of an interview, in order. The text is exact; offsets count code points in the turn's text."""
 
     class Output(RowOutput):
@@ -143,7 +144,7 @@ class ListSentences(ProjectView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str, interview_id: int) -> Response:
-        interview = find_row(Interview.objects.filter(project=self.project).only("pk"), interview_id, "interview")
+        interview = find_row(Interview.objects.filter(study=self.study).only("pk"), interview_id, "interview")
         text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
         sentences = (
             Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True)
@@ -153,14 +154,14 @@ class ListSentences(ProjectView):
         return answer_texts(self, sentences, turn="turn_id")
 
 
-class ListTurns(ProjectView):
+class ListTurns(StudyView):
     """The turns of an interview, in order, with the traffic of tools and with reasoning. The text is exact."""
 
     class Output(RowOutput):
         """A turn: what one side said at one point."""
 
         stage = serializers.ChoiceField(
-            STAGES, allow_null=True, help_text="Where it took place: front, back or tool; null for what others say."
+            STAGES, allow_null=True, help_text="Where it took place: front, back or tool; null for other speakers."
         )
         text = serializers.CharField(help_text="The exact text; empty where it is closed.")
         closed = serializers.BooleanField(help_text=CLOSED)
@@ -174,11 +175,11 @@ class ListTurns(ProjectView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str, interview_id: int) -> Response:
-        interview = find_row(Interview.objects.filter(project=self.project).only("pk"), interview_id, "interview")
+        interview = find_row(Interview.objects.filter(study=self.study).only("pk"), interview_id, "interview")
         return answer_texts(self, interview.turns.order_by("position"), turn="pk")
 
 
-class ListStudySentences(ProjectView):
+class ListStudySentences(StudyView):
     """Every sentence of a study, by id: to read a whole study, follow ``next``. Coded or not, as it is segmented now."""
 
     class Output(ListSentences.Output):
@@ -194,18 +195,18 @@ class ListStudySentences(ProjectView):
 
     def get(self, request: Request, slug: str) -> Response:
         text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
-        sentences = Sentence.objects.current().filter(turn__interview__project=self.project).annotate(text=text)
+        sentences = Sentence.objects.current().filter(turn__interview__study=self.study).annotate(text=text)
         return answer_texts(self, sentences, turn="turn_id")
 
 
-def answer_texts(view: ProjectView, rows: QuerySet[Any], *, turn: str) -> Response:
+def answer_texts(view: StudyView, rows: QuerySet[Any], *, turn: str) -> Response:
     """A page of turns or sentences, without the words of reasoning that is closed to the person. ``turn`` is the column of
     the turn."""
     operation = view.find_operation(view.request.method)
     columns = [column for column in list_columns(operation.Output) if column not in DERIVED]
     pages = (operation.pagination_class or Pages)()
     found = pages.paginate_queryset(rows.values(turn, *columns), view.request, view=view)
-    viewer = Viewer(view.project, view.person, view.role)
+    viewer = Viewer(view.study, view.person, view.role)
     closed = viewer.find_closed({row[turn] for row in found})
     for row in found:
         row["closed"] = row[turn] in closed

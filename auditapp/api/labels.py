@@ -15,12 +15,12 @@ from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_ID
 
 REASON = "Why, in one line; required once suggestions or colleagues' codings were seen here."
 SINCE = (
-    "Only what was added or withdrawn at this time or later, such as 2026-11-24T10:00:00Z. To follow changes, ask with "
+    "Only rows added or withdrawn at or after this time, such as 2026-11-24T10:00:00Z. To follow changes, ask with "
     "withdrawn=any."
 )
 WITHDRAWN = {
@@ -29,7 +29,7 @@ WITHDRAWN = {
     "any": Q(),
 }
 PLACE = (
-    *("turn__role", "turn__channel", "turn__interview__project_id"),
+    *("turn__role", "turn__channel", "turn__interview__study_id"),
     *("turn", "turn__interview", "position", "suffix", "start", "end"),
 )
 FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "layer": "layer"}
@@ -39,7 +39,7 @@ class LabelParameters(PageParameters):
     """Which codings or decisions to return."""
 
     interview = Numeral(
-        required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only what is in it."
+        required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only rows in it."
     )
     coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only hers.")
     layer = Choice(Layer.values, required=False, help_text="blind, or assisted: made after others' labels were seen.")
@@ -71,16 +71,16 @@ def changed_since(moment: datetime) -> Q:
     return Q(created_at__gte=moment) | Q(withdrawn_at__gte=moment)
 
 
-def find_sentences(project: Project, keys: Iterable[int]) -> dict[int, Sentence]:
+def find_sentences(study: Study, keys: Iterable[int]) -> dict[int, Sentence]:
     """The sentences of the study with these numbers as it is segmented now, with what coding them needs to know."""
-    sentences = Sentence.objects.current().filter(turn__interview__project=project, pk__in=set(keys))
+    sentences = Sentence.objects.current().filter(turn__interview__study=study, pk__in=set(keys))
     related = sentences.select_related("turn__interview").only(*PLACE)
     return {sentence.pk: sentence for sentence in related}
 
 
-def find_sentence(project: Project, pk: int) -> Sentence:
+def find_sentence(study: Study, pk: int) -> Sentence:
     """The sentence of the study with this number. Raises ``ValidationError``."""
-    return take_sentence(find_sentences(project, [pk]), pk)
+    return take_sentence(find_sentences(study, [pk]), pk)
 
 
 def take_sentence(found: Mapping[int, Sentence], pk: int) -> Sentence:
@@ -90,14 +90,14 @@ def take_sentence(found: Mapping[int, Sentence], pk: int) -> Sentence:
     return found[pk]
 
 
-def find_codes(project: Project) -> QuerySet[Code]:
+def find_codes(study: Study) -> QuerySet[Code]:
     """The codes that people code with now."""
-    return Code.objects.filter(version=current_version(project)).select_related("family", "version")
+    return Code.objects.filter(version=current_version(study)).select_related("family", "version")
 
 
-def find_code(project: Project, identifier: str) -> Code:
+def find_code(study: Study, identifier: str) -> Code:
     """The code that people code with under this id. Raises ``ValidationError``."""
-    return take_code({code.identifier: code for code in find_codes(project).filter(identifier=identifier)}, identifier)
+    return take_code({code.identifier: code for code in find_codes(study).filter(identifier=identifier)}, identifier)
 
 
 def take_code(found: Mapping[str, Code], identifier: str) -> Code:

@@ -11,14 +11,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from auditapp.annotators.actions.annotators import LATENT_NEEDS_REASON, draft_annotator
-from auditapp.annotators.actions.launching import launch_model, plan_reading
+from auditapp.annotators.actions.launching import launch_model, plan_annotation
 from auditapp.annotators.launch_review import add_review
 from auditapp.annotators.models import Annotator
 from auditapp.api.batches import BatchView, check_name
 from auditapp.api.inputs import Body, Choice, Dollars, TrueOrFalse, Uuid, WholeNumber, Words
 from auditapp.api.outputs import InDollars
-from auditapp.api.projects import ListGrants, describe_grant
-from auditapp.api.views import ProjectView
+from auditapp.api.studies import ListGrants, describe_grant
+from auditapp.api.views import StudyView
 from auditapp.batches.actions import MAX_NAME_LENGTH
 from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, LaunchOptions, LaunchPlan, check_grants
 from auditapp.batches.models import MAX_IN_FLIGHT, Batch
@@ -45,7 +45,7 @@ class OptionsInput(Body):
         allow_blank=True,
         default="",
         max_length=MAX_NAME_LENGTH,
-        help_text="What the batch is called; after what it asks, unless sent.",
+        help_text="The name of the batch; if not sent, it is named after what it asks.",
     )
     route = Choice(Batch.Route.choices, default=Batch.Route.LIVE, help_text="How its calls are sent.")
     concurrency = WholeNumber(
@@ -122,7 +122,7 @@ class PreannotationInput(OptionsInput):
         max_value=MAX_ID,
         allow_null=True,
         default=None,
-        help_text="Annotate only so many turns, from the beginning.",
+        help_text="Annotate only this many turns, from the beginning.",
     )
     mode = Choice(
         Annotator.Mode.choices,
@@ -140,7 +140,7 @@ class PreannotationInput(OptionsInput):
     answer_schema = TrueOrFalse(
         allow_null=True,
         default=None,
-        help_text="Whether answers are held to a JSON schema; where a probe found that the server honours one, unless sent.",
+        help_text="Whether answers must follow a JSON schema; if not sent, they must if a probe found that the server honours one.",
     )
 
     class Meta:
@@ -173,7 +173,7 @@ class SobInput(OptionsInput):
         max_value=MAX_ID,
         allow_null=True,
         default=None,
-        help_text="Use only so many texts, spread evenly over the dataset.",
+        help_text="Use only this many texts, spread evenly over the dataset.",
     )
     repeats = WholeNumber(
         min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each model gets each text under each task."
@@ -193,7 +193,7 @@ class SobInput(OptionsInput):
         ref_name = "NewSob"
 
 
-class AskedView(ProjectView):
+class AskedView(StudyView):
     """What launches and their reviews share: what a body asks for."""
 
     scope = Scope.LAUNCH
@@ -213,13 +213,13 @@ class OfPreannotation(AskedView):
     """Interviews, annotated by a model."""
 
     def plan(self, given: dict[str, Any]) -> LaunchPlan:
-        annotator = draft_annotator(project=self.project, **_read_annotator(given))
-        reading = plan_reading(project=self.project, annotator=annotator, **self._read_choice(given))
+        annotator = draft_annotator(study=self.study, **_read_annotator(given))
+        reading = plan_annotation(study=self.study, annotator=annotator, **self._read_choice(given))
         return add_review(reading, annotator)
 
     def launch(self, given: dict[str, Any]) -> Batch:
         return launch_model(
-            project=self.project,
+            study=self.study,
             reason=given["latent_reason"],
             by=self.person,
             options=read_options(given),
@@ -237,7 +237,7 @@ class OfPreannotation(AskedView):
     def _find_interviews(self, numbers: list[int] | None) -> list[Interview] | None:
         if numbers is None:
             return None
-        found = list(self.project.interviews.filter(pk__in=numbers))
+        found = list(self.study.interviews.filter(pk__in=numbers))
         missing = sorted(set(numbers) - {interview.pk for interview in found})
         if missing:
             named = ", ".join(map(str, missing[:MAX_NAMED]))
@@ -251,13 +251,13 @@ class OfSob(AskedView):
     def plan(self, given: dict[str, Any]) -> LaunchPlan:
         asked = self._read_choice(given)
         planned = plan_sob(**asked)
-        if given["confirms_terms"] or not needs_notice(self.project, asked["variants"]):
+        if given["confirms_terms"] or not needs_notice(self.study, asked["variants"]):
             return planned
         return replace(planned, warnings=[*planned.warnings, NOTICE])
 
     def launch(self, given: dict[str, Any]) -> Batch:
         asked = self._read_choice(given)
-        if not given["confirms_terms"] and needs_notice(self.project, asked["variants"]):
+        if not given["confirms_terms"] and needs_notice(self.study, asked["variants"]):
             raise serializers.ValidationError(
                 {"confirms_terms": [f"{NOTICE} Nobody has confirmed this for the study yet."]}
             )
@@ -275,7 +275,7 @@ class OfSob(AskedView):
         }
 
     def _find_dataset(self, name: str) -> Dataset:
-        datasets = Dataset.objects.filter(project=self.project).select_related("project")
+        datasets = Dataset.objects.filter(study=self.study).select_related("study")
         found = datasets.filter(name=name).first()
         if found is None:
             names = ", ".join(datasets.order_by("name").values_list("name", flat=True)) or "none"
@@ -290,7 +290,7 @@ class LaunchView(AskedView, BatchView):
 
     success: ClassVar[Mapping[int, str]] = {
         201: "The batch that was launched.",
-        200: "The batch that the key launched before.",
+        200: "The batch that this key had already launched.",
     }
 
     def post(self, request: Request, slug: str) -> Response:
@@ -335,7 +335,7 @@ class CostOutput(serializers.Serializer[Any]):
     likely = InDollars(
         source="likely_nano",
         allow_null=True,
-        help_text="What they will probably cost, with answers of usual length; null: how long they are is not known.",
+        help_text="What they will probably cost, with answers of usual length; null: their length is not known.",
     )
     pilot_highest = InDollars(source="pilot_nano", allow_null=True, help_text="The most that the pilot can cost.")
 
@@ -363,7 +363,7 @@ class EstimateView(AskedView):
     class Output(CostOutput):
         """What a launch would send, and the most that it can cost. Amounts are US dollars; null: a price is not known."""
 
-        title = serializers.CharField(help_text="What the batch would be called, unless named.")
+        title = serializers.CharField(help_text="The name that the batch would get, unless named.")
         inputs = serializers.IntegerField(help_text="How many turns, texts or questions would be asked.")
         interviews = serializers.IntegerField(
             allow_null=True, help_text="How many interviews these are of; null: of none."
@@ -396,9 +396,9 @@ class EstimateView(AskedView):
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         options, plan = read_options(given), self.plan(given)
-        check_grants(plan, project=self.project, options=options, by=self.person)
+        check_grants(plan, study=self.study, options=options, by=self.person)
         review = review_launch(plan, options)
-        money = describe_money(plan, self.project, self.person)
+        money = describe_money(plan, self.study, self.person)
         return self.answer(
             {
                 **review,

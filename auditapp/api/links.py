@@ -47,7 +47,7 @@ class LinkView(NegotiationView):
 
     def visible(self) -> QuerySet[Link]:
         """The links of codings that she may see."""
-        links = Link.objects.filter(coding__sentence__turn__interview__project=self.project).order_by("pk")
+        links = Link.objects.filter(coding__sentence__turn__interview__study=self.study).order_by("pk")
         if not self.viewer.sees_all:
             return links.filter(coder=self.person)
         if self.viewer.visible_interviews is None:
@@ -101,13 +101,13 @@ class AddLink(LinkView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It was stored before."}
+    success = {201: "Stored.", 200: "It had been stored before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         related = Coding.objects.select_related("code__family", "sentence__turn__interview")
-        coding = related.filter(sentence__turn__interview__project=self.project, coder=self.person).filter(
+        coding = related.filter(sentence__turn__interview__study=self.study, coder=self.person).filter(
             pk=given["coding"]
         )
         found = coding.first()
@@ -118,11 +118,11 @@ class AddLink(LinkView):
         quote = Extent(given["quote_start"], given["quote_end"]) if given["quote_start"] is not None else None
         try:
             link = add_link(
-                project=self.project,
+                study=self.study,
                 coding=found,
                 kind=given["kind"],
-                code=find_code(self.project, given["code"]) if given["code"] is not None else None,
-                sentence=find_sentence(self.project, given["sentence"]) if given["sentence"] is not None else None,
+                code=find_code(self.study, given["code"]) if given["code"] is not None else None,
+                sentence=find_sentence(self.study, given["sentence"]) if given["sentence"] is not None else None,
                 quote=quote,
                 by=self.person,
                 idempotency_key=key,
@@ -150,7 +150,7 @@ class WithdrawLink(LinkView):
         link = own.filter(pk=link_id).first()
         if link is None:
             raise Http404(f"You have no link {link_id} in this study.")
-        withdraw_link(project=self.project, link=link, by=self.person)
+        withdraw_link(study=self.study, link=link, by=self.person)
         return self.answer_link(link)
 
 

@@ -16,7 +16,7 @@ from auditapp.annotators.models import Annotator
 from auditapp.annotators.queries.annotators import list_annotators
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
-from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
+from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
 from auditapp.evaluation.views.calibration import Asked, compare, read_asked
 from auditapp.evaluation.views.calibration import measure as measure_calibration
@@ -24,7 +24,7 @@ from transcripts.agreement import report
 from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
 from transcripts.agreement.views.tables import NOT_REFLEXIVE
-from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, Stance
+from transcripts.agreement.views.visible import MeasuredReadings, Method, PageRequest
 from transcripts.analysis.themes.evidence import LayerChoice, choose_viewpoint
 from transcripts.analysis.themes.queries import THEMES, find_family
 from transcripts.analysis.themes.queries import compare as compare_models
@@ -32,8 +32,8 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark
-from transcripts.studies.models import MethodStance
-from transcripts.studies.queries import read_stances
+from transcripts.studies.models import MethodChoice
+from transcripts.studies.queries import read_methods
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
@@ -51,7 +51,7 @@ MEANINGS = {
     "prevalence": "Share of decisions that apply the code.",
     "prevalence_index": "How far apart the shares of yes and no are.",
     "raw": "Share of units on which coders agree.",
-    "positive_agreement": "Agreement on units to which somebody applied the code.",
+    "positive_agreement": "Agreement on units to which a coder applied the code.",
     "kappa": "Cohen's kappa; of more than two coders, null.",
     "mean_pairwise_kappa": "Mean of Cohen's kappa over the pairs of coders.",
     "pabak": "Kappa adjusted for prevalence and bias.",
@@ -121,11 +121,11 @@ class CodeOutput(FiguresOutput):
     code = serializers.CharField(help_text="Id of the code.")
     name = serializers.CharField(help_text="Its name.")
     uses = serializers.IntegerField(help_text="How often it was applied to units that two or more decided.")
-    turns = serializers.IntegerField(help_text="In how many turns somebody applied it: what a verdict counts.")
+    turns = serializers.IntegerField(help_text="Number of turns in which a coder applied it, which a verdict counts.")
     mark = serializers.ChoiceField(list(Mark), allow_null=True, help_text=OF_MARK)
     cautions = serializers.ListField(child=serializers.CharField(), help_text="Whether it was applied nearly always.")
     fleiss_raters = serializers.IntegerField(allow_null=True, help_text="How many coders Fleiss' kappa is for.")
-    fleiss_units = serializers.IntegerField(help_text="How many units exactly so many of them decided.")
+    fleiss_units = serializers.IntegerField(help_text="Number of units decided by exactly this many of them.")
     intervals = serializers.DictField(
         child=serializers.ListField(child=serializers.FloatField()),
         help_text="The 95 % interval over resampled turns, by the figure's name.",
@@ -140,7 +140,7 @@ class CodeOutput(FiguresOutput):
         ref_name = "CodeAgreement"
 
 
-class MeasureView(ProjectView):
+class MeasureView(StudyView):
     """What the operations on figures share."""
 
     permission = Permission.SEE_ALL_CODINGS
@@ -148,7 +148,7 @@ class MeasureView(ProjectView):
     @cached_property
     def viewer(self) -> Viewer:
         """The person, and what she may see."""
-        return Viewer(self.project, self.person, self.role)
+        return Viewer(self.study, self.person, self.role)
 
 
 class ReadAgreement(MeasureView):
@@ -190,7 +190,7 @@ class ReadAgreement(MeasureView):
         family = serializers.CharField(help_text="Id of the family.")
         name = serializers.CharField(help_text="Its name.")
         unit = serializers.CharField(help_text="What its codes are applied to: the unit that is compared.")
-        method = serializers.ChoiceField(Stance.choices, help_text="The method of the family in this study.")
+        method = serializers.ChoiceField(Method.choices, help_text="The method of the family in this study.")
         layer = serializers.ChoiceField(Layer.choices, help_text="The layer of the labels: always blind.")
         codebook_version = serializers.IntegerField(help_text="Number of the codebook version that has these codes.")
         not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
@@ -201,7 +201,7 @@ class ReadAgreement(MeasureView):
             allow_null=True, help_text="How many of those are left out until you unblind them on a page of the study."
         )
         coders = serializers.ListField(child=serializers.CharField(), allow_null=True, help_text="Who is compared.")
-        units = serializers.IntegerField(allow_null=True, help_text="Units that somebody decided.")
+        units = serializers.IntegerField(allow_null=True, help_text="Units that a person decided.")
         units_shared = serializers.IntegerField(allow_null=True, help_text="Units that two or more decided.")
         models = serializers.DictField(
             child=serializers.IntegerField(),
@@ -234,7 +234,7 @@ class ReadAgreement(MeasureView):
             ref_name = "Agreement"
 
     def get(self, request: Request, slug: str) -> Response:
-        asked = PageRequest(self.project, self._read_selection(), prefer=NOT_REFLEXIVE, is_of_figures=True)
+        asked = PageRequest(self.study, self._read_selection(), prefer=NOT_REFLEXIVE, is_of_figures=True)
         selection = asked.selection
         if selection is None:
             if not asked.families:
@@ -245,11 +245,11 @@ class ReadAgreement(MeasureView):
             "family": selection.family.identifier,
             "name": selection.family.name,
             "unit": selection.family.unit,
-            "method": asked.stance,
+            "method": asked.method,
             "layer": Layer.BLIND,
             "codebook_version": selection.family.version.number,
         }
-        if asked.stance == Stance.REFLEXIVE:
+        if asked.method == Method.REFLEXIVE:
             return self.answer(fields | {"not_shown": IS_REFLEXIVE})
         visible = MeasuredReadings(self.viewer, asked)
         fields |= {"interviews": visible.shared, "hidden_interviews": len(visible.blinded)}
@@ -270,7 +270,7 @@ class ReadAgreement(MeasureView):
             data["model"] = NOT_KNOWN
         if "coders" in data:
             names = self.query["coders"].split(",")
-            known = {user.username: str(user.pk) for user in list_coders(self.project)}
+            known = {user.username: str(user.pk) for user in list_coders(self.study)}
             unknown = [name for name in names if name not in known]
             if unknown:
                 raise InvalidParameters({"coders": ["No coder of this study has one of these names."]})
@@ -278,7 +278,7 @@ class ReadAgreement(MeasureView):
         return data
 
 
-class ReadComparedModels(ProjectView):
+class ReadComparedModels(StudyView):
     """Models compared by their answers to questions that several were asked in the same words, as the page *Models compared* has
     it: of codings that you may see, in interviews that are not hidden from you."""
 
@@ -326,7 +326,7 @@ class ReadComparedModels(ProjectView):
 
     def get(self, request: Request, slug: str) -> Response:
         asked = {"coder": self.query.get("coder", ""), "layer": self.query["layer"]}
-        viewpoint = choose_viewpoint(Viewer(self.project, self.person, self.role), **asked)
+        viewpoint = choose_viewpoint(Viewer(self.study, self.person, self.role), **asked)
         try:
             return self.answer(compare_models(viewpoint, find_family(viewpoint, self.query.get("family", ""))))
         except Refused as error:
@@ -364,7 +364,7 @@ class ListAnnotators(MeasureView):
             source="annotator.prompt_version", help_text="Version of the wording of its instructions; may be empty."
         )
         hash = serializers.CharField(
-            source="annotator.hash", help_text="Hash of everything that decides what it says; may be empty."
+            source="annotator.hash", help_text="Hash of everything that determines its labels; may be empty."
         )
         answers = serializers.IntegerField(help_text="How many answers it has given to calls.")
         interviews = serializers.IntegerField(help_text="How many interviews it has annotated without calls.")
@@ -380,7 +380,7 @@ class ListAnnotators(MeasureView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        return self.answer_page(list_annotators(self.project))
+        return self.answer_page(list_annotators(self.study))
 
 
 class EstimateOutput(serializers.Serializer[Any]):
@@ -455,7 +455,7 @@ class CalibratedFamily(serializers.Serializer[Any]):
 
     family = serializers.CharField(help_text="Id of the family.")
     name = serializers.CharField(help_text="Its name.")
-    method = serializers.ChoiceField(MethodStance.Stance.choices, help_text="The method of the family in this study.")
+    method = serializers.ChoiceField(MethodChoice.Method.choices, help_text="The method of the family in this study.")
     not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
     unit = serializers.CharField(help_text="What its codes are applied to and counted on: sentence, or turn.")
     turns_of = serializers.CharField(help_text="Whose turns these are: model or interviewer; empty for sentences.")
@@ -484,7 +484,7 @@ class ReadCalibration(MeasureView):
             ["all", "withheld"], default="all", help_text="withheld: only turns that never show suggestions."
         )
         critic = Choice(
-            ["without", "with"], default="without", help_text="with: without the suggestions that a critic reversed."
+            ["without", "with"], default="without", help_text="with: without the suggestions that a critic rejected."
         )
         seed = Numeral(
             required=False, min_value=0, max_value=MAX_SEED, help_text="Seed of the resamples; 1, unless sent."
@@ -496,7 +496,7 @@ class ReadCalibration(MeasureView):
         annotator = serializers.IntegerField(help_text="Number of the annotator.")
         codebook_version = serializers.IntegerField(help_text="Number of the codebook version it was given.")
         turns = serializers.CharField(help_text="all, or withheld: the turns that are compared.")
-        critic = serializers.CharField(help_text="with: without the suggestions that a critic reversed; without: all.")
+        critic = serializers.CharField(help_text="with: without the suggestions that a critic rejected; without: all.")
         layer = serializers.ChoiceField(Layer.choices, help_text="The layer of people's labels: always blind.")
         not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
         interviews = serializers.IntegerField(
@@ -516,22 +516,22 @@ class ReadCalibration(MeasureView):
         )
         families = serializers.ListField(child=CalibratedFamily(), allow_null=True, help_text="Families of codes.")
         uncompared = serializers.ListField(
-            child=serializers.CharField(), help_text="Names of codes that no codebook has any more."
+            child=serializers.CharField(), help_text="Names of codes that are no longer in any codebook."
         )
 
         class Meta:
             ref_name = "Calibration"
 
     def get(self, request: Request, slug: str, annotator_id: int) -> Response:
-        annotators = Annotator.objects.filter(project=self.project).select_related("variant", "version")
+        annotators = Annotator.objects.filter(study=self.study).select_related("variant", "version")
         annotator = find_row(annotators, annotator_id, "annotator")
         chosen = {name: self.query[name] for name in ("turns", "critic")}
         data = QueryDict(mutable=True)
         data.update({name: value for name, value in chosen.items() if value in {"withheld", "with"}})
         data["seed"] = str(self.query.get("seed", ""))
-        asked = read_asked(self.project, data, annotators=[annotator])
+        asked = read_asked(self.study, data, annotators=[annotator])
         compared = compare(self.viewer, annotator, **asked.scope)
-        annotator.project = self.project
+        annotator.study = self.study
         fields: dict[str, object] = dict.fromkeys(self.Output().fields)
         fields |= {
             "annotator": annotator.pk,
@@ -549,12 +549,12 @@ class ReadCalibration(MeasureView):
 
 def _describe_calibration(asked: Asked, compared: Compared, view: MeasureView) -> dict[str, object]:
     measured = measure_calibration(asked, compared)
-    stances = read_stances(view.project)
+    methods = read_methods(view.study)
     families = [
         {
             "family": table["identifier"],
             "name": table["name"],
-            "method": stances.find(table["identifier"]),
+            "method": methods.find(table["identifier"]),
             "not_shown": IS_REFLEXIVE if asked.is_reflexive(table["identifier"]) else None,
             "unit": table["unit"],
             "turns_of": table["turns_of"],

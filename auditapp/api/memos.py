@@ -14,7 +14,7 @@ from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, WholeNumber, Words
 from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, list_columns
+from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.analysis.notebook.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
 from transcripts.analysis.notebook.queries import PlaceNotFound, find_place
@@ -39,19 +39,19 @@ class MemoOutput(RowOutput):
         paths: ClassVar = {"key": "subject_key", "author": "author__username"}
 
 
-class MemoView(ProjectView):
+class MemoView(StudyView):
     """What the operations on memos share."""
 
     Output = MemoOutput
 
     def visible(self) -> QuerySet[Memo]:
         """The memos of the study the person may see. An emptied one is a row without text."""
-        viewer = Viewer(self.project, self.person, self.role)
+        viewer = Viewer(self.study, self.person, self.role)
         return Memo.objects.visible_to(viewer).exclude(text="").order_by("pk")
 
     def find_own(self, memo_id: int) -> Memo:
         """A memo of her own. Raises ``Http404``."""
-        own = self.visible().filter(author=self.person).select_related("interview", "sentence__turn", "project")
+        own = self.visible().filter(author=self.person).select_related("interview", "sentence__turn", "study")
         memo = own.filter(pk=memo_id).first()
         if memo is None:
             raise Http404(f"You have no memo {memo_id} in this study.")
@@ -97,7 +97,7 @@ class NewText(RowBody):
         ref_name = "NewText"
         model = Memo
         fields = "text kind idempotency_key"
-        paths: ClassVar = {"kind": ("kind", "What kind of note it is; without it, as it was, or reading.")}
+        paths: ClassVar = {"kind": ("kind", "The kind of note; if not sent, unchanged, or reading.")}
         needed = "text"
         optional = "kind"
 
@@ -121,7 +121,7 @@ class WriteMemo(MemoView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It was stored before."}
+    success = {201: "Stored.", 200: "It had been stored before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -134,8 +134,8 @@ class WriteMemo(MemoView):
         stored_before = Memo.objects.filter(author=self.person, idempotency_key=key).exists()
         try:
             memo = write_memo(
-                project=self.project,
-                place=find_place(self.project, asked),
+                study=self.study,
+                place=find_place(self.study, asked),
                 text=given["text"],
                 kind=given.get("kind", Memo.Kind.READING.value),
                 by=self.person,

@@ -15,7 +15,7 @@ from rest_framework.response import Response
 from auditapp.api.errors import Conflict, InvalidParameters
 from auditapp.api.inputs import Body, Choice, Numeral, Parameters, RowBody, WholeNumber, Words
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, at_one_address, list_columns
+from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Interview, Kind
@@ -44,17 +44,17 @@ def _make_based_on() -> WholeNumber:
     )
 
 
-class NegotiationView(ProjectView):
+class NegotiationView(StudyView):
     """What these operations share."""
 
     @cached_property
     def viewer(self) -> Viewer:
         """The person, and what she may see."""
-        return Viewer(self.project, self.person, self.role)
+        return Viewer(self.study, self.person, self.role)
 
     def find_interview(self, number: int, field: str) -> Interview:
         """The interview of the study with this number. Raises ``ValidationError``."""
-        interview = self.project.interviews.filter(pk=number).first()
+        interview = self.study.interviews.filter(pk=number).first()
         if interview is None:
             raise serializers.ValidationError({field: [f"There is no interview {number} in this study."]})
         return interview
@@ -88,7 +88,7 @@ class CaseSheetOutput(RowOutput):
     intents = serializers.DictField(
         source="told_intents",
         child=serializers.CharField(),
-        help_text="What the interviewer meant her turns to be, by their places; empty for coders.",
+        help_text="The intents of the interviewer's turns, by their places; empty for coders.",
     )
 
     class Meta:
@@ -136,7 +136,7 @@ class WriteCaseSheet(NegotiationView):
         intents = serializers.DictField(
             child=Words(),
             required=False,
-            help_text="What the interviewer meant her turns to be, by their places; without it, as in the number before.",
+            help_text="The intents of the interviewer's turns, by their places; if not sent, as in the previous number.",
         )
         based_on = _make_based_on()
 
@@ -163,7 +163,7 @@ class WriteCaseSheet(NegotiationView):
             )
         based_on = find_base(given, latest.number if latest else 0, "This thread has case sheet")
         sheet = write_case_sheet(
-            project=self.project,
+            study=self.study,
             interview=interview,
             relevant=given.get("relevant", []),
             irrelevant=given.get("irrelevant", []),
@@ -180,11 +180,12 @@ class WriteCaseSheet(NegotiationView):
 class PairOutput(RowOutput):
     """Two threads that differ in one thing. What differs and what is expected is closed to you until you decided both."""
 
-    open = serializers.BooleanField(help_text="Whether you may see in what they differ.")
-    left_a = serializers.IntegerField(help_text="How many sentences of the first you have still to decide before.")
+    open = serializers.BooleanField(help_text="Whether you may see how they differ.")
+    left_a = serializers.IntegerField(help_text="How many sentences of the first thread you must still decide.")
     left_b = serializers.IntegerField(help_text="How many of the second.")
     expect = serializers.ChoiceField(
-        [("", "Closed"), *EXPECTATIONS], help_text="Whether that should change what the model does; empty while closed."
+        [("", "Closed"), *EXPECTATIONS],
+        help_text="Whether the difference should change what the model does; empty while closed.",
     )
     made_by = serializers.CharField(source="writer", help_text="Who paired them.")
 
@@ -196,7 +197,7 @@ class PairOutput(RowOutput):
             "name": ("name", "Its name."),
             "a": ("a", "Number of the first interview."),
             "b": ("b", "Number of the second interview."),
-            "differs": ("differs", "In what they differ; empty while it is closed."),
+            "differs": ("differs", "How they differ; empty while it is closed."),
         }
 
 
@@ -209,7 +210,7 @@ class ListPairs(NegotiationView):
 
     def get(self, request: Request, slug: str) -> Response:
         pages = Pages()
-        rows = Pair.objects.active().filter(project=self.project).order_by("name")
+        rows = Pair.objects.active().filter(study=self.study).order_by("name")
         page = pages.paginate_queryset(rows, request, view=self)
         views = list_pairs(self.viewer, Pair.objects.filter(pk__in=[pair.pk for pair in page]))
         return self.answer_rows(pages, [describe_pair(view) for view in views])
@@ -231,7 +232,7 @@ class PairThreads(NegotiationView):
                 "name": ("name", "Its name: letters, digits, single spaces and - _ ."),
                 "a": ("a", "Number of the first interview."),
                 "b": ("b", "Number of the second interview."),
-                "expect": ("expect", "Whether that should change what the model does."),
+                "expect": ("expect", "Whether the difference should change what the model does."),
                 "reason": ("reason", "Why it replaces the one before, if any."),
             }
 
@@ -244,10 +245,10 @@ class PairThreads(NegotiationView):
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         threads = {side: self.find_interview(given[side], side) for side in ("a", "b")}
-        numbers = Pair.objects.filter(project=self.project, name=given["name"].strip())
+        numbers = Pair.objects.filter(study=self.study, name=given["name"].strip())
         newest = numbers.aggregate(newest=Max("number"))["newest"] or 0
         based_on = find_base(given, newest, "There is, or was, a pair of this name, number")
-        pair = pair_threads(project=self.project, by=self.person, **{**given, **threads, "based_on": based_on})
+        pair = pair_threads(study=self.study, by=self.person, **{**given, **threads, "based_on": based_on})
         [view] = list_pairs(self.viewer, Pair.objects.filter(pk=pair.pk))
         return self.answer(describe_pair(view), status=201)
 
@@ -263,9 +264,9 @@ class WithdrawPair(NegotiationView):
 
     def post(self, request: Request, slug: str, pair_name: str) -> Response:
         self.read_body()
-        pair = Pair.objects.active().filter(project=self.project, name=pair_name.replace("\x00", "")).first()
+        pair = Pair.objects.active().filter(study=self.study, name=pair_name.replace("\x00", "")).first()
         if pair is None:
-            raise Http404("There is no pair of this name in this study.")
+            raise Http404("This study has no pair with this name.")
         withdraw_pair(pair=pair, by=self.person)
         [view] = list_pairs(self.viewer, Pair.objects.filter(pk=pair.pk))
         return self.answer(describe_pair(view))
@@ -292,7 +293,7 @@ class ReadTrajectoryReport(NegotiationView):
         outcome = serializers.CharField(
             required=False,
             max_length=MAX_LISTED,
-            help_text="Ids of codes, separated by commas: whether one of them is found is what pairs are compared by.",
+            help_text="Ids of codes, separated by commas. Pairs are compared by whether one of these codes is found.",
         )
         stage = Choice(["conduct", "all"], default="conduct", help_text="all: private reasoning counts too.")
         kind = Choice(
@@ -330,7 +331,7 @@ class ReadTrajectoryReport(NegotiationView):
             ref_name = "TrajectoryReport"
 
     def get(self, request: Request, slug: str) -> Response:
-        records = read_records(self.project, viewer=self.viewer)
+        records = read_records(self.study, viewer=self.viewer)
         outcomes = [each.strip() for each in self.query.get("outcome", "").split(",") if each.strip()]
         try:
             report = make_report(
@@ -345,4 +346,4 @@ class ReadTrajectoryReport(NegotiationView):
             asked = ("coder", "kind", "model")
             field = next((name for name in asked if str(error).startswith(f"There is no {name} ")), "outcome")
             raise InvalidParameters({field: [str(error)]}) from error
-        return self.answer(leave_out_coefficients(report, self.project))
+        return self.answer(leave_out_coefficients(report, self.study))

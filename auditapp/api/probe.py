@@ -10,14 +10,14 @@ from rest_framework.response import Response
 from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
-from auditapp.api.views import ProjectView, find_row
+from auditapp.api.views import StudyView, find_row
 from auditapp.benchmarks.gender_cues.pure.tables import AXES
 from auditapp.benchmarks.gender_cues.queries import KIND, ProbeIsOff, read_report, require_figures
 from transcripts.refusals import Refused
 from transcripts.studies.roles import Permission
 
 
-class ReadProbeReport(ProjectView):
+class ReadProbeReport(StudyView):
     """Table 1 and Table 2 of a probe, as ``manage.py probe report --json`` prints them. No answer to a single text is there."""
 
     class Query(Parameters):
@@ -36,7 +36,7 @@ class ReadProbeReport(ProjectView):
         coder = serializers.CharField(
             required=False,
             max_length=150,
-            help_text="Whose codings make Table 2; without it, who coded most of what you may see.",
+            help_text="The coder whose codings make Table 2; if not sent, the one who coded most of what you may see.",
         )
 
     class Output(ReportOutput):
@@ -60,7 +60,9 @@ class ReadProbeReport(ProjectView):
         )
         parser = serializers.CharField(help_text="Version of the rules that read the answers.")
         warnings = serializers.ListField(child=serializers.CharField(), help_text="Warnings about the figures.")
-        caveats = serializers.ListField(child=serializers.CharField(), help_text="What must be read with every figure.")
+        caveats = serializers.ListField(
+            child=serializers.CharField(), help_text="A note that must be read with every figure."
+        )
 
         class Meta:
             ref_name = "ProbeReport"
@@ -68,12 +70,12 @@ class ReadProbeReport(ProjectView):
     permission = Permission.SEE_ALL_CODINGS
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        probes = self.project.batches.filter(kind=KIND)
+        probes = self.study.batches.filter(kind=KIND)
         batch = find_row(probes, batch_id, "probe")
-        batch.project = self.project
+        batch.study = self.study
         other = find_row(probes, self.query["other"], "probe") if self.query.get("other") else None
         try:
-            require_figures(self.project)
+            require_figures(self.study)
             asked = {"axis": self.query["axis"], "coder": self.query.get("coder", "")}
             report, _ = read_report(batch, user=self.person, other=other, **asked)
         except ProbeIsOff as error:

@@ -22,7 +22,7 @@ from auditapp.api.launching import (
     read_options,
 )
 from auditapp.api.outputs import RowOutput
-from auditapp.api.views import PageParameters, Pages, ProjectView, find_row
+from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
 from auditapp.batches.models import Batch
@@ -54,12 +54,12 @@ class ScriptOutput(RowOutput):
         model = Script
         fields = "name number use suite system turns case consents consent_basis language sha256 written_at written_by"
         paths: ClassVar = {
-            "consent_basis": ("consent_basis", "What these consents rest on; may be empty."),
+            "consent_basis": ("consent_basis", "The basis of these consents; may be empty."),
             "written_by": "written_by_name",
         }
 
 
-class ListScripts(ProjectView):
+class ListScripts(StudyView):
     """Every number of the scripts of a study. They say what turns are meant to be, so only those who see others' codings read
     them."""
 
@@ -74,7 +74,7 @@ class ListScripts(ProjectView):
     permission = Permission.SEE_ALL_CODINGS
 
     def get(self, request: Request, slug: str) -> Response:
-        scripts = Script.objects.filter(project=self.project).prefetch_related("questions")
+        scripts = Script.objects.filter(study=self.study).prefetch_related("questions")
         wanted = {name: self.query[name] for name in ("use", "suite") if name in self.query}
         return self.answer_page(scripts.filter(**wanted).order_by("pk"))
 
@@ -83,7 +83,7 @@ class ScenariosInput(OptionsInput):
     """A suite, to be played by models under conditions."""
 
     suite = Words(
-        max_length=100, help_text="Name of a suite of the study. The latest number of each of its scripts is played."
+        max_length=100, help_text="Name of a suite of the study. The latest number of each of its scripts is run."
     )
     models = serializers.ListField(
         child=Words(max_length=MAX_LABEL), allow_empty=False, help_text="Labels of the models."
@@ -92,13 +92,13 @@ class ScenariosInput(OptionsInput):
         child=Words(trim_whitespace=False),
         default=dict,
         help_text="The system text of each condition by its name; it comes before each script's own. `prompted` is the one that "
-        "plays without a prompt are measured against.",
+        "sessions without a prompt are measured against.",
     )
     has_unprompted = TrueOrFalse(
-        default=True, help_text="Whether each case is also played without a system text of the team."
+        default=True, help_text="Whether each case is also run without a system text of the team."
     )
     repeats = WholeNumber(
-        min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each case is played under each condition."
+        min_value=1, max_value=MAX_REPEATS, default=1, help_text="How often each case is run under each condition."
     )
 
     class Meta:
@@ -116,7 +116,7 @@ class OfScenarios(AskedView):
 
     def _read_choice(self, given: dict[str, Any]) -> dict[str, Any]:
         return {
-            "project": self.project,
+            "study": self.study,
             "suite": given["suite"],
             "variants": [find_variant(label) for label in given["models"]],
             "conditions": {name: text.replace("\r\n", "\n") for name, text in given["conditions"].items()},
@@ -125,7 +125,7 @@ class OfScenarios(AskedView):
 
 
 class LaunchScenarios(OfScenarios, LaunchView):
-    """Play every script of a suite with models under conditions. What was said becomes masked threads, as plays end.
+    """Session every script of a suite with models under conditions. What was said becomes masked threads, as sessions end.
 
     The same request sent again launches nothing more and answers 200 with the batch.
     """
@@ -148,7 +148,7 @@ class EstimateScenarios(OfScenarios, EstimateView):
             ref_name = "ReviewedScenarios"
 
 
-class ReadScenarioReport(ProjectView):
+class ReadScenarioReport(StudyView):
     """The report of a batch that ran a suite, as `manage.py scenario report --batch N --json` prints it."""
 
     class Query(Parameters):
@@ -157,32 +157,32 @@ class ReadScenarioReport(ProjectView):
         coder = serializers.CharField(
             required=False,
             max_length=150,
-            help_text="Whose codings alone give the outcome of cases that name a code; without it, everybody's and what was "
-            "adjudicated.",
+            help_text="The one coder whose codings give the outcome of cases that name a code; if not sent, all coders and "
+            "adjudications.",
         )
 
     class Output(ReportOutput):
         """The report so far."""
 
-        plays = serializers.IntegerField(help_text="Plays that have ended, of cases that expect an answer.")
+        sessions = serializers.IntegerField(help_text="Sessions that have ended, of cases that expect an answer.")
         left_out = serializers.IntegerField(help_text="Those of them without an outcome.")
-        without_answer = serializers.IntegerField(help_text="Stored plays of cases that expect no answer.")
+        without_answer = serializers.IntegerField(help_text="Stored sessions of cases that expect no answer.")
         states = serializers.DictField(
-            child=serializers.IntegerField(), help_text="How many plays are open, stored and failed."
+            child=serializers.IntegerField(), help_text="How many sessions are open, stored and failed."
         )
-        failed = serializers.JSONField(help_text="Plays that failed: case, model, condition and repeat of each.")
-        retention = serializers.JSONField(help_text="By model: what stays without a prompt.")
+        failed = serializers.JSONField(help_text="Sessions that failed: case, model, condition and repeat of each.")
+        retention = serializers.JSONField(help_text="By model: retention without a prompt.")
         comparisons = serializers.JSONField(
             help_text="Two models, two conditions, or reasoning on and off, on the cases that both met: the first less the second."
         )
         arms = serializers.JSONField(help_text="Rates of each model and condition, with their calibration and groups.")
         groups = serializers.JSONField(help_text="Groups of the only arm; null where there are several.")
         coder = serializers.CharField(
-            help_text="Whose codings alone give the outcomes of cases that name a code; empty for everybody's."
+            help_text="The one coder whose codings give the outcomes of cases that name a code; empty for all coders."
         )
         coders = serializers.DictField(
             child=serializers.IntegerField(),
-            help_text="Who has read threads of such cases, and how many. Blind codings alone are read.",
+            help_text="Who has read threads of such cases, and how many. Only blind codings are read.",
         )
         readings = serializers.DictField(
             child=serializers.IntegerField(),
@@ -201,9 +201,9 @@ class ReadScenarioReport(ProjectView):
     permission = Permission.SEE_ALL_CODINGS
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "batch")
-        batch.project = self.project
-        visibility = find_visibility(batch, Viewer(self.project, self.person, self.role))
+        batch = find_row(self.study.batches.filter(kind=KIND), batch_id, "batch")
+        batch.study = self.study
+        visibility = find_visibility(batch, Viewer(self.study, self.person, self.role))
         if not visibility.is_whole:
             raise PermissionDenied(visibility.sentence)
         try:

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 
 from auditapp.api.errors import ErrorOutput
 from auditapp.api.inputs import Choice, Parameters
-from auditapp.api.views import ApiView, ProjectView, find_scope
+from auditapp.api.views import ApiView, StudyView, find_scope
 from transcripts.ui.typed_text import MAX_ID
 
 REFUSALS = {
@@ -37,7 +37,7 @@ IN_ADDRESS: dict[str, tuple[dict[str, Any] | OpenApiTypes, str]] = {
     "slug": (SLUG, "The short name of a study."),
     "other_id": (NUMBER, "Number of another batch of the study."),
     "interview_id": (NUMBER, "Number of an interview."),
-    "play_id": (NUMBER, "Number of an interview that is, or was, held here."),
+    "session_id": (NUMBER, "Number of an interview that is, or was, held here."),
     "coding_id": (NUMBER, "Number of a coding."),
     "decision_id": (NUMBER, "Number of a decision."),
     "memo_id": (NUMBER, "Number of a memo."),
@@ -122,7 +122,7 @@ class DeclaredSchema(AutoSchema):
         return [*in_address, query] if self.method == "GET" and query().fields else in_address
 
     def _list_further_refusals(self) -> set[int]:
-        inside = {404} if issubclass(self.operation, ProjectView) else set()
+        inside = {404} if issubclass(self.operation, StudyView) else set()
         return inside | ({413, 415, 422} if self.method == "POST" else set())
 
 

@@ -17,7 +17,7 @@ from auditapp.api.views import PageParameters, Pages, at_one_address, list_colum
 from transcripts.accounts.models import Scope
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.actions import MAX_EVIDENCE, Evidence, put_score, withdraw_score, write_stance
-from transcripts.negotiation.models import Score, ScoreEvidence, Stance
+from transcripts.negotiation.models import NormativeStance, Score, ScoreEvidence
 from transcripts.negotiation.queries.scores import visible_scores
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
@@ -31,8 +31,8 @@ class StanceOutput(RowOutput):
 
     class Meta:
         ref_name = "NormativeStance"
-        model = Stance
-        fields = f"id name number {' '.join(Stance.wording)} reason sha256 written_at written_by"
+        model = NormativeStance
+        fields = f"id name number {' '.join(NormativeStance.wording)} reason sha256 written_at written_by"
         paths: ClassVar = {
             "written_by": "written_by__username",
             "reason": ("reason", "Why it was written again; empty for the first."),
@@ -47,7 +47,7 @@ class ListStances(NegotiationView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        stances = Stance.objects.filter(project=self.project).order_by("name", "number")
+        stances = NormativeStance.objects.filter(study=self.study).order_by("name", "number")
         return self.answer_page(stances.values(*list_columns(StanceOutput)))
 
 
@@ -67,8 +67,8 @@ class WriteStance(NegotiationView):
 
         class Meta(RowBody.Meta):
             ref_name = "NewNormativeStance"
-            model = Stance
-            fields = f"name {' '.join(Stance.wording)} based_on reason"
+            model = NormativeStance
+            fields = f"name {' '.join(NormativeStance.wording)} based_on reason"
             paths: ClassVar = {"reason": ("reason", "Why the wording changes, if it does.")}
 
     Output = StanceOutput
@@ -80,8 +80,8 @@ class WriteStance(NegotiationView):
     def post(self, request: Request, slug: str) -> Response:
         given = self.read_body()
         based_on = given.pop("based_on")
-        stance = write_stance(stance=Stance(project=self.project, **given), by=self.person, based_on=based_on)
-        return self.answer(Stance.objects.values(*list_columns(StanceOutput)).get(pk=stance.pk), status=201)
+        stance = write_stance(stance=NormativeStance(study=self.study, **given), by=self.person, based_on=based_on)
+        return self.answer(NormativeStance.objects.values(*list_columns(StanceOutput)).get(pk=stance.pk), status=201)
 
 
 class EvidenceOutput(RowOutput):
@@ -188,7 +188,7 @@ class PutScore(ScoreView):
 
     scope = Scope.CODE
     permission = Permission.CODE
-    success = {201: "Stored.", 200: "It was stored before."}
+    success = {201: "Stored.", 200: "It had been stored before."}
     refusals = (409,)
 
     def post(self, request: Request, slug: str) -> Response:
@@ -197,14 +197,14 @@ class PutScore(ScoreView):
         if len(sent) > MAX_EVIDENCE:
             raise serializers.ValidationError({"evidence": [f"Send at most {MAX_EVIDENCE} sentences."]})
         interview = self.find_interview(given["interview"], "interview")
-        stance = Stance.objects.filter(project=self.project, pk=given["stance"]).first()
+        stance = NormativeStance.objects.filter(study=self.study, pk=given["stance"]).first()
         if stance is None:
             raise serializers.ValidationError(
                 {"stance": [f"There is no normative stance {given['stance']} in this study."]}
             )
         stored_before = Score.objects.filter(coder=self.person, idempotency_key=key).exists()
         score = put_score(
-            project=self.project,
+            study=self.study,
             stance=stance,
             interview=interview,
             criterion=given["criterion"],
@@ -222,7 +222,7 @@ class PutScore(ScoreView):
     def _read_evidence(self, given: dict[str, Any]) -> Evidence:
         quote = (given["quote_start"], given["quote_end"]) if given["quote_start"] is not None else None
         # Not only those of now: what a score rests on may have been split or merged since.
-        sentences = Sentence.objects.filter(turn__interview__project=self.project, pk=given["sentence"])
+        sentences = Sentence.objects.filter(turn__interview__study=self.study, pk=given["sentence"])
         try:
             found = {each.pk: each for each in sentences.select_related("turn__interview")}
             return Evidence(take_sentence(found, given["sentence"]), quote)
@@ -250,7 +250,7 @@ class WithdrawScore(ScoreView):
         score = own.filter(pk=score_id).first()
         if score is None:
             raise Http404(f"You have no score {score_id} in this study.")
-        withdraw_score(project=self.project, score=score, by=self.person)
+        withdraw_score(study=self.study, score=score, by=self.person)
         return self.answer_score(score)
 
 

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.inputs import Parameters
 from auditapp.api.outputs import RecordOutput
-from auditapp.api.views import ProjectView, find_row
+from auditapp.api.views import StudyView, find_row
 from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.comparing import read_comparison
@@ -33,7 +33,7 @@ def _list_rows(sentence: str) -> serializers.ListField:
     )
 
 
-class ReadSobReport(ProjectView):
+class ReadSobReport(StudyView):
     """The whole report of a sob batch: scores, statistics, attributed values. Nothing is rounded."""
 
     class Output(ReportOutput):
@@ -48,7 +48,7 @@ class ReadSobReport(ProjectView):
             help_text="The caveats of all figures in sentences, such as invented answers; may be empty."
         )
         alarms = serializers.ListField(
-            child=serializers.CharField(), help_text="Figures over all texts that are no findings, in sentences."
+            child=serializers.CharField(), help_text="Figures over all texts that are not findings, in sentences."
         )
         providers = serializers.DictField(
             child=serializers.CharField(), help_text="Who ran each model; `fake` where answers are invented."
@@ -60,7 +60,7 @@ class ReadSobReport(ProjectView):
         friedman_families = _list_rows("The same with families of models as blocks, where there are such.")
         posthoc = _list_rows("Which targets differ, pair by pair.")
         paired = _list_rows("Every two models on the same texts.")
-        sensitivity = _list_rows("What each rule of counting does to each score.")
+        sensitivity = _list_rows("The effect of each counting rule on each score.")
         repeats = _list_rows("How much the scores of repeats differ.")
         secondary = _list_rows("Scores by further targets of a text.")
         secondary_contrast = _list_rows("Texts with against texts without a further target.")
@@ -69,14 +69,14 @@ class ReadSobReport(ProjectView):
         mapping_all = _list_rows("How often every value of a list is named.")
         harms = _list_rows("Answers by harm.")
         social_map = _list_rows("Targets by attributed values, per task and model.")
-        layers = _list_rows("Who read the answers: rules, a formatter, or a person.")
+        readers = _list_rows("Who read the answers: rules, a formatter, or a person.")
         base = _list_rows("Verdicts of the base task.")
 
         class Meta:
             ref_name = "SobReport"
 
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
-        batch = find_row(self.project.batches.filter(kind=KIND), batch_id, "sob batch")
+        batch = find_row(self.study.batches.filter(kind=KIND), batch_id, "sob batch")
         about, stored = describe_reported(batch), await_report(batch)
         figures = {"as_of": stored.as_of, "answers": stored.n_answers, "is_current": stored.is_current}
         return self.answer({**about, **figures, **stored.report})
@@ -86,8 +86,8 @@ class TextsOutput(serializers.Serializer[Any]):
     """How many texts two batches have in common."""
 
     common = serializers.IntegerField(help_text="Texts that both batches asked about, by their words.")
-    only_here = serializers.IntegerField(help_text="Texts of the first batch alone, left out.")
-    only_there = serializers.IntegerField(help_text="Texts of the other batch alone, left out.")
+    only_here = serializers.IntegerField(help_text="Texts only in the first batch, left out.")
+    only_there = serializers.IntegerField(help_text="Texts only in the other batch, left out.")
     other_target = serializers.IntegerField(
         help_text="Common texts of which the batches name different targets: they count in overall alone."
     )
@@ -96,7 +96,7 @@ class TextsOutput(serializers.Serializer[Any]):
         ref_name = "SobComparisonTexts"
 
 
-class ReadSobComparison(ProjectView):
+class ReadSobComparison(StudyView):
     """Models of two sob batches compared over the texts that both asked about, as `sob compare --json` prints it."""
 
     class Query(Parameters):
@@ -111,7 +111,7 @@ class ReadSobComparison(ProjectView):
         batch = serializers.IntegerField(help_text="Number of the first batch.")
         other = serializers.IntegerField(help_text="Number of the other batch.")
         alarms = serializers.ListField(
-            child=serializers.CharField(), help_text="A sentence for each score of either batch that is no finding."
+            child=serializers.CharField(), help_text="A sentence for each score of either batch that is not a finding."
         )
         comparable = serializers.BooleanField(
             help_text="Whether both measure the same thing; if false, nothing is compared."
@@ -126,6 +126,6 @@ class ReadSobComparison(ProjectView):
     refusals: ClassVar = (422,)
 
     def get(self, request: Request, slug: str, batch_id: int, other_id: int) -> Response:
-        batches = self.project.batches.filter(kind=KIND)
+        batches = self.study.batches.filter(kind=KIND)
         here, there = (find_row(batches, number, "sob batch") for number in (batch_id, other_id))
         return self.answer(read_comparison(here, there, **self.query))

@@ -18,29 +18,29 @@ from auditapp.api import (
     memos,
     negotiation,
     probe,
-    projects,
     scenarios,
     scores,
     sob,
+    studies,
 )
 from auditapp.api.schema import ReadSchema
 from auditapp.api.views import UnknownAddress
 
 app_name = "api"
 
-STUDY = "projects/<slug:slug>"
+STUDY = "studies/<slug:slug>"
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    # projects/
-    path("projects/", projects.ListProjects.as_view(), name="projects"),
-    path(f"{STUDY}/", projects.ReadProject.as_view(), name="project"),
-    # projects/<slug>/interviews/
+    # studies/
+    path("studies/", studies.ListStudies.as_view(), name="studies"),
+    path(f"{STUDY}/", studies.ReadStudy.as_view(), name="study"),
+    # studies/<slug>/interviews/
     path(f"{STUDY}/interviews/", bulk.Interviews.as_view(), name="interviews"),
     path(f"{STUDY}/interviews/<int:interview_id>/", interviews.ReadInterview.as_view(), name="interview"),
     path(f"{STUDY}/interviews/<int:interview_id>/sentences/", interviews.ListSentences.as_view(), name="sentences"),
     path(f"{STUDY}/interviews/<int:interview_id>/turns/", interviews.ListTurns.as_view(), name="turns"),
     path(f"{STUDY}/sentences/", interviews.ListStudySentences.as_view(), name="study_sentences"),
-    # projects/<slug>/codebook/, codings/, decisions/, memos/
+    # studies/<slug>/codebook/, codings/, decisions/, memos/
     path(f"{STUDY}/codebook/", codebook.Codebook.as_view(), name="codebook"),
     path(f"{STUDY}/codebook/versions/", codebook.ListVersions.as_view(), name="codebook_versions"),
     path(f"{STUDY}/codebook/versions/<int:number>/publish/", codebook.PublishCodebook.as_view(), name="publish"),
@@ -53,7 +53,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/memos/", memos.Memos.as_view(), name="memos"),
     path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
     path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
-    # projects/<slug>/links/, normative-stances/, scores/, case-sheets/, pairs/, trajectory-report/
+    # studies/<slug>/links/, normative-stances/, scores/, case-sheets/, pairs/, trajectory-report/
     path(f"{STUDY}/links/", links.Links.as_view(), name="links"),
     path(f"{STUDY}/links/<int:link_id>/withdraw/", links.WithdrawLink.as_view(), name="withdraw_link"),
     path(f"{STUDY}/normative-stances/", scores.Stances.as_view(), name="normative_stances"),
@@ -63,14 +63,14 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/pairs/", negotiation.Pairs.as_view(), name="pairs"),
     path(f"{STUDY}/pairs/<str:pair_name>/withdraw/", negotiation.WithdrawPair.as_view(), name="withdraw_pair"),
     path(f"{STUDY}/trajectory-report/", negotiation.ReadTrajectoryReport.as_view(), name="trajectory_report"),
-    # projects/<slug>/plays/
-    path(f"{STUDY}/plays/", holding.Plays.as_view(), name="plays"),
-    path(f"{STUDY}/plays/<int:play_id>/questions/", holding.Talk.as_view(), name="play_questions"),
-    path(f"{STUDY}/plays/<int:play_id>/branches/", holding.BranchPlay.as_view(), name="branch_play"),
-    path(f"{STUDY}/plays/<int:play_id>/close/", holding.ClosePlay.as_view(), name="close_play"),
-    # projects/<slug>/scripts/
+    # studies/<slug>/sessions/
+    path(f"{STUDY}/sessions/", holding.Sessions.as_view(), name="sessions"),
+    path(f"{STUDY}/sessions/<int:session_id>/questions/", holding.Talk.as_view(), name="session_questions"),
+    path(f"{STUDY}/sessions/<int:session_id>/branches/", holding.BranchSession.as_view(), name="branch_session"),
+    path(f"{STUDY}/sessions/<int:session_id>/close/", holding.CloseSession.as_view(), name="close_session"),
+    # studies/<slug>/scripts/
     path(f"{STUDY}/scripts/", scenarios.ListScripts.as_view(), name="scripts"),
-    # projects/<slug>/experiments/
+    # studies/<slug>/experiments/
     path(f"{STUDY}/experiments/", experiments.Experiments.as_view(), name="experiments"),
     path(f"{STUDY}/experiments/<int:experiment_id>/units/", experiments.LoadUnits.as_view(), name="experiment_units"),
     path(
@@ -78,13 +78,13 @@ urlpatterns: list[URLPattern | URLResolver] = [
         experiments.ReadExperimentReport.as_view(),
         name="experiment_report",
     ),
-    # projects/<slug>/exports/
+    # studies/<slug>/exports/
     path(f"{STUDY}/exports/", exports.ListExports.as_view(), name="exports"),
     path(f"{STUDY}/exports/files/<int:export_id>/", exports.ReadExportFile.as_view(), name="export_file"),
     path(f"{STUDY}/exports/files/<int:export_id>/take/", exports.TakeExportFile.as_view(), name="take_export_file"),
     path(f"{STUDY}/exports/<slug:what>/", exports.WriteExport.as_view(), name="export"),
-    # projects/<slug>/grants/, batches/
-    path(f"{STUDY}/grants/", projects.ListGrants.as_view(), name="grants"),
+    # studies/<slug>/grants/, batches/
+    path(f"{STUDY}/grants/", studies.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
     path(f"{STUDY}/batches/<int:batch_id>/probe-report/", probe.ReadProbeReport.as_view(), name="probe_report"),
@@ -99,9 +99,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
         sob.ReadSobComparison.as_view(),
         name="sob_comparison",
     ),
-    # projects/<slug>/webhooks/
-    path(f"{STUDY}/webhooks/", projects.Webhooks.as_view(), name="webhooks"),
-    # projects/<slug>/batches/: launches, controls, answers
+    # studies/<slug>/webhooks/
+    path(f"{STUDY}/webhooks/", studies.Webhooks.as_view(), name="webhooks"),
+    # studies/<slug>/batches/: launches, controls, answers
     path(f"{STUDY}/batches/preannotation/", launching.LaunchPreannotation.as_view(), name="launch_preannotation"),
     path(
         f"{STUDY}/batches/preannotation/estimate/",
@@ -120,7 +120,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/<int:batch_id>/name/", batches.NameBatch.as_view(), name="name_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/jobs/<int:job_id>/end/", batches.EndJob.as_view(), name="end_job"),
     path(f"{STUDY}/batches/<int:batch_id>/answers/", answers.ReadAnswers.as_view(), name="batch_answers"),
-    # projects/<slug>/agreement/, annotators/
+    # studies/<slug>/agreement/, annotators/
     path(f"{STUDY}/models-compared/", measures.ReadComparedModels.as_view(), name="models_compared"),
     path(f"{STUDY}/agreement/", measures.ReadAgreement.as_view(), name="agreement"),
     path(f"{STUDY}/annotators/", measures.ListAnnotators.as_view(), name="annotators"),

@@ -23,8 +23,8 @@ from rest_framework.views import APIView
 from auditapp.api.errors import InvalidParameters, PlainHttp, ScopeMissing
 from auditapp.api.inputs import Body, Numeral, Parameters, StrictJsonParser
 from transcripts.accounts.models import ApiToken, Scope, User
-from transcripts.studies.access import open_project
-from transcripts.studies.models import Project
+from transcripts.studies.access import open_study
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
 from transcripts.ui.typed_text import MAX_ID
 
@@ -261,16 +261,16 @@ def find_scope(operation: type[ApiView], method: str) -> Scope:
     return Scope.READ
 
 
-class ProjectView(ApiView):
+class StudyView(ApiView):
     """One operation in a study. Outsiders get 404; members need ``permission``."""
 
     permission: ClassVar[Permission] = Permission.VIEW
-    project: Project
+    study: Study
     role: Role
 
     def open(self, operation: type[ApiView]) -> None:
-        permission = cast("type[ProjectView]", operation).permission
-        self.project, self.role = open_project(self.person, self.kwargs["slug"], permission)
+        permission = cast("type[StudyView]", operation).permission
+        self.study, self.role = open_study(self.person, self.kwargs["slug"], permission)
 
 
 class UnknownAddress(ApiView):

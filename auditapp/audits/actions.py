@@ -28,7 +28,7 @@ def check_seed(seed: int) -> None:
 def store_sample(
     *, audit: BaseAudit, items: Iterable[BaseItem], by: trail.Actor, details: Mapping[str, object]
 ) -> None:
-    """Store a new audit and its items, in the order drawn. Reads audit.project_id."""
+    """Store a new audit and its items, in the order drawn. Reads audit.study_id."""
     audit.save(force_insert=True)
     items = list(items)
     for position, item in enumerate(items, start=1):
@@ -41,7 +41,7 @@ def store_sample(
 def store_mark(mark: Mark, *, by: User) -> Mark:
     """Store a new mark of ``by``. It supersedes the reviewer's former one, after which its ``number`` comes next.
 
-    The same ``idempotency_key`` again changes nothing. Reads mark.item.audit.project_id. Raises ``Refused``.
+    The same ``idempotency_key`` again changes nothing. Reads mark.item.audit.study_id. Raises ``Refused``.
     """
     mark.note = check_text(mark.note, field="note", max_length=MAX_NOTE)
     item, marks = mark.item, type(mark).objects
@@ -67,7 +67,7 @@ def store_mark(mark: Mark, *, by: User) -> Mark:
 def open_results(*, audit: BaseAudit, by: User) -> None:
     """Record that ``by`` opens the results before having marked everything: later marks are not blind.
 
-    Nothing is recorded twice, nor for somebody who has marked everything. Reads audit.project_id.
+    Nothing is recorded twice, nor for somebody who has marked everything. Reads audit.study_id.
     """
     marked = audit.count_own(by)
     if marked >= audit.items.count():
@@ -80,5 +80,5 @@ def open_results(*, audit: BaseAudit, by: User) -> None:
 def _record(
     audit: BaseAudit, event: str, target: BaseAudit | BaseMark, by: trail.Actor, details: Mapping[str, object]
 ) -> None:
-    stream = trail.project_stream(audit.project_id)
+    stream = trail.study_stream(audit.study_id)
     trail.record(f"{audit.events}.{event}", target=target, by=by, stream=stream, details=dict(details))

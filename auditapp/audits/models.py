@@ -45,7 +45,7 @@ class BaseAudit(models.Model):
         raise NotImplementedError
 
     @property
-    def project_id(self) -> int:
+    def study_id(self) -> int:
         raise NotImplementedError
 
     @property

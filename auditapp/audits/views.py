@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 
 from auditapp.audits.actions import open_results
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import OnceForm, RowForm
@@ -30,7 +30,7 @@ class OpenResultsForm(forms.Form):
     """Somebody who could still mark opens the results."""
 
     confirmed = forms.BooleanField(
-        label="I know that what I mark from now on is not blind.",
+        label="I know that my marks are no longer blind from now on.",
         error_messages={"required": "Tick the box to confirm that you know this."},
     )
 
@@ -39,7 +39,7 @@ class OpenResultsForm(forms.Form):
 
 
 def draw_sample(
-    request: ProjectRequest,
+    request: StudyRequest,
     form: BaseForm,
     draw: Callable[..., BaseAudit],
     template: str,
@@ -53,7 +53,7 @@ def draw_sample(
     return render(request, template, {**(context or {}), "form": form}, status=status)
 
 
-def read_state(request: ProjectRequest, audit: BaseAudit, marking: Permission) -> dict[str, Any]:
+def read_state(request: StudyRequest, audit: BaseAudit, marking: Permission) -> dict[str, Any]:
     """How far an audit has come, and whether this person sees its results; ``marking`` is the permission to mark.
 
     Results are open to people who have marked everything. People who may see all codings can open them earlier; if they
@@ -76,7 +76,7 @@ def read_state(request: ProjectRequest, audit: BaseAudit, marking: Permission) -
 
 
 def answer_opening(
-    request: ProjectRequest, audit: BaseAudit, show: Callable[[OpenResultsForm], HttpResponse]
+    request: StudyRequest, audit: BaseAudit, show: Callable[[OpenResultsForm], HttpResponse]
 ) -> HttpResponse:
     """Open the results to a person who could still mark, and record it; ``show`` brings the audit's page back."""
     form = OpenResultsForm(request.POST)
@@ -87,7 +87,7 @@ def answer_opening(
 
 
 def mark_item(
-    request: ProjectRequest,
+    request: StudyRequest,
     item: BaseItem,
     *,
     form_class: type[BaseMarkForm],

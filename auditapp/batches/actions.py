@@ -35,12 +35,12 @@ from auditapp.llm.queries import is_open_ended
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_NAME_LENGTH = 200
 OPEN_CELLS = (Cell.State.PLANNED, Cell.State.LEASED)
 
-STILL_PLANNED = "The cells of batch {batch} are still being stored. Wait a moment until its calls begin, or cancel it."
+STILL_PLANNED = "The cells of batch {batch} are still being stored. Wait until its calls begin, or cancel it."
 
 
 def lock_batch(batch: Batch) -> Batch:
@@ -59,15 +59,15 @@ def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
     commit_money(batch=batch, cap_nano=cap_nano, by=by)
 
 
-def refuse_too_many(project: Project, by: trail.Actor) -> None:
+def refuse_too_many(study: Study, by: trail.Actor) -> None:
     """Raise ``Refused`` where a member would open a further batch beside too many. Two at the same moment may both pass."""
     if needs_no_grant(by):
         return
-    count = Batch.objects.filter(project=project, state__in=OPEN_STATES).count()
+    count = Batch.objects.filter(study=study, state__in=OPEN_STATES).count()
     if count >= settings.MAX_OPEN_BATCHES:
         raise Refused(
             f"This study has {count:,} open batches; the limit of this site is {settings.MAX_OPEN_BATCHES:,}. Wait until some have "
-            "ended, cancel those that nobody needs, or ask the person who runs the server to raise MAX_OPEN_BATCHES."
+            "ended, cancel those that are not needed, or ask the person who runs the server to raise MAX_OPEN_BATCHES."
         )
 
 
@@ -112,7 +112,7 @@ def _refuse_planning(batch: Batch) -> None:
 
 MAX_CAP = 1_000_000
 UNREADABLE_UNDECIDED = (
-    "Nothing could be read in the answers of the pilot. To send the rest all the same, tick the box, or use --anyway."
+    "Nothing could be read in the answers of the pilot. To send the rest anyway, tick the box or use --anyway."
 )
 
 
@@ -144,8 +144,8 @@ def check_cap(cap_usd: Decimal | None, unpriced: Iterable[str], open_ended: Iter
     labels = sorted(set(open_ended))
     if labels:
         raise Refused(
-            f"A cap needs to know the most that one answer can cost, and for {', '.join(labels)} no limit is set and the "
-            "model's maximum is not recorded. Record it on the model's page or with `python manage.py model set-capabilities LABEL "
+            f"A cap requires a known maximum cost per answer, and for {', '.join(labels)} no limit is set and the model's maximum "
+            "is not recorded. Record it on the model's page or with `python manage.py model set-capabilities LABEL "
             "--max-output-tokens N`, add the model again with a longest answer, or launch without a cap."
         )
     return to_nano(cap_usd)
@@ -169,7 +169,7 @@ def read_name(name: str) -> str:
     """The name of a batch as it is stored, on one line. Raises ``Refused``."""
     name = " ".join(name.split())
     if not name:
-        raise Refused("A batch needs a name. Write what will tell it from the others.")
+        raise Refused("A batch needs a name. Write one that distinguishes it from other batches.")
     if len(name) > MAX_NAME_LENGTH:
         raise Refused(f"The name has {len(name)} characters; it can have {MAX_NAME_LENGTH}.")
     # The two that join letters and emoji, or keep letters apart, belong to names in many scripts.
@@ -203,7 +203,7 @@ def confirm_batch(
         batch.refresh_from_db()
         return
     if locked.state != Batch.State.WAITING:
-        raise Refused("The pilot has not ended yet. Wait for it, or resume it. Then you can confirm its estimate.")
+        raise Refused("The pilot has not ended yet. Wait for it or resume it, then confirm its estimate.")
     is_unreadable = bool(describe_unreadable_pilot(locked))
     if is_unreadable and not anyway:
         raise Refused(UNREADABLE_UNDECIDED, field="anyway", status=409)
@@ -227,7 +227,9 @@ def confirm_batch(
 def refuse_cap_of_file(route: str, cap_nano: int | None) -> None:
     """Raise ``Refused`` for a cap on answers that are imported from a file."""
     if route == Batch.Route.FILE and cap_nano is not None:
-        raise Refused("Answers imported from a file were paid elsewhere, so they cannot have a cap. Leave it empty.")
+        raise Refused(
+            "Answers imported from a file were paid for elsewhere, so they cannot have a cap. Leave it empty."
+        )
 
 
 def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
@@ -241,8 +243,8 @@ def _check_new_cap(batch: Batch, cap_usd: Decimal | None) -> int | None:
     if cap_nano is not None and cap_nano < batch.spent_nano + batch.reserved_nano:
         spent, reserved = to_dollars(batch.spent_nano), to_dollars(batch.reserved_nano)
         raise Refused(
-            f"That cap is lower than what is used already: ${spent:,.6f} is spent, and ${reserved:,.6f} is reserved for calls "
-            f"in progress or whose end is not known. Enter at least ${_round_up(batch):,.2f}."
+            f"That cap is below the amount already used: ${spent:,.6f} is spent, and ${reserved:,.6f} is reserved for calls in "
+            f"progress or with an unknown end. Enter at least ${_round_up(batch):,.2f}."
         )
     return cap_nano
 
@@ -267,7 +269,7 @@ def pause_batch(*, batch: Batch, by: trail.Actor) -> None:
 
 def pause_granted(*, grant: Grant, by: trail.Actor) -> int:
     """Pause every batch of the study that asks models of the grant's account; their number."""
-    arms = Arm.objects.filter(batch__project=grant.project_id, variant__account=grant.account_id)
+    arms = Arm.objects.filter(batch__study=grant.study_id, variant__account=grant.account_id)
     return pause_batches(batches=Batch.objects.filter(pk__in=arms.values("batch")), by=by)
 
 
@@ -291,7 +293,7 @@ def resume_batch(*, batch: Batch, by: trail.Actor) -> None:
     refuse_ended(locked, "resumed")
     _refuse_planning(locked)
     if locked.state == Batch.State.WAITING:
-        raise Refused("The pilot is done, and the batch waits for approval. Confirm or cancel it.")
+        raise Refused("The pilot is done, and the batch is waiting for approval. Confirm or cancel it.")
     if locked.state in WORKING_STATES and locked.control == Batch.Control.RUN:
         batch.refresh_from_db()
         return
@@ -309,7 +311,7 @@ def drain_batch(*, batch: Batch, by: trail.Actor) -> None:
     refuse_ended(locked, "drained")
     _refuse_planning(locked)
     if locked.state == Batch.State.WAITING:
-        raise Refused("The batch waits for approval and has no calls in progress to finish.")
+        raise Refused("The batch is waiting for approval and has no calls in progress to finish.")
     if locked.control == Batch.Control.DRAIN:
         batch.refresh_from_db()
         return
@@ -361,8 +363,8 @@ def end_job(*, job: ProviderJob, by: trail.Actor) -> None:
         return
     if not locked.may_be_ended:
         raise Refused(
-            f"Job {locked.pk} cannot be ended: that is possible once its provider has not known it for a day. Cancel the batch to "
-            "stop a job that is under way."
+            f"Job {locked.pk} cannot be ended, because that is possible only after its provider has not recognized it for a day. "
+            "To stop a job in progress, cancel the batch."
         )
     calls, nano = sum_open_calls(locked)
     ProviderJob.objects.filter(pk=locked.pk).update(ended_at=read_now())
@@ -433,7 +435,7 @@ def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None 
         batch.refresh_from_db()
         return 0
     if not locked.is_open:
-        refuse_too_many(locked.project, by)
+        refuse_too_many(locked.study, by)
     commit_cap(locked, locked.cap_nano, by)
     kind = get_kind(locked.kind)
     for group in _in_groups(ids):

@@ -30,11 +30,11 @@ POLL_SECONDS = 0.3
 
 BATCH = Argument("--batch", type=int, required=True, metavar="N", help="the batch")
 MAYBE_BATCH = BATCH.but(required=False)
-CAP = Argument("--cap", metavar="USD", help="maximum to spend; no call is sent that could exceed it")
+CAP = Argument("--cap", metavar="USD", help="the most to spend; no call that could exceed it is sent")
 REPEATS = Argument(
     "--repeats", type=int, default=1, metavar="K", help="how often each call is made (default: %(default)s)"
 )
-WAIT = Argument("--wait", action="store_true", help="return when the batch has ended, or waits for approval")
+WAIT = Argument("--wait", action="store_true", help="return once the batch has ended or is waiting for approval")
 PILOT = Argument(
     "--pilot",
     type=int,
@@ -109,7 +109,7 @@ class LaunchCommand(ActCommand):
 def read_launch_options(options: dict[str, Any]) -> LaunchOptions:
     """The launch options among a command's parsed options. Raises ``CommandError``."""
     if options["yes"] and not (options["wait"] and options["cap"]):
-        raise CommandError("--yes needs --wait and --cap, because it confirms only an estimate within a cap.")
+        raise CommandError("--yes needs --wait and --cap, because it confirms only estimates within a cap.")
     if options["wait"] and options["route"] == Batch.Route.FILE:
         raise CommandError("--wait cannot be used here, because the answers of this batch are imported from a file.")
     return LaunchOptions(
@@ -148,7 +148,7 @@ def describe_launched(batch: Batch) -> str:
     if batch.route == Batch.Route.FILE:
         return f"{launched}. Its answers are imported from a file. {watch}"
     if batch.state == Batch.State.PILOT:
-        launched += f", {batch.pilot_cells:,} of them in the pilot. After the pilot it waits for approval"
+        launched += f", {batch.pilot_cells:,} of them in the pilot. After the pilot, it waits for approval"
     return f"{launched}. {watch} `manage.py batch wait {batch.pk}` waits for it, and makes the calls itself if no worker runs."
 
 
@@ -165,8 +165,8 @@ def describe_waiting(batch: Batch) -> str:
 
 
 def write_address(batch: Batch) -> str:
-    """The whole address of a batch's page. Reads batch.project."""
-    return f"{settings.BASE_URL}{reverse('batches:detail', args=[batch.project.slug, batch.pk])}"
+    """The whole address of a batch's page. Reads batch.study."""
+    return f"{settings.BASE_URL}{reverse('batches:detail', args=[batch.study.slug, batch.pk])}"
 
 
 def warn_of_limits(batch: Batch, report: Callable[[str], None]) -> None:

@@ -17,7 +17,7 @@ from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.llm.models import Capabilities, ModelVariant, ProviderAccount
 from auditapp.llm.providers.base import ErrorClass
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import RowForm, limit_size
 
 MAX_ANSWER_FILE = 512 * 1024 * 1024
@@ -46,7 +46,7 @@ def cap_field() -> forms.DecimalField:
         decimal_places=6,
         required=False,
         label="Cap in US dollars",
-        help_text="No call is sent that could exceed it. Needed for models that cost money, unless you own the site.",
+        help_text="No call that could exceed it is sent. Required for models that cost money, unless you own the site.",
         widget=forms.NumberInput({"step": "any", "inputmode": "decimal"}),
     )
 
@@ -96,10 +96,10 @@ class LaunchOptionsForm(LaunchForm, RowForm):
     how = ("name", "route", "repeats concurrency", "pilot cap", "lost_answers", "uses_cache")
 
     name = name_field(
-        required=False, help_text="What tells it from other batches. Without one it is called after what it asks."
+        required=False, help_text="Distinguishes it from other batches. Without a name, it is named after what it asks."
     )
     repeats = forms.IntegerField(
-        min_value=1, max_value=100, initial=1, help_text="How many times each model gets each text under each task."
+        min_value=1, max_value=100, initial=1, help_text="How often each model gets each text for each task."
     )
     pilot = forms.IntegerField(
         min_value=0,
@@ -194,7 +194,7 @@ class ConfirmForm(CapForm):
     """The approval after the pilot, with the cap for the whole batch."""
 
     prefix = "confirm"
-    anyway = forms.BooleanField(required=False, label="Send the rest although nothing could be read")
+    anyway = forms.BooleanField(required=False, label="Send the rest anyway, although nothing could be read")
     # The cap of which the page said that it is below the estimate.
     warned = forms.DecimalField(required=False, widget=forms.HiddenInput)
 
@@ -215,11 +215,11 @@ def limit_field(label: str, help_text: str = "") -> forms.DecimalField:
 class GrantForm(forms.Form):
     """Models of an account for a study."""
 
-    project = forms.ModelChoiceField(
-        Project.objects.all(), to_field_name="slug", label="Study", empty_label="Choose a study"
+    study = forms.ModelChoiceField(
+        Study.objects.all(), to_field_name="slug", label="Study", empty_label="Choose a study"
     )
     study_usd = limit_field(
-        "For the study, US dollars", "Leave all three empty if the study may only use models that cost nothing."
+        "For the study, US dollars", "Leave all three empty if the study may use only models that cost nothing."
     )
     study_day_usd = limit_field("For the study per day, US dollars")
     person_day_usd = limit_field("For each person per day, US dollars")
@@ -231,8 +231,9 @@ class AnswersForm(forms.Form):
     prefix = "answers"
     file = forms.FileField(
         label="File of answers",
-        help_text="JSON lines, one answer each, with the custom_id of its request. Answers that were imported before are left out.",
-        validators=[limit_size(MAX_ANSWER_FILE, "Split it by lines and import the parts one by one.")],
+        help_text="JSON lines, one answer each, with the custom_id of its request. Answers that have already been imported are "
+        "left out.",
+        validators=[limit_size(MAX_ANSWER_FILE, "Split it between lines and import the parts one by one.")],
     )
 
 

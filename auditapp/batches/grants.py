@@ -24,7 +24,7 @@ from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 CENT = NANO // 100
 
@@ -85,10 +85,10 @@ def commit_money(*, batch: Batch, cap_nano: int | None, by: trail.Actor) -> None
     asked = find_asked_of(batch)
     if not asked:
         return
-    grants = lock_grants(batch.project, [each.account.pk for each in asked])
+    grants = lock_grants(batch.study, [each.account.pk for each in asked])
     if not needs_no_grant(by):
         for each in asked:
-            _check_covered(batch.project, each, grants.get(each.account.pk), cap_nano)
+            _check_covered(batch.study, each, grants.get(each.account.pk), cap_nano)
     if cap_nano is None:
         return
     today = find_today()
@@ -103,22 +103,22 @@ def find_today() -> datetime.date:
     return timezone.localdate(read_now())
 
 
-def check_money(*, project: Project, asked: Sequence[Asked], cap_nano: int | None, by: trail.Actor) -> None:
+def check_money(*, study: Study, asked: Sequence[Asked], cap_nano: int | None, by: trail.Actor) -> None:
     """Refuse what ``commit_money`` would refuse of a new batch, before anything is written. Raises ``Refused``."""
     if needs_no_grant(by) or not asked:
         return
-    grants = find_grants(project, asked)
+    grants = find_grants(study, asked)
     for each in asked:
         grant = grants.get(each.account.pk)
-        _check_covered(project, each, grant, cap_nano)
+        _check_covered(study, each, grant, cap_nano)
         if grant is not None and cap_nano is not None and each.is_paid:
             _check_limits(grant, find_left(grant, by), cap_nano)
 
 
-def find_grants(project: Project, asked: Iterable[Asked]) -> dict[int, Grant]:
+def find_grants(study: Study, asked: Iterable[Asked]) -> dict[int, Grant]:
     """The newest grant of the study by account, without a lock."""
-    rows = Grant.objects.filter(project=project, account__in=[each.account.pk for each in asked])
-    return {row.account_id: row for row in rows.select_related("account", "project").order_by("number")}
+    rows = Grant.objects.filter(study=study, account__in=[each.account.pk for each in asked])
+    return {row.account_id: row for row in rows.select_related("account", "study").order_by("number")}
 
 
 def find_left(grant: Grant, by: trail.Actor) -> Left:
@@ -171,28 +171,27 @@ def _key_of(by: trail.Actor) -> int | None:
     return by.pk if isinstance(by, User) else None
 
 
-def _check_covered(project: Project, asked: Asked, grant: Grant | None, cap_nano: int | None) -> None:
+def _check_covered(study: Study, asked: Asked, grant: Grant | None, cap_nano: int | None) -> None:
     """Refuse a batch without a grant for this account, or without a cap. Raises ``Refused``."""
     name, labels = asked.account.name, ", ".join(asked.labels)
-    command = f"python manage.py grant set {project.slug} {asked.labels[0]!r}"
+    command = f"python manage.py grant set {study.slug} {asked.labels[0]!r}"
     if grant is None or grant.is_revoked:
         what = "was revoked" if grant else "is missing"
         raise Refused(
             f"This study may not use {labels}: a grant for the account {name} {what}. The owner of the site can grant it on the "
-            f"page of the account, or with `{command} --study 50 --study-day 20 --person-day 10` (US dollars)."
+            f"page of the account, or with `{command} --total 50 --day 20 --person-day 10` (US dollars)."
         )
     if not asked.is_paid:
         return
     if not grant.has_limits:
         raise Refused(
             f"The grant of this study for the account {name} is only for models that cost nothing, and {labels} may cost money. "
-            f"The owner of the site can set limits on the page of the account, or with `{command} --study 50 --study-day 20 "
+            f"The owner of the site can set limits on the page of the account, or with `{command} --total 50 --day 20 "
             "--person-day 10` (US dollars)."
         )
     if cap_nano is None:
         raise Refused(
-            f"A batch with {labels} needs a cap, because it spends money that was granted to this study. Enter the most that "
-            "it may cost."
+            f"A batch with {labels} needs a cap, because it spends money granted to this study. Enter the most that it may cost."
         )
 
 
@@ -219,7 +218,7 @@ def _in_words(nano: int | None) -> str:
 
 def _read_rows(grant: Grant) -> dict[int, list[Share]]:
     """All rows of the study and account by batch, under whichever number of the grant."""
-    rows = Commitment.objects.filter(grant__project=grant.project_id, grant__account=grant.account_id).order_by("pk")
+    rows = Commitment.objects.filter(grant__study=grant.study_id, grant__account=grant.account_id).order_by("pk")
     found: dict[int, list[Share]] = {}
     for batch, day, person, nano in rows.values_list("batch_number", "day", "person_id", "nano"):
         found.setdefault(batch, []).append(Share(day, person, nano))

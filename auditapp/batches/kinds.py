@@ -72,7 +72,7 @@ class ConversingKind(Protocol):
     ) -> Mapping[int, Said]:
         """What is said in each cell, by the cell's key; a cell that is missing fails.
 
-        ``exchanges`` has what was said before a cell with a forerunner, oldest first: each question exactly as sent, with the words
+        ``exchanges`` has what was said before a cell with a previous, oldest first: each question exactly as sent, with the words
         of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation holds.
         """
 
@@ -214,7 +214,7 @@ def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[
 
 
 def announce_end(batch: Batch) -> None:
-    """Tell the feature, and all who listen, that a batch has ended; reads batch.project where the feature does."""
+    """Tell the feature, and all who listen, that a batch has ended; reads batch.study where the feature does."""
     ended = _find_parts(batch.kind).ended
     if ended:
         ended(batch)
@@ -222,13 +222,13 @@ def announce_end(batch: Batch) -> None:
 
 
 def read_links(cell: Cell) -> Sequence[Link]:
-    """The links of a cell. Reads cell.batch.project."""
+    """The links of a cell. Reads cell.batch.study."""
     read = _find_parts(cell.batch.kind).read_links
     return read(cell) if read else ()
 
 
 def find_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """What the viewer may see of ``batch``; reads batch.project."""
+    """What the viewer may see of ``batch``; reads batch.study."""
     find = _find_parts(batch.kind).find_visibility
     return find(batch, viewer) if find else EVERYTHING
 

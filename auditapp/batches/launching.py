@@ -52,7 +52,7 @@ from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_REPEATS = 1000
 DEFAULT_PILOT = 30
@@ -87,7 +87,7 @@ OF_ANOTHER_STUDY = (
     "idempotency key."
 )
 ASKS_OTHERWISE = (
-    "This form has already launched batch {batch}, with other settings, so nothing was launched now. To launch this too, "
+    "This form has already launched batch {batch}, with other settings, so nothing was launched now. To launch this batch too, "
     "review it and launch again; a program sends another idempotency key."
 )
 
@@ -101,7 +101,7 @@ def digest_asked(kind: str, options: LaunchOptions, **asked: object) -> str:
     return hashlib.sha256(json.dumps([kind, how, asked], sort_keys=True).encode()).hexdigest()
 
 
-def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: str) -> Batch | None:
+def find_launched(study: Study, idempotency_key: uuid.UUID | None, asked: str) -> Batch | None:
     """The batch that was launched with this key already, if any.
 
     Raises ``Refused`` where that batch belongs to another study, or where it was asked for something else: ``asked``
@@ -112,7 +112,7 @@ def find_launched(project: Project, idempotency_key: uuid.UUID | None, asked: st
     launched = Batch.objects.filter(idempotency_key=idempotency_key).first()
     if launched is None:
         return None
-    if launched.project_id != project.pk:
+    if launched.study_id != study.pk:
         raise Refused(OF_ANOTHER_STUDY)
     if launched.parameters.get(ASKED, asked) != asked:
         raise Refused(ASKS_OTHERWISE.format(batch=launched.pk))
@@ -175,7 +175,7 @@ class LaunchPlan:
 @transaction.atomic
 def launch_once(
     *,
-    project: Project,
+    study: Study,
     kind: str,
     plan: Callable[[], LaunchPlan],
     by: trail.Actor,
@@ -188,12 +188,12 @@ def launch_once(
     launch may have changed what could be planned now. ``plan`` may write what the batch needs. Raises ``Refused``.
     """
     digest = digest_asked(kind, options, **asked)
-    launched = find_launched(project, options.idempotency_key, digest)
+    launched = find_launched(study, options.idempotency_key, digest)
     if launched is not None:
         return launched
     planned = plan()
     return launch_batch(
-        project=project,
+        study=study,
         kind=kind,
         title=planned.title,
         arms=planned.arms,
@@ -210,7 +210,7 @@ def launch_once(
 @transaction.atomic
 def launch_batch(
     *,
-    project: Project,
+    study: Study,
     kind: str,
     title: str,
     arms: Sequence[PlannedArm],
@@ -235,18 +235,18 @@ def launch_batch(
     """
     after = after or {}
     asked = asked or _digest_plan(kind, arms, input_ids, options, after)
-    launched = find_launched(project, options.idempotency_key, asked)
+    launched = find_launched(study, options.idempotency_key, asked)
     if launched is not None:
         return launched
     title = read_name(options.name) if options.name.strip() else title
     get_kind(kind)
     pilot = settle_pilot(arms, input_ids, options)
     cap_nano = check_launch(arms, input_ids, options, after=after, stays_open=stays_open)
-    refuse_too_many(project, by)
+    refuse_too_many(study, by)
     cells = count_cells(arms, input_ids, repeats=options.repeats)
     pilots = count_pilots(cells, pilot, count_chains(arms, input_ids, after, repeats=options.repeats))
     batch = Batch(
-        project=project,
+        study=study,
         kind=kind,
         title=title,
         parameters=(parameters or {}) | ({ASKED: asked} if options.idempotency_key else {}),
@@ -352,7 +352,7 @@ def check_launch(
     _check_grid(arms, input_ids, options.repeats, pilot, may_be_empty=stays_open)
     _check_chains(arms, input_ids, after or {})
     if stays_open and (options.route != Batch.Route.LIVE or options.pilot):
-        raise Refused("A batch that cells are added to is asked live and without a pilot.")
+        raise Refused("A batch to which cells are added runs live and without a pilot.")
     _check_route(arms, options.route, pilot, capabilities)
     _check_settings(arms, capabilities)
     check_concurrency(options.concurrency)
@@ -365,13 +365,13 @@ def check_launch(
     return cap_nano
 
 
-def check_grants(plan: LaunchPlan, *, project: Project, options: LaunchOptions, by: trail.Actor) -> None:
+def check_grants(plan: LaunchPlan, *, study: Study, options: LaunchOptions, by: trail.Actor) -> None:
     """Refuse what the study's grants do not cover, and one batch too many, before anything is written. Raises ``Refused``."""
-    refuse_too_many(project, by)
+    refuse_too_many(study, by)
     prices, _ = _read_rows(plan.arms)
     variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
     cap_nano = None if options.cap_usd is None else to_nano(options.cap_usd)
-    check_money(project=project, asked=find_asked_at(variants, prices), cap_nano=cap_nano, by=by)
+    check_money(study=study, asked=find_asked_at(variants, prices), cap_nano=cap_nano, by=by)
 
 
 def _is_open_ended(
@@ -387,7 +387,7 @@ def _save_once(batch: Batch) -> Batch | None:
         with transaction.atomic():
             batch.save(force_insert=True)
     except IntegrityError:
-        launched = find_launched(batch.project, batch.idempotency_key, batch.parameters.get(ASKED, ""))
+        launched = find_launched(batch.study, batch.idempotency_key, batch.parameters.get(ASKED, ""))
         if launched is None:
             raise
         return launched
@@ -443,12 +443,11 @@ def _check_route(arms: Sequence[PlannedArm], route: str, pilot: int, capabilitie
     with_file = sorted({arm.variant.label for arm in arms if arm.variant.provider == FILE_PROVIDER})
     others = sorted({arm.variant.label for arm in arms if arm.variant.provider != FILE_PROVIDER})
     if route == Batch.Route.FILE and others:
-        raise Refused(
-            f"Only models of a file account get their answers from a file; {', '.join(others)} can be asked directly."
-        )
+        raise Refused(f"Only models of a file account get their answers from a file. Ask {', '.join(others)} directly.")
     if route != Batch.Route.FILE and with_file:
         raise Refused(
-            f"The account of {', '.join(with_file)} cannot be asked: its answers are imported from a file. Choose that route."
+            f"The account of {', '.join(with_file)} cannot be asked, because its answers are imported from a file. Choose that "
+            "route."
         )
     if route == Batch.Route.FILE and pilot:
         raise Refused("A batch whose answers are imported from a file has no pilot.")
@@ -525,18 +524,19 @@ def _record_launch(
 
 CLOSED = "Batch {batch} is closed: nothing more can be asked in it."
 PAUSED = "Batch {batch} is {state}, so nothing is sent. {reason} Resume it, then ask again."
-OTHERWISE = "Input {input} was already asked in batch {batch}, behind another cell. Reload the page to see it."
+OTHERWISE = "Input {input} was already asked in batch {batch}, after another cell. Reload the page to see it."
 NO_ANSWER = (
-    "The question before has no answer, so this one cannot continue it. Ask that question again, or continue behind the last one "
-    "that was answered."
+    "The previous question has no answer, so this question cannot follow it. Ask the previous question again, or continue after "
+    "the last answered question."
 )
 UNDER_WAY = (
-    "Its call is under way, and the answer is paid for, so it cannot be given up. Wait until the call has ended."
+    "The call is in progress and its answer will be charged, so the question cannot be given up. Wait until the call has "
+    "ended."
 )
 GIVEN_UP = "given_up"
 OVER_CAP = (
-    "This call could cost as much as ${highest:,.6f}, and of the cap ${left:,.6f} are left. Raise the cap of batch {batch}, or "
-    "end here."
+    "This call could cost as much as ${highest:,.6f}, and ${left:,.6f} of the cap is left. Raise the cap of batch {batch}, or "
+    "stop here."
 )
 
 
@@ -619,10 +619,10 @@ def _refuse_shut(batch: Batch) -> None:
         raise Refused(PAUSED.format(batch=batch.pk, state=state, reason=batch.state_reason).replace("  ", " "))
 
 
-def _choose_state(forerunner: Cell) -> str:
-    if forerunner.state in FAILED_FOR_GOOD:
+def _choose_state(previous: Cell) -> str:
+    if previous.state in FAILED_FOR_GOOD:
         raise Refused(NO_ANSWER)
-    return Cell.State.PLANNED if forerunner.state == Cell.State.DONE else Cell.State.WAITS
+    return Cell.State.PLANNED if previous.state == Cell.State.DONE else Cell.State.WAITS
 
 
 def _check_room(batch: Batch, arm: Arm, cell: Cell) -> None:

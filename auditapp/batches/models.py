@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from auditapp.llm.models import Capabilities, ModelVariant, Price
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_IN_FLIGHT = 1_000
 
@@ -38,7 +38,7 @@ class Batch(models.Model):
     class Control(models.TextChoices):
         RUN = "run", "Run"
         PAUSE = "pause", "Pause: send nothing more, keep what arrives"
-        DRAIN = "drain", "Drain: start no new cell, finish those started, then pause"
+        DRAIN = "drain", "Drain: start no new cells, finish those started, then pause"
         CANCEL = "cancel", "Cancel: end the batch, keep what arrives"
         ABORT = "abort", "Abort: end the batch and cut off the calls in flight"
 
@@ -62,8 +62,8 @@ class Batch(models.Model):
         JOBS = "jobs", "the provider's own batch service, cheaper, within a day"
         FILE = "file", "answers are imported from a file"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="batches")
-    kind = models.CharField(max_length=40, help_text="What it is for, such as preannotation or sob.")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="batches")
+    kind = models.CharField(max_length=40, help_text="Its purpose, such as preannotation or sob.")
     title = models.CharField(max_length=200, help_text="Its title.")
     parameters = models.JSONField(default=dict)
     idempotency_key = models.UUIDField(null=True, blank=True, unique=True)
@@ -113,7 +113,7 @@ class Batch(models.Model):
     )
     created_at = models.DateTimeField()
     confirmed_at = models.DateTimeField(
-        null=True, blank=True, help_text="When somebody approved it after its pilot; empty: not yet, or it has none."
+        null=True, blank=True, help_text="When it was approved after its pilot; empty: not yet, or it has no pilot."
     )
     confirmed_by_name = models.CharField(max_length=200, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True, help_text="When it ended; empty: not yet.")
@@ -164,7 +164,7 @@ class Arm(models.Model):
 
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="arms")
     variant = models.ForeignKey(ModelVariant, on_delete=models.PROTECT, related_name="arms")
-    task = models.CharField(max_length=60, help_text="What the model was asked to do.")
+    task = models.CharField(max_length=60, help_text="The task that the model was given.")
     system_prompt = models.TextField()
     prompt_hash = models.CharField(max_length=64, help_text="SHA-256 of the instructions.")
     settings = models.JSONField(default=dict)
@@ -194,8 +194,8 @@ class Cell(models.Model):
     batch from 1, in the order in which their transactions were committed, without a gap: readers of a running batch go on
     after the last one they have.
 
-    ``after`` is its *forerunner*, a cell of the same batch and arm: its call continues that cell's conversation. It waits
-    (``waits``) until the forerunner's answer is stored, and becomes planned in the same transaction. Where the forerunner
+    ``after`` is its *previous call*, a cell of the same batch and arm: its call continues that cell's conversation. It waits
+    (``waits``) until the previous call's answer is stored, and becomes planned in the same transaction. Where it
     fails, so does the rest of the chain, with the outcome ``earlier_failed`` (``ledger.chains``).
     """
 
@@ -212,17 +212,17 @@ class Cell(models.Model):
     batch = models.ForeignKey(Batch, on_delete=models.PROTECT, related_name="cells", db_index=False)
     arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="cells", db_index=False)
     input_id = models.PositiveBigIntegerField(
-        help_text="Number of what was asked about: a turn, a text, a suggestion, by the kind of the batch."
+        help_text="Number of the thing asked about: a turn, a text or a suggestion, depending on the kind of batch."
     )
-    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which repeat of the question it answers, from 1.")
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Number of the repeat of the question, from 1.")
     pilot = models.BooleanField(default=False)
-    # Its index below holds only cells with a forerunner.
+    # Its index below holds only cells with a previous.
     after = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="followers", db_index=False
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.PLANNED)
     outcome = models.CharField(
-        max_length=30, blank=True, help_text="How the answer was read, as it is now, in the terms of the batch's kind."
+        max_length=30, blank=True, help_text="How the answer is currently read, in the terms of the batch's kind."
     )
     fence = models.PositiveIntegerField(default=0)
     tries = models.PositiveSmallIntegerField(default=0)
@@ -367,11 +367,9 @@ class Attempt(models.Model):
     tokens_in = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens read.")
     tokens_out = models.PositiveIntegerField(null=True, blank=True, help_text="Tokens written.")
     tokens_cached = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Tokens among those read that came from the provider's cache."
+        null=True, blank=True, help_text="Input tokens that came from the provider's cache."
     )
-    tokens_reasoning = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Tokens of reasoning among those written."
-    )
+    tokens_reasoning = models.PositiveIntegerField(null=True, blank=True, help_text="Output tokens used for reasoning.")
     cost_nano = models.BigIntegerField(
         null=True, blank=True, help_text="What the call cost, in US dollars (stored in billionths)."
     )
@@ -415,11 +413,11 @@ class Result(models.Model):
         related_name="result",
         help_text="Number of the call that brought the answer.",
     )
-    answer = models.TextField(blank=True, help_text="What the model wrote, exactly. It may be offensive.")
+    answer = models.TextField(blank=True, help_text="The exact text that the model wrote. It may be offensive.")
     reasoning = models.TextField(
         blank=True,
         db_default="",
-        help_text="What the model wrote before its answer, where its API gives that in a field of its own; may be empty.",
+        help_text="The reasoning that the model wrote before its answer, if its API returns it in a separate field; may be empty.",
     )
     stored_at = models.DateTimeField(help_text="When the answer was stored.")
 
@@ -461,7 +459,7 @@ class LimitChange(models.Model):
         GROWTH = "growth", "answers without errors"
         RATE_LIMITED = "rate_limited", "the provider asked for fewer"
         TIMED_OUT = "timed_out", "calls timed out"
-        NO_GAIN = "no_gain", "more calls at once brought hardly more answers"
+        NO_GAIN = "no_gain", "more simultaneous calls brought hardly more answers"
         SETTING = "setting", "a person changed the setting"
 
     queue = models.ForeignKey(WorkQueue, on_delete=models.PROTECT, related_name="limit_changes")

@@ -35,7 +35,7 @@ MARKED_AT_ONCE = 1000
 # Storing the largest launch takes seconds. One that was begun so long ago was killed.
 ABANDONED_AFTER = datetime.timedelta(minutes=10)
 
-STORING = "Its {cells:,} cells are being stored; its calls begin when all are there."
+STORING = "Its {cells:,} cells are being stored; its calls begin when all are stored."
 REFUSED = "{why} Nothing was asked."
 INTERRUPTED = "The launch was interrupted before all cells were stored, so nothing was asked. Launch it again."
 STOPPED = "Batch {batch} was cancelled before all of its cells were stored. Nothing was asked."

@@ -13,16 +13,16 @@ from auditapp.batches.planning import cancel_abandoned
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import get_viewer
 from transcripts.hooks import job_waiting, on, worker_swept
-from transcripts.studies.access import ProjectRequest
-from transcripts.studies.models import Project
+from transcripts.studies.access import StudyRequest
+from transcripts.studies.models import Study
 from transcripts.studies.overview import Card, register_overview
 
 BATCHES_SHOWN = 5
 
 
-def read_batches(request: ProjectRequest) -> Mapping[str, object] | None:
+def read_batches(request: StudyRequest) -> Mapping[str, object] | None:
     """The open batches, newest first, with progress, spend and time left as far as the list of batches shows them."""
-    found = list(Batch.objects.filter(project=request.project, state__in=OPEN_STATES)[: BATCHES_SHOWN + 1])
+    found = list(Batch.objects.filter(study=request.study, state__in=OPEN_STATES)[: BATCHES_SHOWN + 1])
     if not found:
         return None
     batches, viewer = found[:BATCHES_SHOWN], get_viewer(request)
@@ -40,10 +40,10 @@ def read_batches(request: ProjectRequest) -> Mapping[str, object] | None:
     return {"rows": rows, "has_more": len(found) > len(batches)}
 
 
-def read_notes(studies: Collection[Project], person: User) -> dict[int, str]:
+def read_notes(studies: Collection[Study], person: User) -> dict[int, str]:
     """How many batches of each study are open."""
-    open_ones = Batch.objects.filter(project__in=[each.pk for each in studies], state__in=OPEN_STATES)
-    counts = Counter(open_ones.order_by().values_list("project", flat=True))
+    open_ones = Batch.objects.filter(study__in=[each.pk for each in studies], state__in=OPEN_STATES)
+    counts = Counter(open_ones.order_by().values_list("study", flat=True))
     return {pk: f"{n} batch{'' if n == 1 else 'es'} not finished" for pk, n in counts.items()}
 
 

@@ -7,7 +7,7 @@ from auditapp.batches.views import controls, pages
 app_name = "batches"
 
 batch_urls = [
-    # /p/<slug>/batches/<id>/
+    # /studies/<slug>/batches/<id>/
     path("", pages.show_batch, name="detail"),
     path("spend/", pages.show_spend, name="spend"),
     path("spend/file/", pages.download_spend, name="spend_file"),
@@ -30,9 +30,9 @@ urlpatterns = [
     # /models/accounts/<id>/grants/
     path("models/accounts/<int:account_id>/grants/", controls.grant_account, name="account_grants"),
     path("models/accounts/<int:account_id>/grants/revoke/", controls.revoke, name="revoke_grant"),
-    # /p/<slug>/grants/
-    path("p/<slug:slug>/grants/", controls.show_grants, name="grants"),
-    # /p/<slug>/batches/
-    path("p/<slug:slug>/batches/", pages.list_batches, name="list"),
-    path("p/<slug:slug>/batches/<int:batch_id>/", include(batch_urls)),
+    # /studies/<slug>/grants/
+    path("studies/<slug:slug>/grants/", controls.show_grants, name="grants"),
+    # /studies/<slug>/batches/
+    path("studies/<slug:slug>/batches/", pages.list_batches, name="list"),
+    path("studies/<slug:slug>/batches/<int:batch_id>/", include(batch_urls)),
 ]

@@ -14,13 +14,13 @@ from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
-from auditapp.benchmarks.scenarios.actions.plays import branch_play, open_play
 from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts, write_script
-from auditapp.benchmarks.scenarios.actions.storing import store_plays
-from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions
+from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
+from auditapp.benchmarks.sob.judging.actions.interpretations import read_by_person
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
-from auditapp.benchmarks.sob.judging.actions.readings import read_by_person
 from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.report.store import await_report
@@ -42,7 +42,7 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SCENARIOS = "demo-scenarios"
 HELD_INTERVIEW = Path(__file__).parent / "data" / "held_interview.json"
@@ -76,55 +76,55 @@ def launch(owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
         by=owner,
         description="Six invented cases, each with a twin, put to an invented model with and without a system prompt.",
     )
-    load_scripts(project=study, scripts=read_shipped()[:SCRIPTS], by=owner, reason="")
+    load_scripts(study=study, scripts=read_shipped()[:SCRIPTS], by=owner, reason="")
     variant = ensure_fake("fake adviser (invented)", "fake adviser", owner=owner)
-    return launch_scenarios(project=study, suite=SHIPPED, variants=[variant], conditions={"prompted": PROMPT}, by=owner)
+    return launch_scenarios(study=study, suite=SHIPPED, variants=[variant], conditions={"prompted": PROMPT}, by=owner)
 
 
 @transaction.atomic
 def open_results(batch: Batch, owner: User) -> None:
-    """Store the plays, unmask their threads and unblind them for the owner."""
-    store_plays(batch)
-    threads = list(batch.project.interviews.order_by("pk"))
-    unmask_interviews(project=batch.project, interviews=threads, reason="The demo shows what is behind each.", by=owner)
+    """Store the sessions, unmask their threads and unblind them for the owner."""
+    store_sessions(batch)
+    threads = list(batch.study.interviews.order_by("pk"))
+    unmask_interviews(study=batch.study, interviews=threads, reason="The demo shows what is behind each.", by=owner)
     for thread in threads:
-        unblind_interview(project=batch.project, interview=thread, by=owner, where="demo")
+        unblind_interview(study=batch.study, interview=thread, by=owner, where="demo")
 
 
-def hold_interview(project: Project, owner: User) -> None:
+def hold_interview(study: Study, owner: User) -> None:
     """Write the script, with the published opening beside its own, and record the interview and its branch."""
     content = json.loads(HELD_INTERVIEW.read_text(encoding="utf-8"))
     guide = content["script"]
     published = {each.id: each.text for each in read_published_openings()}
     text = read_guide({**guide, "openings": {**guide["openings"], **published}})
-    script = write_script(project=project, script=text, by=owner)
-    play = open_play(project=project, script=script, opening="short", by=owner, **content["play"])
-    _record(play, content["questions"], owner)
-    branch = branch_play(play=play, after=content["branch"]["after"], by=owner)
+    script = write_script(study=study, script=text, by=owner)
+    session = open_session(study=study, script=script, opening="short", by=owner, **content["session"])
+    _record(session, content["questions"], owner)
+    branch = branch_session(session=session, after=content["branch"]["after"], by=owner)
     _record(branch, content["branch"]["questions"], owner)
 
 
-def _record(play: Play, questions: Sequence[Mapping[str, Any]], owner: User) -> None:
+def _record(session: Session, questions: Sequence[Mapping[str, Any]], owner: User) -> None:
     for question in questions:
-        record_answer(play=play, by=owner, **question)
+        record_answer(session=session, by=owner, **question)
 
 
 def load_demo() -> bool:
     """Load the demo study unless it is there. Returns whether it was loaded by this call."""
-    if Project.objects.filter(slug=SLUG).exists():
+    if Study.objects.filter(slug=SLUG).exists():
         return False
     benchmark = begin_demo()
     people = {name: User.objects.get(username=user) for name, user in (("owner", "owner"), ("coder", CODER))}
-    project = Project.objects.get(slug=SLUG)
-    let_team_work(project, benchmark, ensure_fake=_ensure_fake, **people)
-    guesses = probe.launch(project, people["owner"], _ensure_fake)
+    study = Study.objects.get(slug=SLUG)
+    let_team_work(study, benchmark, ensure_fake=_ensure_fake, **people)
+    guesses = probe.launch(study, people["owner"], _ensure_fake)
     run(guesses)
     probe.read_rationales(guesses, people["owner"])
     played = launch(people["owner"], _ensure_fake)
     run(played)
     open_results(played, people["owner"])
     # A worker computes the report of a batch that ends; without one, the first person to open the benchmark would wait for it.
-    await_report(Batch.objects.select_related("project").get(pk=benchmark.pk))
+    await_report(Batch.objects.select_related("study").get(pk=benchmark.pk))
     return True
 
 
@@ -141,7 +141,7 @@ def begin_demo() -> Batch:
 def _write_study() -> list[Batch]:
     owner = ensure_owner()
     coder = User.objects.filter(username=CODER).first() or create_user(username=CODER, by=trail.SYSTEM)
-    project = start_study(
+    study = start_study(
         slug=SLUG,
         name="Demo: cultural schemas (invented)",
         by=owner,
@@ -151,21 +151,21 @@ def _write_study() -> list[Batch]:
         "learn from and to try things on. Every text is made up, and every machine answer comes from the fake provider. The "
         "owner sees everybody’s codings of the rounds.",
     )
-    set_member_role(project=project, user=coder, role="coder", by=owner)
-    import_file(project=project, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)
-    _write_codings(project, coder)
-    hold_interview(project, owner)
-    return [_launch_reading(project, owner), _launch_benchmark(project, owner)]
+    set_member_role(study=study, user=coder, role="coder", by=owner)
+    import_file(study=study, name="interviews.jsonl", data=(FOLDER / "interviews.jsonl").read_bytes(), by=owner)
+    _write_codings(study, coder)
+    hold_interview(study, owner)
+    return [_launch_reading(study, owner), _launch_benchmark(study, owner)]
 
 
-def _write_codings(project: Project, coder: User) -> None:
-    version = current_version(project)
+def _write_codings(study: Study, coder: User) -> None:
+    version = current_version(study)
     codes = {code.identifier: code for code in Code.objects.filter(version=version).select_related("family", "version")}
     for number, entry in enumerate(json.loads((FOLDER / "codings.json").read_text(encoding="utf-8"))):
-        sentence = _find_sentence(project, entry)
+        sentence = _find_sentence(study, entry)
         for place, item in enumerate(entry["codes"]):
             add_coding(
-                project=project,
+                study=study,
                 sentence=sentence,
                 code=codes[item["code"]],
                 by=coder,
@@ -174,10 +174,10 @@ def _write_codings(project: Project, coder: User) -> None:
             )
         if sentence.turn.is_answer:
             key = uuid.uuid5(NAMESPACE, f"decision {number}")
-            decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=key)
+            decide_sentence(study=study, sentence=sentence, by=coder, idempotency_key=key)
         if entry.get("memo"):
             write_memo(
-                project=project,
+                study=study,
                 interview=sentence.turn.interview,
                 sentence=sentence,
                 text=entry["memo"],
@@ -186,22 +186,22 @@ def _write_codings(project: Project, coder: User) -> None:
             )
 
 
-def _find_sentence(project: Project, entry: dict[str, Any]) -> Sentence:
-    interview = Interview.objects.get(project=project, external_id=entry["interview"])
+def _find_sentence(study: Study, entry: dict[str, Any]) -> Sentence:
+    interview = Interview.objects.get(study=study, external_id=entry["interview"])
     turn = interview.turns.order_by("position")[entry["turn"]]
     start = turn.text.index(entry["quote"])
     return Sentence.objects.select_related("turn__interview").get(turn=turn, start=start)
 
 
-def _launch_reading(project: Project, owner: User) -> Batch:
+def _launch_reading(study: Study, owner: User) -> Batch:
     _ensure_fake(ANNOTATOR, owner=owner)
-    annotator = ensure_annotator(project=project, name=ANNOTATOR, by=owner)
-    return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
+    annotator = ensure_annotator(study=study, name=ANNOTATOR, by=owner)
+    return launch_preannotation(study=study, annotator=annotator, families=["themes", "moves"], by=owner)
 
 
-def _launch_benchmark(project: Project, owner: User) -> Batch:
+def _launch_benchmark(study: Study, owner: User) -> Batch:
     dataset = load_dataset(
-        project=project,
+        study=study,
         name="Invented texts",
         file_name="sob_texts.csv",
         data=(FOLDER / "sob_texts.csv").read_bytes(),

@@ -22,10 +22,10 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.actions import Evidence, pair_threads, put_score, write_case_sheet, write_stance
-from transcripts.negotiation.models import Stance
-from transcripts.rounds.actions import sign_off
+from transcripts.negotiation.models import NormativeStance
+from transcripts.rounds.actions import complete_assignment
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FILE = Path(__file__).parent / "data" / "negotiation.json"
 MODEL = "Demo agent E (invented)"
@@ -34,61 +34,59 @@ Key = Callable[..., UUID]
 Line = Mapping[str, Any]
 
 
-def bring_in_threads(project: Project, owner: User) -> None:
+def bring_in_threads(study: Study, owner: User) -> None:
     """The threads, what matters in two of their cases, their pairs, and the stances."""
     content = _read_content()
     lines = [
         json.dumps({**thread, "turns": [_join_sentences(turn) for turn in thread["turns"]]})
         for thread in content["threads"]
     ]
-    import_file(project=project, name="negotiation.jsonl", data="\n".join(lines).encode(), by=owner)
+    import_file(study=study, name="negotiation.jsonl", data="\n".join(lines).encode(), by=owner)
     for sheet in content["case_sheets"]:
         write_case_sheet(
-            project=project,
-            interview=_find_thread(project, sheet["thread"]),
+            study=study,
+            interview=_find_thread(study, sheet["thread"]),
             relevant=_list_features(sheet["relevant"]),
             irrelevant=_list_features(sheet["irrelevant"]),
             reason=sheet["reason"],
             by=owner,
         )
     for pair in content["pairs"]:
-        a, b = (_find_thread(project, pair[side]) for side in ("a", "b"))
+        a, b = (_find_thread(study, pair[side]) for side in ("a", "b"))
         what = {key: pair[key] for key in ("name", "differs", "expect")}
-        pair_threads(project=project, a=a, b=b, **what, by=owner)
+        pair_threads(study=study, a=a, b=b, **what, by=owner)
     for stance in content["stances"]:
-        write_stance(stance=Stance(project=project, **stance), by=owner)
+        write_stance(stance=NormativeStance(study=study, **stance), by=owner)
 
 
-def read_threads(project: Project, round_: Round, people: Mapping[str, User], key: Key) -> None:
+def read_threads(study: Study, round_: Round, people: Mapping[str, User], key: Key) -> None:
     """Both coders code the threads of the round, score one of them under both stances, and sign everything off."""
     content = _read_content()
-    version = current_version(project)
+    version = current_version(study)
     codes = {code.identifier: code for code in Code.objects.filter(version=version).select_related("family", "version")}
     for thread in content["threads"]:
-        interview = _find_thread(project, thread["id"])
+        interview = _find_thread(study, thread["id"])
         places = _read_places(interview)
         for name, person in people.items():
             for turn, given in zip(interview.turns.order_by("position"), thread["turns"], strict=True):
                 if turn.channel == Turn.Channel.REASONING:
-                    open_stage(project=project, turn=turn, by=person)
+                    open_stage(study=study, turn=turn, by=person)
                 for place, sentence in enumerate(given.get("sentences", ())):
                     coded = places[turn.position][place]
                     for entry in sentence["codes"][name]:
-                        _code(project, coded, entry, codes=codes, places=places, person=person, key=key)
+                        _code(study, coded, entry, codes=codes, places=places, person=person, key=key)
                     if turn.is_answer or turn.channel == Turn.Channel.REASONING:
                         decide_sentence(
-                            project=project,
+                            study=study,
                             sentence=coded,
                             by=person,
                             idempotency_key=key("negotiation", coded.pk, name),
                         )
-    _score(project, content, people, key)
+    _score(study, content, people, key)
     for thread in content["threads"]:
         for person in people.values():
-            assignment = Assignment.objects.get(
-                round=round_, interview=_find_thread(project, thread["id"]), coder=person
-            )
-            sign_off(assignment=assignment, by=person)
+            assignment = Assignment.objects.get(round=round_, interview=_find_thread(study, thread["id"]), coder=person)
+            complete_assignment(assignment=assignment, by=person)
 
 
 def _read_content() -> dict[str, Any]:
@@ -106,21 +104,21 @@ def _list_features(reasons: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"feature": f"feature.{name}", "reason": reason} for name, reason in reasons.items()]
 
 
-def _find_thread(project: Project, external_id: str) -> Interview:
-    return Interview.objects.get(project=project, external_id=external_id)
+def _find_thread(study: Study, external_id: str) -> Interview:
+    return Interview.objects.get(study=study, external_id=external_id)
 
 
 def _read_places(interview: Interview) -> dict[int, list[Sentence]]:
     """The sentences of each turn by its position."""
     found: dict[int, list[Sentence]] = {}
-    sentences = Sentence.objects.current().filter(turn__interview=interview).select_related("turn__interview__project")
+    sentences = Sentence.objects.current().filter(turn__interview=interview).select_related("turn__interview__study")
     for sentence in sentences.order_by("turn__position", "start"):
         found.setdefault(sentence.turn.position, []).append(sentence)
     return found
 
 
 def _code(
-    project: Project,
+    study: Study,
     sentence: Sentence,
     entry: Line,
     *,
@@ -131,7 +129,7 @@ def _code(
 ) -> None:
     """One coding with its links."""
     coding = add_coding(
-        project=project,
+        study=study,
         sentence=sentence,
         code=codes[entry["code"]],
         by=person,
@@ -140,7 +138,7 @@ def _code(
     )
     for kind, end in _list_ends(entry, codes, places):
         add_link(
-            project=project,
+            study=study,
             coding=coding,
             kind=kind,
             by=person,
@@ -160,14 +158,14 @@ def _list_ends(
             yield kind, {"sentence": places[turn][place]}
 
 
-def _score(project: Project, content: Line, people: Mapping[str, User], key: Key) -> None:
-    stances = {stance.name: stance for stance in Stance.objects.filter(project=project)}
+def _score(study: Study, content: Line, people: Mapping[str, User], key: Key) -> None:
+    stances = {stance.name: stance for stance in NormativeStance.objects.filter(study=study)}
     for each in (*content["scores"], *content["determinations"]):
-        interview = _find_thread(project, each["thread"])
+        interview = _find_thread(study, each["thread"])
         places = _read_places(interview)
         turn = interview.turns.get(position=each["turn"]) if "turn" in each else None
         put_score(
-            project=project,
+            study=study,
             stance=stances[each["stance"]],
             interview=interview,
             criterion=each["criterion"],

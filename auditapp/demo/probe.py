@@ -21,7 +21,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding, decide_sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FILE = Path(__file__).parent / "data" / "reviews.csv"
 RATIONALES = f"{SLUG}-rationales"
@@ -67,16 +67,16 @@ DRAWN_WITH = 24
 
 
 @transaction.atomic
-def launch(project: Project, owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
+def launch(study: Study, owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
     """The purpose, the reviews, and a probe of one invented model under all three conditions."""
     allow_probe(
-        project=project,
+        study=study,
         text="To try the probe on invented reviews and an invented model. Its figures say nothing about anybody (invented).",
         by=owner,
     )
     with FILE.open("rb") as file:
         reviews = load_reviews(
-            project=project,
+            study=study,
             name="Invented reviews",
             file=file,
             rules=check_rules(RULES),
@@ -103,16 +103,14 @@ def read_rationales(batch: Batch, owner: User) -> None:
         file=("probe-themes.csv", write_theme_codebook().encode()),
     )
     store_rationales(batch=batch, into=study, by=owner, seed=SEED)
-    codes = {
-        code.name: code for code in Code.objects.filter(version__project=study).select_related("family", "version")
-    }
+    codes = {code.name: code for code in Code.objects.filter(version__study=study).select_related("family", "version")}
     rows = RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn").order_by("pk")
     for row in rows:
         sentences = list(row.turn.sentences.order_by("position").select_related("turn__interview"))
         for words, theme in READ_AS.items():
             if words in row.turn.text:
                 add_coding(
-                    project=study,
+                    study=study,
                     sentence=sentences[0],
                     code=codes[theme],
                     by=owner,
@@ -120,15 +118,15 @@ def read_rationales(batch: Batch, owner: User) -> None:
                 )
         for sentence in sentences:
             decide_sentence(
-                project=study,
+                study=study,
                 sentence=sentence,
                 by=owner,
                 idempotency_key=uuid.uuid5(NAMESPACE, f"decision {sentence.pk}"),
             )
 
 
-def bring_in_experiment(project: Project, owner: User) -> None:
+def bring_in_experiment(study: Study, owner: User) -> None:
     """Lock the plan, load the units, and draw the sample that would be read."""
-    experiment = lock_plan(project=project, plan=PLAN, by=owner)
+    experiment = lock_plan(study=study, plan=PLAN, by=owner)
     load_enrolments(experiment=experiment, data=UNITS_FILE.read_bytes(), by=owner)
     draw_audit(experiment=experiment, per_arm=THREADS_OF_EACH_ARM, seed=DRAWN_WITH, by=owner)

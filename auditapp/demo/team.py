@@ -19,7 +19,7 @@ from django.db import transaction
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.actions.offline import launch_offline
-from auditapp.annotators.actions.withholding import close_draft_reading, open_draft_reading
+from auditapp.annotators.actions.withholding import close_draft_interview, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.models import Batch
@@ -35,7 +35,7 @@ from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positiv
 from auditapp.evaluation.actions.checks import launch_critic
 from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, show_suggestions
+from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
@@ -55,11 +55,11 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.revision.actions.anchors import draw_anchors, read_anchor
-from transcripts.rounds.actions import lock_round, open_round, plan_round, sign_off
+from transcripts.rounds.actions import complete_assignment, lock_round, open_round, plan_round
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.pure.allocation import fingerprint as name_plan
-from transcripts.studies.actions import set_member_role, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_member_role, set_method
+from transcripts.studies.models import Study
 
 FILE = Path(__file__).parent / "data" / "round.json"
 AMINA, JONAS = "demo-amina", "demo-jonas"
@@ -103,27 +103,27 @@ THEMES = (
 
 
 def let_team_work(
-    project: Project, benchmark: Batch, *, owner: User, coder: User, ensure_fake: Callable[..., ModelVariant]
+    study: Study, benchmark: Batch, *, owner: User, coder: User, ensure_fake: Callable[..., ModelVariant]
 ) -> None:
     """All of it, after what ``coder`` did alone. Batches run between the transactions, as they would with a worker."""
     with transaction.atomic():
-        amina, jonas = (_ensure_coder(project, name, owner) for name in (AMINA, JONAS))
-        _answer_suggestions(project, coder)
-        _read_round(project, owner, {AMINA: amina, JONAS: jonas})
-        _adjudicate(project, owner, {AMINA: amina, JONAS: jonas})
-        _change_codebook(project, owner, [amina, jonas], coder)
-        _open_main_round(project, owner, [coder, amina, jonas, owner])
-        follow_moves(project, owner, {AMINA: amina, JONAS: jonas})
-        _write_analysis(project, owner, amina, jonas)
-        _audit_benchmark(project, benchmark, [owner, coder])
-    reader = _let_machines_read(project, owner, ensure_fake)
+        amina, jonas = (_ensure_coder(study, name, owner) for name in (AMINA, JONAS))
+        _answer_suggestions(study, coder)
+        _read_round(study, owner, {AMINA: amina, JONAS: jonas})
+        _adjudicate(study, owner, {AMINA: amina, JONAS: jonas})
+        _change_codebook(study, owner, [amina, jonas], coder)
+        _open_main_round(study, owner, [coder, amina, jonas, owner])
+        follow_moves(study, owner, {AMINA: amina, JONAS: jonas})
+        _write_analysis(study, owner, amina, jonas)
+        _audit_benchmark(study, benchmark, [owner, coder])
+    reader = _let_machines_read(study, owner, ensure_fake)
     with transaction.atomic():
-        _judge_machines(project, reader, owner)
+        _judge_machines(study, reader, owner)
 
 
-def _ensure_coder(project: Project, name: str, owner: User) -> User:
+def _ensure_coder(study: Study, name: str, owner: User) -> User:
     person = User.objects.filter(username=name).first() or create_user(username=name, by=trail.SYSTEM)
-    set_member_role(project=project, user=person, role="coder", by=owner)
+    set_member_role(study=study, user=person, role="coder", by=owner)
     return person
 
 
@@ -131,29 +131,29 @@ def _key(*words: object) -> uuid.UUID:
     return uuid.uuid5(NAMESPACE, " ".join(str(word) for word in words))
 
 
-def _read_round(project: Project, owner: User, people: Mapping[str, User]) -> None:
+def _read_round(study: Study, owner: User, people: Mapping[str, User]) -> None:
     """Two coders read two interviews blind, sign them off, and the round is locked."""
     interviews = json.loads(FILE.read_text(encoding="utf-8"))["interviews"]
     lines = [json.dumps({**each, "turns": [_write_turn(turn) for turn in each["turns"]]}) for each in interviews]
-    import_file(project=project, name="round.jsonl", data="\n".join(lines).encode(), by=owner)
-    set_stance(
-        project=project,
-        stance="codebook",
+    import_file(study=study, name="round.jsonl", data="\n".join(lines).encode(), by=owner)
+    set_method(
+        study=study,
+        method="codebook",
         reason="The codes were agreed before the reading, and differences are talked over (invented).",
         by=owner,
     )
     round_ = _open_round(
-        project,
+        study,
         owner,
         list(people.values()),
         name="Training round",
         models=[ROUND_MODEL],
         instructions="Read both interviews.",
     )
-    version = current_version(project)
+    version = current_version(study)
     codes = {code.identifier: code for code in Code.objects.filter(version=version).select_related("family", "version")}
     for entry in interviews:
-        interview = Interview.objects.get(project=project, external_id=entry["id"])
+        interview = Interview.objects.get(study=study, external_id=entry["id"])
         for turn, given in zip(interview.turns.order_by("position"), entry["turns"], strict=True):
             for sentence, row in zip(
                 turn.sentences.order_by("start").select_related("turn__interview"),
@@ -161,9 +161,11 @@ def _read_round(project: Project, owner: User, people: Mapping[str, User]) -> No
                 strict=False,
             ):
                 for name, identifiers in row["codes"].items():
-                    _read(project, sentence, [codes[each] for each in identifiers], people[name])
+                    _read(study, sentence, [codes[each] for each in identifiers], people[name])
         for person in people.values():
-            sign_off(assignment=Assignment.objects.get(round=round_, interview=interview, coder=person), by=person)
+            complete_assignment(
+                assignment=Assignment.objects.get(round=round_, interview=interview, coder=person), by=person
+            )
     lock_round(round_=round_, by=owner)
 
 
@@ -173,30 +175,30 @@ def _write_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": turn["role"], "text": " ".join(each["text"] for each in turn["sentences"])}
 
 
-def _read(project: Project, sentence: Sentence, codes: Sequence[Code], person: User) -> None:
+def _read(study: Study, sentence: Sentence, codes: Sequence[Code], person: User) -> None:
     for code in codes:
         enactment = "enacted" if code.family.carries_enactment else ""
         add_coding(
-            project=project,
+            study=study,
             sentence=sentence,
             code=code,
             by=person,
             idempotency_key=_key("coding", sentence.pk, code.identifier),
             values=CodingValues(enactment=enactment),
         )
-    decide_sentence(project=project, sentence=sentence, by=person, idempotency_key=_key("decision", sentence.pk))
+    decide_sentence(study=study, sentence=sentence, by=person, idempotency_key=_key("decision", sentence.pk))
 
 
 def _open_round(
-    project: Project, owner: User, coders: Sequence[User], *, name: str, models: Sequence[str], instructions: str
+    study: Study, owner: User, coders: Sequence[User], *, name: str, models: Sequence[str], instructions: str
 ) -> Round:
     planned = partial(
         Round, name=name, instructions=instructions, overlap_percent=100, overlap_readers=len(coders), seed=1
     )
     ids = [person.pk for person in coders]
-    _, allocation = plan_round(project=project, planned=planned(), coder_ids=ids, models=models)
+    _, allocation = plan_round(study=study, planned=planned(), coder_ids=ids, models=models)
     return open_round(
-        project=project,
+        study=study,
         planned=planned(),
         coder_ids=ids,
         models=models,
@@ -206,37 +208,35 @@ def _open_round(
     )
 
 
-def _open_main_round(project: Project, owner: User, coders: Sequence[User]) -> None:
+def _open_main_round(study: Study, owner: User, coders: Sequence[User]) -> None:
     """Everybody may code what the training round did not have."""
-    models = set(project.interviews.values_list("model_label", flat=True)) - {ROUND_MODEL}
-    _open_round(
-        project, owner, coders, name="Main coding", models=sorted(models), instructions="Take them in any order."
-    )
+    models = set(study.interviews.values_list("model_label", flat=True)) - {ROUND_MODEL}
+    _open_round(study, owner, coders, name="Main coding", models=sorted(models), instructions="Take them in any order.")
 
 
-def follow_moves(project: Project, owner: User, people: Mapping[str, User]) -> None:
-    """Runs of an agent, coded over their turns and judged under two stances, in a round of their own."""
-    negotiation.bring_in_threads(project, owner)
-    bring_in_experiment(project, owner)
+def follow_moves(study: Study, owner: User, people: Mapping[str, User]) -> None:
+    """Runs of an agent, coded over their turns and judged under two normative stances, in a round of their own."""
+    negotiation.bring_in_threads(study, owner)
+    bring_in_experiment(study, owner)
     round_ = _open_round(
-        project,
+        study,
         owner,
         list(people.values()),
         name="Moves over turns",
         models=[negotiation.MODEL],
         instructions="Give every feature its status, and link moves to what they act on.",
     )
-    negotiation.read_threads(project, round_, people, _key)
+    negotiation.read_threads(study, round_, people, _key)
     lock_round(round_=round_, by=owner)
-    threads = list(project.interviews.filter(model_label=negotiation.MODEL).order_by("pk"))
-    unblind_interviews(project=project, interviews=threads, by=owner, where="threads compared")
+    threads = list(study.interviews.filter(model_label=negotiation.MODEL).order_by("pk"))
+    unblind_interviews(study=study, interviews=threads, by=owner, where="threads compared")
 
 
-def _find(project: Project, words: str) -> Sentence:
+def _find(study: Study, words: str) -> Sentence:
     """The sentence that begins with these words."""
     for turn_text in (
         Sentence.objects.current()
-        .filter(turn__interview__project=project, turn__text__contains=words)
+        .filter(turn__interview__study=study, turn__text__contains=words)
         .select_related("turn__interview")
     ):
         if turn_text.turn.text.startswith(words, turn_text.start):
@@ -244,15 +244,15 @@ def _find(project: Project, words: str) -> Sentence:
     raise LookupError(words)
 
 
-def _adjudicate(project: Project, owner: User, people: Mapping[str, User]) -> None:
+def _adjudicate(study: Study, owner: User, people: Mapping[str, User]) -> None:
     for words, name, outcome, reason in DECISIONS:
-        sentence = _find(project, words)
-        for family in CodeFamily.objects.filter(version=current_version(project), identifier__in=["themes", "moves"]):
-            readings = read_readings(project, family, sentence)
+        sentence = _find(study, words)
+        for family in CodeFamily.objects.filter(version=current_version(study), identifier__in=["themes", "moves"]):
+            readings = read_readings(study, family, sentence)
             if len(set(readings.values())) < 2:
                 continue
             adjudicate(
-                project=project,
+                study=study,
                 family=family,
                 sentence=sentence,
                 outcome=outcome,
@@ -265,23 +265,23 @@ def _adjudicate(project: Project, owner: User, people: Mapping[str, User]) -> No
             )
 
 
-def _change_codebook(project: Project, owner: User, readers: Sequence[User], coder: User) -> None:
+def _change_codebook(study: Study, owner: User, readers: Sequence[User], coder: User) -> None:
     """A narrower definition: what ``coder`` coded by the wider one waits for her re-review. Anchors are read before and after."""
-    anchors = draw_anchors(project=project, count=4, seed=1, by=owner)
-    first = current_version(project)
+    anchors = draw_anchors(study=study, count=4, seed=1, by=owner)
+    first = current_version(study)
     for reader in readers:
         for place, anchor in enumerate(anchors):
-            _read_anchor(project, anchor, first, ["theme.balance"] if place % 2 else [], reader)
+            _read_anchor(study, anchor, first, ["theme.balance"] if place % 2 else [], reader)
     propose_code(
-        project=project,
+        study=study,
         name="Names its own default",
         family_identifier="themes",
         definition="The sentence says which picture the advice would rest on if nobody had asked.",
-        sentence=_find(project, "**If I wait**"),
+        sentence=_find(study, "**If I wait**"),
         idempotency_key=_key("proposal"),
         by=coder,
     )
-    draft = start_draft(project=project, by=owner)
+    draft = start_draft(study=study, by=owner)
     code = draft.codes.get(identifier="theme.intersectionality")
     content = next(each for each in read_content(draft).codes if each.identifier == code.identifier)
     edit_code(
@@ -293,17 +293,17 @@ def _change_codebook(project: Project, owner: User, readers: Sequence[User], cod
         by=owner,
     )
     publish_version(version=draft, by=owner)
-    second = current_version(project)
+    second = current_version(study)
     for reader in readers:
         for place, anchor in enumerate(anchors):
             # The second reader changes her mind about one of them.
             has_it = place % 2 and not (reader == readers[1] and place == 1)
-            _read_anchor(project, anchor, second, ["theme.balance"] if has_it else [], reader)
+            _read_anchor(study, anchor, second, ["theme.balance"] if has_it else [], reader)
 
 
-def _read_anchor(project: Project, anchor: Any, version: Any, codes: Sequence[str], reader: User) -> None:
+def _read_anchor(study: Study, anchor: Any, version: Any, codes: Sequence[str], reader: User) -> None:
     read_anchor(
-        project=project,
+        study=study,
         anchor=anchor,
         version=version,
         identifiers=codes,
@@ -312,13 +312,13 @@ def _read_anchor(project: Project, anchor: Any, version: Any, codes: Sequence[st
     )
 
 
-def _write_analysis(project: Project, owner: User, amina: User, jonas: User) -> None:
+def _write_analysis(study: Study, owner: User, amina: User, jonas: User) -> None:
     """Themes with quotes on both sides, a memo of each kind of place, entries of the phases and two statements."""
     for place, (text, codes, supporting, against) in enumerate(THEMES):
-        theme = create_theme(project=project, text=text, codes=codes, by=owner).theme
+        theme = create_theme(study=study, text=text, codes=codes, by=owner).theme
         for side, starts in (("for", supporting), ("against", against)):
             for words in starts:
-                add_quote(theme=theme, sentence=_find(project, words), side=side, by=owner)
+                add_quote(theme=theme, sentence=_find(study, words), side=side, by=owner)
         if not place:
             description = f"{text.description} A revision after a challenge belongs here."
             revise_theme(
@@ -331,82 +331,80 @@ def _write_analysis(project: Project, owner: User, amina: User, jonas: User) -> 
                 by=owner,
             )
             memo = "The landlord and the daughter get the same move: the model looks at its own first picture."
-            _write_memo(project, Place(Memo.Subject.THEME, str(theme.number)), memo, "interpretive", owner)
-    interview = Interview.objects.get(project=project, external_id="demo-5-care")
+            _write_memo(study, Place(Memo.Subject.THEME, str(theme.number)), memo, "interpretive", owner)
+    interview = Interview.objects.get(study=study, external_id="demo-5-care")
     about = "I have cared for a parent myself, and the second question made me impatient."
-    _write_memo(project, Place(Memo.Subject.INTERVIEW, interview=interview), about, "positional", amina)
+    _write_memo(study, Place(Memo.Subject.INTERVIEW, interview=interview), about, "positional", amina)
     rule = "We take a fact about institutions as contextualize only where it changes the advice."
-    _write_memo(project, Place(Memo.Subject.CODE, "move.contextualize"), rule, "methodological", jonas)
-    write_entry(project=project, phase=1, text="Read all five interviews twice, the second time aloud.", by=owner)
+    _write_memo(study, Place(Memo.Subject.CODE, "move.contextualize"), rule, "methodological", jonas)
+    write_entry(study=study, phase=1, text="Read all five interviews twice, the second time aloud.", by=owner)
     write_entry(
-        project=project, phase=2, text="Two coders coded the training round blind; four differences decided.", by=owner
+        study=study, phase=2, text="Two coders coded the training round blind; four differences decided.", by=owner
     )
-    write_entry(project=project, phase=4, text="“Who pays for the rule” holds in three of five interviews.", by=owner)
+    write_entry(study=study, phase=4, text="“Who pays for the rule” holds in three of five interviews.", by=owner)
     write_statement(
-        project=project, text="I have rented all my life and read the landlord with suspicion (invented).", by=amina
+        study=study, text="I have rented all my life and read the landlord with suspicion (invented).", by=amina
     )
-    write_statement(
-        project=project, text="I build such systems for a living and forgive them easily (invented).", by=jonas
-    )
+    write_statement(study=study, text="I build such systems for a living and forgive them easily (invented).", by=jonas)
 
 
-def _write_memo(project: Project, place: Place, text: str, kind: str, by: User) -> None:
-    write_memo(project=project, place=place, text=text, kind=kind, by=by, idempotency_key=_key("memo", text))
+def _write_memo(study: Study, place: Place, text: str, kind: str, by: User) -> None:
+    write_memo(study=study, place=place, text=text, kind=kind, by=by, idempotency_key=_key("memo", text))
 
 
-def _answer_suggestions(project: Project, coder: User) -> None:
+def _answer_suggestions(study: Study, coder: User) -> None:
     """The coder opens suggestions on sentences that she has decided, keeps some and dismisses others."""
     decided = Decision.objects.filter(
         coder=coder, sentence__turn__interview__external_id="demo-1-advice", withdrawn_at__isnull=True
     ).order_by("pk")
     kept = 0
     for decision in decided.select_related("sentence__turn__interview")[:20]:
-        showing = show_suggestions(project=project, sentence=decision.sentence, by=coder).showing
+        showing = show_suggestions(study=study, sentence=decision.sentence, by=coder).showing
         own = Coding.objects.filter(sentence=decision.sentence, coder=coder).values_list("code__identifier", flat=True)
         for suggestion in Suggestion.objects.filter(pk__in=showing.suggestions if showing else []).select_related(
             "code__family"
         )[:1]:
             if kept < 3 and suggestion.code.identifier not in own and not suggestion.code.family.carries_enactment:
-                keep_suggestion(suggestion=suggestion, project=project, by=coder)
+                accept_suggestion(suggestion=suggestion, study=study, by=coder)
                 kept += 1
             else:
-                dismiss_suggestion(
-                    suggestion=suggestion, project=project, by=coder, reason="The sentence does not say that."
+                reject_suggestion(
+                    suggestion=suggestion, study=study, by=coder, reason="The sentence does not say that."
                 )
 
 
-def _let_machines_read(project: Project, owner: User, ensure_fake: Callable[..., ModelVariant]) -> Annotator:
+def _let_machines_read(study: Study, owner: User, ensure_fake: Callable[..., ModelVariant]) -> Annotator:
     """Rules and an invented model read the round, which people read blind before, and another model tests what it says."""
-    interviews = list(project.interviews.filter(model_label=ROUND_MODEL).order_by("pk"))
-    run_offline(launch_offline(project=project, kind="rules", by=owner).pk)
+    interviews = list(study.interviews.filter(model_label=ROUND_MODEL).order_by("pk"))
+    run_offline(launch_offline(study=study, kind="rules", by=owner).pk)
     variant = ensure_fake("fake second reader (invented)", "fake second reader", owner=owner)
-    reader = ensure_annotator(project=project, name=variant.label, by=owner)
+    reader = ensure_annotator(study=study, name=variant.label, by=owner)
     families = ["themes", "challenges"]
-    run(launch_preannotation(project=project, annotator=reader, families=families, interviews=interviews, by=owner))
+    run(launch_preannotation(study=study, annotator=reader, families=families, interviews=interviews, by=owner))
     critic = ensure_fake("fake critic (invented)", "fake critic", owner=owner)
     run(launch_critic(annotator=reader, critic=critic, by=owner))
     return reader
 
 
-def _judge_machines(project: Project, reader: Annotator, owner: User) -> None:
+def _judge_machines(study: Study, reader: Annotator, owner: User) -> None:
     """The lead looks at what people and machines say of the round, chooses for two codes, and audits the model."""
-    interviews = list(project.interviews.filter(model_label=ROUND_MODEL).order_by("pk"))
-    unblind_interviews(project=project, interviews=interviews, by=owner, where="calibration")
+    interviews = list(study.interviews.filter(model_label=ROUND_MODEL).order_by("pk"))
+    unblind_interviews(study=study, interviews=interviews, by=owner, where="calibration")
     kept, left = "theme.systemic_grounding", "theme.compassion"
-    choose_annotator(project=project, code_identifier=kept, annotator=reader, reason="To try it (invented).", by=owner)
-    choose_annotator(project=project, code_identifier=left, annotator=None, reason="People read it better.", by=owner)
-    _sort_disagreements(project, reader, owner)
+    choose_annotator(study=study, code_identifier=kept, annotator=reader, reason="To try it (invented).", by=owner)
+    choose_annotator(study=study, code_identifier=left, annotator=None, reason="People read it better.", by=owner)
+    _sort_disagreements(study, reader, owner)
     verdicts = ("applies", "applies", "does_not", "unclear")
     audit = draw_positive_audit(annotator=reader, seed=1, per_code=4, by=owner)
     for place, item in enumerate(audit.items.order_by("position")):
         mark_positive(item=item, number=1, verdict=verdicts[place % 4], by=owner, idempotency_key=_key("mark", place))
-    draft = open_draft_reading(
-        project=project, interview=interviews[0], reason="To train a new coder (invented).", by=owner
+    draft = open_draft_interview(
+        study=study, interview=interviews[0], reason="To train a new coder (invented).", by=owner
     )
-    close_draft_reading(project=project, reading=draft, by=owner)
+    close_draft_interview(study=study, draft=draft, by=owner)
 
 
-def _sort_disagreements(project: Project, reader: Annotator, owner: User) -> None:
+def _sort_disagreements(study: Study, reader: Annotator, owner: User) -> None:
     """Why the model and people differ, for the first two sentences where it says what nobody coded."""
     suggested = Suggestion.objects.filter(annotator=reader, code__family__identifier="themes")
     suggested = suggested.select_related("sentence__turn__interview", "code")
@@ -417,7 +415,7 @@ def _sort_disagreements(project: Project, reader: Annotator, owner: User) -> Non
     )
     for each, category in zip(islice(alone, 2), ("misreading", "definition"), strict=False):
         sort_disagreement(
-            project=project,
+            study=study,
             annotator=reader,
             sentence=each.sentence,
             code_identifier=each.code.identifier,
@@ -427,7 +425,7 @@ def _sort_disagreements(project: Project, reader: Annotator, owner: User) -> Non
         )
 
 
-def _audit_benchmark(project: Project, batch: Batch, readers: Sequence[User]) -> None:
+def _audit_benchmark(study: Study, batch: Batch, readers: Sequence[User]) -> None:
     """Two people read a sample of answers blind; the study has a wording and tables of its own."""
     owner = readers[0]
     audit = draw_audit(batch=batch, scope="answers", size=5, seed=1, by=owner)
@@ -437,12 +435,12 @@ def _audit_benchmark(project: Project, batch: Batch, readers: Sequence[User]) ->
             found = {"outcome": Outcome.UNKNOWN, "note": "It says nothing of a person."}
         for reader in readers:
             mark_item(item=item, number=1, idempotency_key=_key("item", item.position, reader.pk), by=reader, **found)
-    rows = {target: dict(lists) for target, lists in find_rows(project).items()}
+    rows = {target: dict(lists) for target, lists in find_rows(study).items()}
     rows["women"] = {**rows["women"], "self": [*rows["women"]["self"], "a woman of this study"]}
-    save_mapping(project=project, rows=rows, reason="What the answers of this study say of women.", by=owner)
+    save_mapping(study=study, rows=rows, reason="What the answers of this study say of women.", by=owner)
     targets = [{"raw": "wom", "target": "women"}, {"raw": "bla, wom", "target": "black", "secondary": "women"}]
-    save_targets(project=project, rows=targets, reason="As the sources of this study label them.", by=owner)
-    add_wording(project=project, name="two-names", based_on="paper", characteristics=["Age", "Gender"], by=owner)
+    save_targets(study=study, rows=targets, reason="As the sources of this study label them.", by=owner)
+    add_wording(study=study, name="two-names", based_on="paper", characteristics=["Age", "Gender"], by=owner)
 
 
 def run(batch: Batch) -> None:

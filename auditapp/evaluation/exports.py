@@ -13,7 +13,7 @@ AUDITED = "item__suggestion__"
 MARK_COLUMNS = [
     *columns(
         PositiveMark,
-        "project interview turn sentence_id sentence code_id",
+        "study interview turn sentence_id sentence code_id",
         find_place(f"{AUDITED}sentence__"),
         sentence=f"{AUDITED}sentence__position",
         code_id=f"{AUDITED}code__identifier",
@@ -36,15 +36,17 @@ MARK_COLUMNS = [
 ]
 DISAGREEMENT_COLUMNS = [
     *columns(
-        Disagreement, "project interview turn sentence_id sentence code_id", find_place(), code_id="code_identifier"
+        Disagreement, "study interview turn sentence_id sentence code_id", find_place(), code_id="code_identifier"
     ),
     *of_annotator("annotator__"),
     *columns(Disagreement, "category note sorted sorted_by disagreement_id superseded_by"),
 ]
 CHOICE_COLUMNS = [
-    *columns(CodeChoice, "project code_id", code_id="code_identifier"),
+    *columns(CodeChoice, "study code_id", code_id="code_identifier"),
     column(
-        "annotator", "annotator__name", "Which annotator is trusted for the code; empty where it is left to people."
+        "annotator",
+        "annotator__name",
+        "The annotator that is trusted for the code; empty if the code is left to people.",
     ),
     of_annotator("annotator__")[1],
     *columns(CodeChoice, "with_critic reason chosen chosen_by superseded"),
@@ -65,14 +67,14 @@ def read_disagreements(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_choices(scope: Scope) -> Iterator[Sequence[object]]:
     """Every choice of an annotator for a code, with those that came before."""
-    return stream(CodeChoice.objects.filter(project=scope.project).order_by("pk"), CHOICE_COLUMNS)
+    return stream(CodeChoice.objects.filter(study=scope.study).order_by("pk"), CHOICE_COLUMNS)
 
 
 POSITIVE_MARKS = make_export(
     "positive_marks",
     "Audits of positives",
-    "What people said of each audited suggestion: whether its code applies.",
-    row="a person's word on an audited suggestion",
+    "The verdicts of people on each audited suggestion: whether its code applies.",
+    row="a person's verdict on an audited suggestion",
     columns=MARK_COLUMNS,
     read_rows=read_marks,
     unblinds=True,
@@ -80,7 +82,7 @@ POSITIVE_MARKS = make_export(
 DISAGREEMENTS = make_export(
     "machine_disagreements",
     "Disagreements with machines, sorted",
-    "Why a machine and blind readers differ on a code of a sentence, as people sorted it.",
+    "Why a machine and blind readers differ on a code for a sentence, as sorted by people.",
     row="a difference between a machine and blind readers, sorted",
     columns=DISAGREEMENT_COLUMNS,
     read_rows=read_disagreements,
@@ -89,7 +91,7 @@ DISAGREEMENTS = make_export(
 CODE_CHOICES = make_export(
     "code_choices",
     "Annotators chosen per code",
-    "Which annotator is chosen for a code, and why.",
+    "The annotator chosen for each code, and the reason.",
     row="a choice of an annotator for a code",
     columns=CHOICE_COLUMNS,
     read_rows=read_choices,

@@ -15,7 +15,7 @@ from auditapp.evaluation.actions.checks import MAX_REPEATS, MAX_SAMPLED, USUAL_R
 from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
 from auditapp.evaluation.queries.positives import list_suggested_codes
 from transcripts.codebook.models import CodeFamily
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, RowForm, RowsField
 from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
@@ -24,7 +24,7 @@ USUAL_THRESHOLD = 0.6
 
 
 class CalibrationForm(forms.Form):
-    """One annotator, and which of its readings are compared. Sent by GET; nothing in it is needed."""
+    """One annotator, and which of its turn answers are compared. Sent by GET; nothing in it is needed."""
 
     annotator = forms.ChoiceField(
         label="Annotator",
@@ -41,7 +41,7 @@ class CalibrationForm(forms.Form):
     critic = forms.ChoiceField(
         label="Suggestions",
         required=False,
-        choices=[("", "the annotator’s original suggestions"), ("with", "without suggestions that a critic reversed")],
+        choices=[("", "the annotator’s original suggestions"), ("with", "without suggestions that a critic rejected")],
     )
     seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=MAX_SEED)
 
@@ -140,7 +140,7 @@ class ThresholdForm(forms.Form):
         return float(self.cleaned_data["threshold"])
 
 
-class FinishedForm(forms.Form):
+class CompletedForm(forms.Form):
     """``annotator``: whose figures the page shows, to come back to."""
 
     confirmed = forms.BooleanField(
@@ -164,13 +164,13 @@ class CheckForm(LaunchOptionsForm):
         max_value=MAX_SAMPLED,
         initial=USUAL_SAMPLE,
         label="Sentences",
-        help_text="Whole answers are drawn at random until they have this many sentences.",
+        help_text="Whole answers are drawn at random until they contain this many sentences.",
     )
     again = forms.IntegerField(
         min_value=2,
         max_value=MAX_REPEATS,
         initial=USUAL_REPEATS,
-        label="How often the same question is asked",
+        label="Number of times each question is asked",
         help_text="Shows how much the answers change by chance.",
     )
     families = forms.MultipleChoiceField(
@@ -202,9 +202,9 @@ class SuggestionsForm(forms.Form):
 
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), empty_label=None, label="Suggestions of")
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["annotator"].queryset = list_annotators(project)  # type: ignore[attr-defined]
+        self.fields["annotator"].queryset = list_annotators(study)  # type: ignore[attr-defined]
 
 
 class CriticForm(SuggestionsForm, SmallPilotOptions):
@@ -221,21 +221,21 @@ class CriticForm(SuggestionsForm, SmallPilotOptions):
         help_text="If a suggestion has several verdicts, the latest counts. All are kept.",
     )
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
-        super().__init__(*args, project=project, **kwargs)
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
+        super().__init__(*args, study=study, **kwargs)
         self.fields[
             "annotator"
-        ].help_text = "All its active suggestions are checked, also those on withheld turns, which are used to measure annotators."
-        self.fields["codes"].choices = list_suggested_codes(list_annotators(project))  # type: ignore[attr-defined]
-        self.fields["model"].help_text = "It can be another model than the one that made the suggestions."
+        ].help_text = "All its active suggestions are checked, including those on withheld turns, which are used to measure annotators."
+        self.fields["codes"].choices = list_suggested_codes(list_annotators(study))  # type: ignore[attr-defined]
+        self.fields["model"].help_text = "It can be a different model from the one that made the suggestions."
 
 
 class DrawForm(SuggestionsForm, RowForm):
     """What an audit is drawn from, how much of it, and by which seed."""
 
-    with_critic = forms.BooleanField(required=False, label="Leave out suggestions that a critic reversed")
+    with_critic = forms.BooleanField(required=False, label="Leave out suggestions that a critic rejected")
     seed = seed_field(
-        largest=MAX_SEED, help_text="The same seed and number, of the same suggestions, give the same sample."
+        largest=MAX_SEED, help_text="The same seed and number give the same sample of the same suggestions."
     )
     field_order = ("annotator", "per_code", "with_critic", "seed")
 
@@ -255,12 +255,12 @@ class MarkForm(BaseMarkForm):
         fields = ("verdict", "note")
 
 
-class ReversalChoice(forms.Form):
+class RejectionChoice(forms.Form):
     """Which annotator's figures, and which sentences behind them. What does not fit narrows nothing."""
 
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), required=False, empty_label=None)
     code = forms.CharField(required=False, max_length=100)
-    verdict = forms.ChoiceField(choices=[("reversed", "reversed"), ("upheld", "upheld")], required=False)
+    verdict = forms.ChoiceField(choices=[("rejected", "rejected"), ("upheld", "upheld")], required=False)
 
     def __init__(self, *args: Any, annotators: list[Annotator], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -278,13 +278,13 @@ class SpreadForm(forms.Form):
         help_text="If you choose none, all are used.",
     )
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["annotators"].queryset = Annotator.objects.filter(project=project)  # type: ignore[attr-defined]
+        self.fields["annotators"].queryset = Annotator.objects.filter(study=study)  # type: ignore[attr-defined]
 
 
-def list_annotators(project: Project) -> QuerySet[Annotator]:
+def list_annotators(study: Study) -> QuerySet[Annotator]:
     """The annotators of a study that suggested something, newest first."""
     own = Suggestion.objects.filter(annotator=OuterRef("pk"))
-    found = Annotator.objects.filter(Exists(own), project=project)
+    found = Annotator.objects.filter(Exists(own), study=study)
     return found.select_related("variant__account", "version").order_by("-pk")

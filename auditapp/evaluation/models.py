@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from auditapp.annotators.models.annotators import Annotator
-from auditapp.annotators.models.readings import Suggestion
+from auditapp.annotators.models.answers import Suggestion
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from transcripts.corpus.models import Sentence
 from transcripts.ui.typed_text import MAX_NOTE
@@ -28,13 +28,15 @@ class PositiveAudit(BaseAudit):
     opened_event: ClassVar = "results_opened"
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="positive_audits")
-    with_critic = models.BooleanField(default=False, help_text="true where only what no critic reversed was drawn.")
+    with_critic = models.BooleanField(
+        default=False, help_text="true if suggestions that a critic rejected were not drawn."
+    )
     per_code = models.PositiveSmallIntegerField(
         "suggestions of each code",
         validators=[MinValueValidator(1), MaxValueValidator(MAX_PER_CODE)],
         default=USUAL_PER_CODE,
-        help_text="How many of each code are to be drawn; all, if there are fewer. With 60, a rate of 20 % is known to within "
-        "about 10 percentage points.",
+        help_text="How many suggestions of each code to draw; all, if there are fewer. With 60, a rate of 20 % is known to "
+        "within about 10 percentage points.",
     )
 
     class Meta:
@@ -44,11 +46,11 @@ class PositiveAudit(BaseAudit):
         return f"audit {self.pk}"
 
     def get_absolute_url(self) -> str:
-        return reverse("evaluation:audit", args=[self.annotator.project.slug, self.pk])
+        return reverse("evaluation:audit", args=[self.annotator.study.slug, self.pk])
 
     @property
-    def project_id(self) -> int:
-        return self.annotator.project_id
+    def study_id(self) -> int:
+        return self.annotator.study_id
 
 
 class AuditedSuggestion(BaseItem):
@@ -56,7 +58,9 @@ class AuditedSuggestion(BaseItem):
 
     audit = models.ForeignKey(PositiveAudit, on_delete=models.PROTECT, related_name="items")
     suggestion = models.ForeignKey(Suggestion, on_delete=models.PROTECT, related_name="audited")
-    population = models.PositiveIntegerField(help_text="How many suggestions of this code there were to draw from.")
+    population = models.PositiveIntegerField(
+        help_text="Number of suggestions of this code from which the sample was drawn."
+    )
 
     class Meta(BaseItem.Meta):
         constraints: ClassVar = [
@@ -82,7 +86,7 @@ class PositiveMark(BaseMark):
         max_length=10,
         choices=Verdict.choices,
         help_text="applies, does_not, or unclear.",
-        error_messages={"blank": "Choose whether the code applies, does not, or cannot be said."},
+        error_messages={"blank": "Choose whether the code applies, does not apply, or cannot be decided."},
     )
 
     class Meta(BaseMark.Meta):
@@ -117,13 +121,12 @@ class Disagreement(models.Model):
 
     annotator = models.ForeignKey(Annotator, on_delete=models.PROTECT, related_name="disagreements")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="machine_disagreements")
-    code_identifier = models.CharField(max_length=100, help_text="Identifier of the code that they differ on.")
+    code_identifier = models.CharField(max_length=100, help_text="Identifier of the code on which they differ.")
     category = models.CharField(
         "cause",
         max_length=12,
         choices=Category.choices,
-        help_text="misreading, meta (talk about the thing), context, definition, alternative (no error of "
-        "anybody) or slip.",
+        help_text="misreading, meta (talk about the thing), context, definition, alternative (nobody's error) or slip.",
         error_messages={"blank": "Choose one of the six categories."},
     )
     note = models.TextField(max_length=MAX_NOTE, blank=True)

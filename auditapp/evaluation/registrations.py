@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from auditapp.annotators.models import Annotator, Reading
+from auditapp.annotators.models import Annotator, TurnAnswer
 from auditapp.annotators.pure.answers import list_critic_alarms
 from auditapp.annotators.queries.batch_visibility import find_critic_visibility, list_read_interviews
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
@@ -13,16 +13,16 @@ from auditapp.evaluation.queries.machine_use import read_machine_notes, read_mac
 from auditapp.evaluation.runner import CriticKind, write_critic_schema
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export, register_machines
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.overview import Card, register_overview
 from transcripts.studies.roles import Permission
 
 
-def place_differences(request: ProjectRequest) -> Mapping[str, object] | None:
+def place_differences(request: StudyRequest) -> Mapping[str, object] | None:
     """A place that the browser fills: comparing a machine with people takes longer than all the rest of the overview."""
     if Permission.SEE_ALL_CODINGS not in request.role.permissions:
         return None
-    return {} if Annotator.objects.filter(project=request.project).exists() else None
+    return {} if Annotator.objects.filter(study=request.study).exists() else None
 
 
 register_kind(
@@ -31,7 +31,7 @@ register_kind(
         find_critic_visibility,
         list_read_interviews,
         write_critic_schema,
-        unreadable=[Reading.Outcome.INVALID],
+        unreadable=[TurnAnswer.Outcome.INVALID],
         find_alarms=alarm_by_model(list_critic_alarms),
     ),
 )

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from auditapp.annotators.models import CRITIC_KIND, CriticReading, Suggestion
+from auditapp.annotators.models import CRITIC_KIND, CriticAnswer, Suggestion
 from auditapp.annotators.pure.sent_copy import make_copy
 from auditapp.annotators.queries.annotators import goes_by_a_list
 from auditapp.annotators.runner.turns import read_earlier
@@ -43,9 +43,9 @@ class CriticKind:
             said, rationale, problem = read_critic_answer(each.answer, each.finish_reason, judged[each.cell_id])
             verdict = ""
             if not problem:
-                verdict = CriticReading.Verdict.REVERSED if said == REVERSE else CriticReading.Verdict.UPHELD
+                verdict = CriticAnswer.Verdict.REJECTED if said == REVERSE else CriticAnswer.Verdict.UPHELD
             rows.append(
-                CriticReading(
+                CriticAnswer(
                     cell_id=each.cell_id,
                     suggestion_id=each.input_id,
                     verdict=verdict,
@@ -54,7 +54,7 @@ class CriticKind:
                 )
             )
             outcomes[each.cell_id] = str(verdict) or INVALID
-        CriticReading.objects.bulk_create(rows)
+        CriticAnswer.objects.bulk_create(rows)
         return outcomes
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
@@ -89,7 +89,7 @@ def write_critic_schema(arm: Arm, prompt: str) -> dict[str, Any]:
 def _keep_allowed(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     """Those whose interview counts in its study and may be sent to the critic, by the consent on record now. Reads
     arm.variant.account and arm.batch."""
-    suggestions = [each for each in suggestions if each.sentence.turn.interview.project_id is not None]
+    suggestions = [each for each in suggestions if each.sentence.turn.interview.study_id is not None]
     if not is_external(arm.variant):
         return suggestions
     if not goes_by_a_list(arm):
@@ -105,7 +105,7 @@ def _read_entries(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Entry]:
     if not number or not suggestions:
         return []
     interview = suggestions[0].sentence.turn.interview_id
-    return read_stored(RedactionList.objects.get(project__every_interview=interview, number=number).entries)
+    return read_stored(RedactionList.objects.get(study__every_interview=interview, number=number).entries)
 
 
 def _read_suggestions(keys: Collection[int]) -> list[Suggestion]:

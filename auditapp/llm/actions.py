@@ -414,7 +414,7 @@ def set_capabilities(
     return row.store_after(before, by=by)
 
 
-def probe_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int | None = None) -> Capabilities:
+def check_model(*, variant: ModelVariant, by: trail.Actor, timeout_seconds: int | None = None) -> Capabilities:
     """Ask the variant's server what it makes of a JSON schema and of the variant's settings of sampling; the answer is a new row of
     capabilities, for batches launched from now on.
 

@@ -57,14 +57,13 @@ def find_key(account: ProviderAccount) -> str:
     key = os.environ.get(account.key_env, "").strip()
     if not key:
         raise ProviderNotReady(
-            f"The worker has no environment variable {account.key_env}, which should hold the key of account "
-            f"{account.name}. Set it and restart the worker."
+            f"The worker has no environment variable {account.key_env}, which should contain the key of account {account.name}. "
+            "Set it and restart the worker."
         )
     if any(not "!" <= sign <= "~" for sign in key):
         raise ProviderNotReady(
-            f"The worker's environment variable {account.key_env} does not hold a usable key for account "
-            f"{account.name}: it contains "
-            "spaces or other characters that no key has. Set it again and restart the worker."
+            f"The worker's environment variable {account.key_env} does not contain a usable key for account {account.name}: it "
+            "contains spaces or other characters that no key has. Set it again and restart the worker."
         )
     return key
 

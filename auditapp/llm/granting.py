@@ -14,7 +14,7 @@ from auditapp.llm.models import Grant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 NANO = 1_000_000_000
 MAX_LIMIT = 1_000_000
@@ -23,7 +23,7 @@ MAX_LIMIT = 1_000_000
 @transaction.atomic
 def set_grant(
     *,
-    project: Project,
+    study: Study,
     account: ProviderAccount,
     by: trail.Actor,
     study_usd: Decimal | None = None,
@@ -43,47 +43,47 @@ def set_grant(
     limits = _check_limits(study_usd, study_day_usd, person_day_usd)
     # Two first grants at the same moment would have the same number.
     ProviderAccount.objects.select_for_update().get(pk=account.pk)
-    before = lock_grants(project, [account.pk]).get(account.pk)
-    grant = Grant(project=project, account=account, **limits)
+    before = lock_grants(study, [account.pk]).get(account.pk)
+    grant = Grant(study=study, account=account, **limits)
     if before is not None and grant.says_the_same(before):
         return before
     return grant.store_after(before, by=by)
 
 
 @transaction.atomic
-def revoke_grant(*, project: Project, account: ProviderAccount, by: trail.Actor) -> Grant:
+def revoke_grant(*, study: Study, account: ProviderAccount, by: trail.Actor) -> Grant:
     """End a study's grant: its members can launch, confirm, resume and retry nothing more with the account's paid models.
 
     Batches that are running are not stopped here. Raises ``Refused`` where there is no grant.
     """
     _refuse_others(by)
-    before = lock_grants(project, [account.pk]).get(account.pk)
+    before = lock_grants(study, [account.pk]).get(account.pk)
     if before is None or before.is_revoked:
-        raise Refused(f"The study {project.slug} has no grant for {account.name}, so there is nothing to revoke.")
+        raise Refused(f"The study {study.slug} has no grant for {account.name}, so there is nothing to revoke.")
     limits = {name: getattr(before, name) for name in Grant.limits}
-    return Grant(project=project, account=account, is_revoked=True, **limits).store_after(before, by=by)
+    return Grant(study=study, account=account, is_revoked=True, **limits).store_after(before, by=by)
 
 
-def lock_grants(project: Project, account_ids: list[int]) -> dict[int, Grant]:
+def lock_grants(study: Study, account_ids: list[int]) -> dict[int, Grant]:
     """The newest grant of the study for each of these accounts, locked until the transaction ends.
 
     What is locked is the first row of each, which stays the same when a new row is added; always in the same order.
     """
-    rows = Grant.objects.filter(project=project, account__in=account_ids)
+    rows = Grant.objects.filter(study=study, account__in=account_ids)
     list(rows.filter(number=1).order_by("pk").select_for_update().values_list("pk", flat=True))
     return {row.account_id: row for row in rows.select_related("account").order_by("number")}
 
 
-def list_grants(*, project: Project | None = None, account: ProviderAccount | None = None) -> list[Grant]:
+def list_grants(*, study: Study | None = None, account: ProviderAccount | None = None) -> list[Grant]:
     """The newest grant of every study and account, or of one study or one account."""
     rows = Grant.objects.all()
-    if project is not None:
-        rows = rows.filter(project=project)
+    if study is not None:
+        rows = rows.filter(study=study)
     if account is not None:
         rows = rows.filter(account=account)
-    newest = Window(RowNumber(), partition_by=["project", "account"], order_by=F("number").desc())
-    ranked = rows.annotate(rank=newest).filter(rank=1).select_related("project", "account")
-    return sorted(ranked, key=lambda row: (row.account.name, row.project.name, row.pk))
+    newest = Window(RowNumber(), partition_by=["study", "account"], order_by=F("number").desc())
+    ranked = rows.annotate(rank=newest).filter(rank=1).select_related("study", "account")
+    return sorted(ranked, key=lambda row: (row.account.name, row.study.name, row.pk))
 
 
 def _refuse_others(by: trail.Actor) -> None:

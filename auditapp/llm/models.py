@@ -12,7 +12,7 @@ from django.db.models import Q
 from auditapp.llm.pure.sampling import SAMPLING, describe_sampling
 from transcripts.audit_trail import trail
 from transcripts.history.models import Numbered
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_TOKENS = 200_000
 MAX_TIMEOUT = 3_600
@@ -331,7 +331,7 @@ class Grant(Numbered):
     A grant without limits is for models that cost nothing.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="grants")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="grants")
     account = models.ForeignKey(ProviderAccount, on_delete=models.PROTECT, related_name="grants")
     reason = None  # type: ignore[assignment] # the limits say what changed
     study_nano = models.BigIntegerField(
@@ -348,17 +348,15 @@ class Grant(Numbered):
     granted_at = models.DateTimeField(help_text="When it was granted, or revoked.")
 
     limits = ("study_nano", "study_day_nano", "person_day_nano")
-    within = ("project", "account")
+    within = ("study", "account")
     wording = (*limits, "is_revoked")
     signed = "granted"
     reason_from = None
 
     class Meta:
-        ordering: ClassVar = ["account", "project", "-number"]
+        ordering: ClassVar = ["account", "study", "-number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["project", "account", "number"], name="%(app_label)s_%(class)s_number_once"
-            ),
+            models.UniqueConstraint(fields=["study", "account", "number"], name="%(app_label)s_%(class)s_number_once"),
             models.CheckConstraint(
                 condition=Q(study_nano__gt=0, study_day_nano__gt=0, person_day_nano__gt=0)
                 | Q(study_nano__isnull=True, study_day_nano__isnull=True, person_day_nano__isnull=True),
@@ -367,7 +365,7 @@ class Grant(Numbered):
         ]
 
     def __str__(self) -> str:
-        return f"grant {self.number} of {self.account_id} to {self.project_id}"
+        return f"grant {self.number} of {self.account_id} to {self.study_id}"
 
     @property
     def event(self) -> str:  # type: ignore[override] # of two kinds

@@ -11,7 +11,7 @@ from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Pric
 from auditapp.llm.providers import DEFAULT_MAX_OUTPUT
 from auditapp.llm.sealing import SealBroken, open_key
 from transcripts.hooks import load_registrations
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 
@@ -130,7 +130,7 @@ class ScorecardPart(NamedTuple):
 
 
 # Reads the parts of many models at once, by the variant's key. Models without a part are left out.
-PartReader = Callable[[Project, Sequence[ModelVariant]], Mapping[int, ScorecardPart]]
+PartReader = Callable[[Study, Sequence[ModelVariant]], Mapping[int, ScorecardPart]]
 
 _sources: dict[str, tuple[PartReader, Permission]] = {}
 
@@ -147,18 +147,18 @@ def hides_parts(permissions: Container[Permission]) -> bool:
 
 
 def read_scorecards(
-    project: Project, variants: Sequence[ModelVariant], permissions: Container[Permission]
+    study: Study, variants: Sequence[ModelVariant], permissions: Container[Permission]
 ) -> list[list[ScorecardPart]]:
     """The visible scorecard parts of each of ``variants``, in the same order."""
     load_registrations()
-    read = [reader(project, variants) for reader, permission in _sources.values() if permission in permissions]
+    read = [reader(study, variants) for reader, permission in _sources.values() if permission in permissions]
     return [[parts[each.pk] for parts in read if each.pk in parts] for each in variants]
 
 
-def find_part(key: str, project: Project, variant: ModelVariant) -> ScorecardPart | None:
+def find_part(key: str, study: Study, variant: ModelVariant) -> ScorecardPart | None:
     """The part of the feature ``key`` for one model; ``None`` if it has none or the feature is not registered."""
     load_registrations()
     if key not in _sources:
         return None
     reader, _ = _sources[key]
-    return reader(project, [variant]).get(variant.pk)
+    return reader(study, [variant]).get(variant.pk)

@@ -26,8 +26,8 @@ urlpatterns = [
     path("models/", views.list_models, name="models"),
     path("models/<int:variant_id>/", include(model)),
     path("models/accounts/<int:account_id>/", include(account)),
-    path("p/<slug:slug>/judges/", models.list_judges, name="judges"),
-    path("p/<slug:slug>/judges/<int:variant_id>/", models.show_judge, name="judge"),
+    path("studies/<slug:slug>/judges/", models.list_judges, name="judges"),
+    path("studies/<slug:slug>/judges/<int:variant_id>/", models.show_judge, name="judge"),
     path("models/addresses/", views.list_addresses, name="addresses"),
     path("models/addresses/<int:address_id>/remove/", views.disallow_address, name="disallow_address"),
 ]

@@ -83,7 +83,7 @@ def refuse_place(file: Path) -> None:
     if file.exists():
         raise Refused(f"{file} exists. Name a new file, or delete that one.")
     if not file.parent.is_dir():
-        raise Refused(f"There is no folder {file.parent}. Make it, or name another file.")
+        raise Refused(f"There is no folder {file.parent}. Create it, or name another file.")
 
 
 def write_keys(file: Path) -> None:
@@ -123,8 +123,8 @@ def refuse_what_is_not_empty() -> None:
     """Raise ``Refused`` where a restore would meet data."""
     if connection.introspection.table_names():
         raise Refused(
-            f"There are tables in {name_database()}. A backup is restored into an empty database only. Set AUDITAPP_DATA "
-            "(or DATABASE_URL) to a new place, or move away what is there."
+            f"{name_database()} already contains tables. A backup can be restored only into an empty database. Set AUDITAPP_DATA "
+            "(or DATABASE_URL) to a new place, or move the existing data away."
         )
     for name in archive.FOLDERS:
         if any(each.is_file() for each in (settings.DATA / name).rglob("*")):

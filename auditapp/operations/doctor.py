@@ -111,7 +111,7 @@ def _check_settings() -> str:
     """Wrong ones have ended the command before this."""
     if names := find_misspelt_names():
         written = "; ".join(f"{name}: did you mean {known}?" for name, known in names)
-        raise _Doubtful(f"There are variables that are no settings: {written}", "Correct or remove them.")
+        raise _Doubtful(f"These variables are not settings: {written}", "Correct or remove them.")
     address = urlsplit(settings.BASE_URL)
     if address.scheme == "http" and address.hostname not in {"127.0.0.1", "localhost", "::1"}:
         raise _Wrong(
@@ -137,7 +137,7 @@ def _check_broker() -> str:
     if not settings.REDIS_URL:
         probe = settings.DATA / "doorbell"
         if probe.exists() and not probe.is_dir():
-            raise _Wrong(f"{probe} is no folder, so workers cannot be told of work.", "Move that file away.")
+            raise _Wrong(f"{probe} is not a folder, so workers cannot be notified of work.", "Move that file away.")
         return "messages are files in the data folder; no Redis is needed"
     # Celery is loaded only where there is a Redis to ask.
     import redis
@@ -152,11 +152,11 @@ def _check_broker() -> str:
             try:
                 policy = client.config_get("maxmemory-policy").get("maxmemory-policy")
             except redis.ResponseError:
-                return f"Redis {version} answers; it does not tell its maxmemory-policy, which should be noeviction"
+                return f"Redis {version} answers; it does not report its maxmemory-policy, which should be noeviction"
     except (redis.RedisError, OperationalError, OSError) as error:
         raise _Wrong(
             f"Redis does not answer ({type(error).__name__}).",
-            "Start it, or correct REDIS_URL. People can code meanwhile; batches and large imports wait.",
+            "Start it, or correct REDIS_URL. Until then people can code; batches and large imports wait.",
         ) from None
     if policy != "noeviction":
         raise _Doubtful(
@@ -298,7 +298,7 @@ def _check_keys() -> str:
     if names := find_broken_secrets():
         raise _Wrong(
             f"FIELD_KEY does not open the secret of {', '.join(names[:MAX_TOLD])}, so nothing is sent there.",
-            "Put the former FIELD_KEY back (it can hold several, separated by commas), or turn them off and add them anew.",
+            "Put the former FIELD_KEY back (it can hold several, separated by commas), or turn them off and add them again.",
         )
     if names := find_broken_second_factors():
         raise _Wrong(
@@ -331,7 +331,7 @@ def _check_ledger(*, with_trail: bool) -> Iterator[Finding]:
     breaks = verify_batches(with_trail=with_trail)
     in_trail = [what for invariant, _, what in breaks if invariant == TRAIL]
     if with_trail:
-        advice = "Compare the trail with an earlier backup: manage.py audit verify tells where it stops fitting."
+        advice = "Compare the trail with an earlier backup: manage.py audit verify shows where they diverge."
         events = AuditEvent.objects.count()
         yield _judge("trail", in_trail, f"{events:,} events, each of which fits the one before it", advice)
     others = [f"{invariant}: {what}" for invariant, _, what in breaks if invariant != TRAIL]

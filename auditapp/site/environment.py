@@ -152,8 +152,8 @@ def env_second_factor() -> str:
         raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR must be no or owners, not {value!r}.")
     if value == "owners" and not os.environ.get("BASE_URL", "").startswith("https:"):
         raise ImproperlyConfigured(
-            "REQUIRE_SECOND_FACTOR is owners and BASE_URL is no https address, so that codes could be read on their way. "
-            "Set an https BASE_URL, or remove it."
+            "REQUIRE_SECOND_FACTOR is owners and BASE_URL is not an https address, so codes could be read in transit. Set an "
+            "https BASE_URL, or remove it."
         )
     return value
 
@@ -308,9 +308,8 @@ def refuse_lost_database() -> None:
             connection.close()
     wanted = connection.settings_dict["NAME"]
     raise ImproperlyConfigured(
-        f"The database {wanted} is gone or empty, and this data folder ({settings.DATA}) had data. "
-        f"Check AUDITAPP_DATA and DATABASE_URL, or restore a backup: "
-        f"manage.py restore FILE --verify. To start anew on purpose, delete {marker}."
+        f"The database {wanted} is gone or empty, and this data folder ({settings.DATA}) had data. Check AUDITAPP_DATA and "
+        f"DATABASE_URL, or restore a backup: manage.py restore FILE --verify. To start over on purpose, delete {marker}."
     )
 
 

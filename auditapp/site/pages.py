@@ -19,7 +19,7 @@ from auditapp.site.guides import list_guides, render_guide
 from auditapp.site.log_lines import is_outage, show_outage
 from transcripts.accounts.models import Scope
 from transcripts.corpus.views import show_left_out
-from transcripts.studies.access import visible_projects
+from transcripts.studies.access import visible_studies
 from transcripts.studies.downloads import sends_large_files
 
 # Where the pages of help lay before the documents were shown.
@@ -31,7 +31,7 @@ MOVED = {
     "import-interviews": "guide/interviews",
     "invite-a-coder": "guide/accounts",
     "launch-a-benchmark": "guide/second-order-bias",
-    "play-scenarios": "guide/scenarios",
+    "session-scenarios": "guide/scenarios",
     "probe-gender-cues": "guide/gender-cue-probe",
     "read-the-heat-map": "guide/second-order-bias",
     "read-the-ledger": "guide/negotiation",
@@ -164,7 +164,7 @@ def _describe_wrong_method(request: HttpRequest) -> dict[str, object]:
         ),
     }
     slug = request.resolver_match.kwargs.get("slug") if request.resolver_match else None
-    if slug and request.user.is_authenticated and visible_projects(request.user).filter(slug=slug).exists():
+    if slug and request.user.is_authenticated and visible_studies(request.user).filter(slug=slug).exists():
         context |= {"link": reverse("studies:home", args=[slug]), "link_text": "Go to the study"}
     return context
 

@@ -41,7 +41,7 @@ from transcripts.coding.queries import ActiveLabels, read_active_labels
 from transcripts.coding.values import CodingValues, keep_answers
 from transcripts.corpus.models import BoundaryEdit, Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Arm = TurnArm.Arm
 # Whose turns machines may annotate.
@@ -49,7 +49,7 @@ READ_ROLES = (Turn.Role.MODEL, Turn.Role.INTERVIEWER)
 
 
 @transaction.atomic
-def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> PanelState:
+def show_suggestions(*, study: Study, sentence: Sentence, by: User) -> PanelState:
     """Show what annotators suggest for the sentence and store that they were shown. Reads sentence.turn.interview.
 
     What is suggested for the whole turn is shown at its first sentence, after her decision on every sentence of it. Of a turn
@@ -60,7 +60,7 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Panel
     assisted. On a withheld turn nothing is revealed, so she stays blind. Raises ``NotDecided`` or ``Refused``.
     """
     turn = sentence.turn
-    if turn.interview.project_id != project.pk:
+    if turn.interview.study_id != study.pk:
         raise Refused("This sentence is not part of this study.")
     current = read_active_labels(sentence.pk, by.pk)
     reads_draft = is_draft(turn.interview_id)
@@ -76,29 +76,29 @@ def show_suggestions(*, project: Project, sentence: Sentence, by: User) -> Panel
     User.objects.select_for_update(no_key=True).get(pk=by.pk)
     former = find_showing(sentence, by)
     arms = find_arms([turn.pk])
-    if not arms and ensure_arms(project=project, interviews=[turn.interview_id], by=by):
+    if not arms and ensure_arms(study=study, interviews=[turn.interview_id], by=by):
         arms = find_arms([turn.pk])
     if arms and arms[turn.pk].arm == Arm.WITHHELD:
         panel = PanelState(is_draft=reads_draft, is_withheld=True)
     else:
         logged = former.suggestions if former else ()
-        panel = read_panel(project, sentence, by, logged=logged, is_draft=reads_draft, is_through=is_through)
+        panel = read_panel(study, sentence, by, logged=logged, is_draft=reads_draft, is_through=is_through)
         if not panel.annotators:
             return panel
         if reads_draft:
-            find_open_draft(project=project, interview=turn.interview, by=by)
+            find_open_draft(study=study, interview=turn.interview, by=by)
         else:
             if not current.is_revealed:
-                reveal_suggestions(project=project, sentence=sentence, by=by)
+                reveal_suggestions(study=study, sentence=sentence, by=by)
             # What is said of the whole turn is said of all of it: what she codes anywhere in it from now on is assisted.
             for other in Sentence.objects.select_related("turn__interview").filter(pk__in=panel.turn_sentences):
-                reveal_suggestions(project=project, sentence=other, by=by)
-    panel.showing = _store_look(project, sentence, by, panel, former=former, current=current)
+                reveal_suggestions(study=study, sentence=other, by=by)
+    panel.showing = _store_look(study, sentence, by, panel, former=former, current=current)
     return panel
 
 
 def _store_look(
-    project: Project, sentence: Sentence, by: User, panel: PanelState, *, former: Showing | None, current: ActiveLabels
+    study: Study, sentence: Sentence, by: User, panel: PanelState, *, former: Showing | None, current: ActiveLabels
 ) -> Showing:
     """Her look at the panel: the ``former``, if she saw exactly that before. Looks at other sentences are closed."""
     arm = Arm.WITHHELD if panel.is_withheld else Arm.SHOWN
@@ -106,7 +106,7 @@ def _store_look(
     if former is not None and former.arm == arm and set(former.suggestions) == set(suggestions):
         return former
     unit = CodeFamily.Unit.TURN if sentence.turn.role == Turn.Role.INTERVIEWER else CodeFamily.Unit.SENTENCE
-    closed, now = _list_open(project, by), timezone.now()
+    closed, now = _list_open(study, by), timezone.now()
     Showing.objects.filter(pk__in=closed).update(closed_at=now)
     look = Showing.objects.create(
         sentence=sentence,
@@ -121,7 +121,7 @@ def _store_look(
         "suggestions.shown",
         target=look,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={
             "sentence": look.sentence_id,
             "arm": look.arm,
@@ -134,40 +134,40 @@ def _store_look(
 
 
 @transaction.atomic
-def close_showings(*, project: Project, by: User) -> int:
+def close_showings(*, study: Study, by: User) -> int:
     """Say that she has moved on: her looks that are open are closed; how many there were."""
-    closed = _list_open(project, by)
+    closed = _list_open(study, by)
     if not Showing.objects.filter(pk__in=closed, closed_at__isnull=True).update(closed_at=timezone.now()):
         return 0
     trail.record(
         "suggestions.closed",
         target=by,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"showings": closed},
     )
     return len(closed)
 
 
-def _list_open(project: Project, by: User) -> list[int]:
-    looks = Showing.objects.filter(coder=by, closed_at__isnull=True, sentence__turn__interview__project=project)
+def _list_open(study: Study, by: User) -> list[int]:
+    looks = Showing.objects.filter(coder=by, closed_at__isnull=True, sentence__turn__interview__study=study)
     return list(looks.order_by("pk").values_list("pk", flat=True))
 
 
-# A coder who has seen others' labels gives a reason for coding on; keeping a suggestion is one.
-KEPT_REASON = "suggestion"
+# A coder who has seen others' labels gives a reason for coding on; accepting a suggestion is one.
+ACCEPTED_REASON = "suggestion"
 UNDONE_REASON = "suggestion taken back"
 PLACED_NOWHERE = (
-    "The boundaries of its sentence have been corrected, and no single sentence now has all the words of this suggestion. It "
-    "can no longer be kept, dismissed or taken back. Code the sentences themselves; codings you kept before still apply."
+    "The boundaries of its sentence have been corrected, and no single sentence now has all the words of this suggestion. It can "
+    "no longer be accepted, rejected or taken back. Code the sentences directly; codings you accepted before still apply."
 )
 
 
 @transaction.atomic
-def keep_suggestion(
+def accept_suggestion(
     *,
     suggestion: Suggestion,
-    project: Project,
+    study: Study,
     by: User,
     level: str = "",
     enactment: str = "",
@@ -179,21 +179,21 @@ def keep_suggestion(
 ) -> Response:
     """Make the suggestion one's own coding, as it is or ``edited``, with the code as the codebook has it now.
 
-    Only after it was shown to her. If she has already applied the code herself, keeping leaves her coding as it is, but for
+    Only after it was shown to her. If she has already applied the code herself, accepting leaves her coding as it is, but for
     what the codebook requires and it lacks; a change of it is an edit, which asks for its reason. A move needs its enactment:
     hers, or else the suggested one, which she saw; where an annotator suggested none, she chooses it (method brief R28). So do
     the suggested answers to the code's own questions, as far as the code still asks them so, where ``answers`` has no other.
     Raises ``Refused``.
     """
     sentence, showing = _require_open(suggestion, by)
-    code = _find_present_code(suggestion, project)
+    code = _find_present_code(suggestion, study)
     if edited and not reason.strip():
-        raise Refused("Say in one line why you keep it with changes.", field="reason")
+        raise Refused("Give the reason for your changes in one line.", field="reason")
     own = coding = None if edited else _find_own(sentence, code, by)
     if coding is not None and enactment and coding.enactment and enactment != coding.enactment:
         raise Refused(
-            f"You have applied {code.name} here yourself, as {coding.enactment}. To change that, keep the suggestion with "
-            "changes and say why.",
+            f"You have applied {code.name} here yourself, as {coding.enactment}. To change that, accept the suggestion with "
+            "changes and give a reason.",
             field="enactment",
         )
     now = timezone.now()
@@ -212,31 +212,31 @@ def keep_suggestion(
         coding = None
     if coding is None:
         coding = add_coding(
-            project=project,
+            study=study,
             sentence=sentence,
             code=code,
             by=by,
             idempotency_key=idempotency_key or uuid.uuid4(),
             values=values,
-            reason=reason.strip() or KEPT_REASON,
+            reason=reason.strip() or ACCEPTED_REASON,
         )
-    verdict = Response.Verdict.EDITED if edited else Response.Verdict.KEPT
+    verdict = Response.Verdict.EDITED if edited else Response.Verdict.ACCEPTED
     # An answer that made its coding carries its moment, by which taking it back knows what it made.
     at = max(coding.created_at, now)
-    return _respond(suggestion, project, by, sentence, showing, verdict=verdict, coding=coding, reason=reason, at=at)
+    return _respond(suggestion, study, by, sentence, showing, verdict=verdict, coding=coding, reason=reason, at=at)
 
 
 @transaction.atomic
-def dismiss_suggestion(*, suggestion: Suggestion, project: Project, by: User, reason: str = "") -> Response:
+def reject_suggestion(*, suggestion: Suggestion, study: Study, by: User, reason: str = "") -> Response:
     """Say that the suggestion does not apply. Adds no coding and takes none away. Raises ``Refused``."""
     sentence, showing = _require_open(suggestion, by)
     return _respond(
-        suggestion, project, by, sentence, showing, verdict=Response.Verdict.LEFT, coding=None, reason=reason
+        suggestion, study, by, sentence, showing, verdict=Response.Verdict.REJECTED, coding=None, reason=reason
     )
 
 
 @transaction.atomic
-def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
+def undo_response(*, suggestion: Suggestion, study: Study, by: User) -> Response | None:
     """Take one's answer back, and the coding that it made; ``None`` if there is none.
 
     What the answer had replaced is restored: her own coding with the same code, or her decision that none applies. It counts
@@ -251,12 +251,12 @@ def undo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
         return None
     coding = _find_made(response, sentence)
     if coding is not None and response.coding is not None:
-        _take_back(coding, response.coding, project, by)
-    return _respond(suggestion, project, by, sentence, showing, verdict=Response.Verdict.UNDONE, coding=None, reason="")
+        _take_back(coding, response.coding, study, by)
+    return _respond(suggestion, study, by, sentence, showing, verdict=Response.Verdict.UNDONE, coding=None, reason="")
 
 
 @transaction.atomic
-def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Response | None:
+def redo_response(*, suggestion: Suggestion, study: Study, by: User) -> Response | None:
     """Give again the answer she took back last, the same way; ``None`` if there was none, or another is active since.
 
     A new row, and a new coding where it makes one. Raises ``Refused``.
@@ -266,13 +266,11 @@ def redo_response(*, suggestion: Suggestion, project: Project, by: User) -> Resp
         return None
     former = own.exclude(verdict=Response.Verdict.UNDONE).order_by("-pk")[0]
     if former.coding is None:
-        return dismiss_suggestion(suggestion=suggestion, project=project, by=by, reason=former.reason)
+        return reject_suggestion(suggestion=suggestion, study=study, by=by, reason=former.reason)
     is_edit = former.verdict == Response.Verdict.EDITED
     names = ("level", "enactment", "note") if is_edit else ("enactment",)
     values = {name: getattr(former.coding, name) for name in names} | {"answers": former.coding.attributes}
-    return keep_suggestion(
-        suggestion=suggestion, project=project, by=by, reason=former.reason, edited=is_edit, **values
-    )
+    return accept_suggestion(suggestion=suggestion, study=study, by=by, reason=former.reason, edited=is_edit, **values)
 
 
 def _require_open(suggestion: Suggestion, by: User) -> tuple[Sentence, Showing]:
@@ -295,8 +293,8 @@ def _require_open(suggestion: Suggestion, by: User) -> tuple[Sentence, Showing]:
     return sentence, showing
 
 
-def _find_present_code(suggestion: Suggestion, project: Project) -> Code:
-    code, obstacle = find_present_codes(project, [suggestion])[suggestion.pk]
+def _find_present_code(suggestion: Suggestion, study: Study) -> Code:
+    code, obstacle = find_present_codes(study, [suggestion])[suggestion.pk]
     if code is None:
         raise Refused(obstacle)
     return code
@@ -328,7 +326,7 @@ def _find_made(response: Response, sentence: Sentence) -> Coding | None:
     return None if any(count > 1 for count in counts.values()) else found
 
 
-def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None:
+def _take_back(coding: Coding, made: Coding, study: Study, by: User) -> None:
     """Remove the coding that an answer ``made``, as it is now, and restore what it replaced."""
     replaced = Coding.objects.filter(superseded_by=made)
     former = replaced.select_related("code__family", "code__version", "sentence").first()
@@ -337,12 +335,12 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
         ended = Decision.objects.filter(
             sentence=coding.sentence, coder=by, none_applies=True, withdrawn_at__gte=coding.created_at
         ).exists()
-        withdraw_coding(project=project, coding=coding, by=by, reason=UNDONE_REASON)
+        withdraw_coding(study=study, coding=coding, by=by, reason=UNDONE_REASON)
         if ended and not read_active_labels(coding.sentence_id, by.pk).has_sentence_codes:
-            decide_sentence(project=project, sentence=coding.sentence, by=by, idempotency_key=uuid.uuid4())
+            decide_sentence(study=study, sentence=coding.sentence, by=by, idempotency_key=uuid.uuid4())
         return
     restore_coding(
-        project=project,
+        study=study,
         coding=former,
         sentence=coding.sentence,
         by=by,
@@ -353,7 +351,7 @@ def _take_back(coding: Coding, made: Coding, project: Project, by: User) -> None
 
 def _respond(
     suggestion: Suggestion,
-    project: Project,
+    study: Study,
     by: User,
     sentence: Sentence,
     showing: Showing,
@@ -373,7 +371,7 @@ def _respond(
         f"suggestion.{verdict}",
         target=suggestion,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"coding": coding.pk if coding else None, "sentence": sentence.pk, "showing": showing.pk},
     )
     return response

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery, TextField
 from django.db.models.functions import Cast, Substr
 
-from auditapp.annotators.models import Annotator, CriticReading, Suggestion, TurnArm
+from auditapp.annotators.models import Annotator, CriticAnswer, Suggestion, TurnArm
 from auditapp.annotators.queries.boundary_edits import map_moved
 from auditapp.suggestions.models import Response, Showing
 from transcripts.coding.models import Coding
@@ -24,7 +24,7 @@ from transcripts.exchange.rows import (
     find_places,
     stream,
 )
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 
@@ -37,7 +37,7 @@ def of_annotator(prefix: str) -> list[Column]:
 SUGGESTION_COLUMNS = [
     *columns(
         Suggestion,
-        "project interview turn sentence_id sentence text code_id code codebook_version level enactment attributes quote_start "
+        "study interview turn sentence_id sentence text code_id code codebook_version level enactment attributes quote_start "
         "quote_end quote score",
         find_place(),
         text="text",
@@ -45,7 +45,7 @@ SUGGESTION_COLUMNS = [
         code="code__name",
         codebook_version="code__version__number",
         attributes=("given", describe(Coding, "attributes")),
-        quote=("quote", "The words the annotator gives as its evidence, verified in the sentence."),
+        quote=("quote", "The words the annotator gives as evidence, verified in the sentence."),
     ),
     *of_annotator("annotator__"),
     *columns(
@@ -57,8 +57,8 @@ SUGGESTION_COLUMNS = [
         mode="annotator__mode",
         provider="annotator__variant__account__provider",
         model="annotator__variant__model",
-        critic=("critic", "Label of the model whose verdict on it is the latest."),
-        critic_verdict=("critic_verdict", "upheld or reversed; empty where no critic came to a verdict."),
+        critic=("critic", "Label of the model with the latest verdict on it."),
+        critic_verdict=("critic_verdict", "upheld or rejected; empty if no critic gave a verdict."),
         arm="sentence__turn__suggestion_arm__arm",
         probability="sentence__turn__suggestion_arm__probability",
         batch="cell__batch_id",
@@ -68,20 +68,20 @@ SUGGESTION_COLUMNS = [
 CURRENT_SENTENCE = Column(
     "current_sentence_id",
     "",
-    "The sentence it applies to now: differs from sentence_id where sentence boundaries were edited since; empty where "
-    "its words are no longer in one sentence.",
+    "The sentence it applies to now; differs from sentence_id if sentence boundaries were edited since; empty if its words are "
+    "no longer in one sentence.",
     int,
 )
 SHOWING_COLUMNS = [
     *columns(
         Showing,
-        "project interview turn sentence_id sentence coder arm draft shown closed own_codes place",
+        "study interview turn sentence_id sentence coder arm draft shown closed own_codes place",
         find_place(),
         draft="is_draft",
-        shown=("", "When, in UTC; in rows of all coders the day."),
+        shown=("", "When, in UTC; only the day in rows of all coders."),
         place=(
             "",
-            "Place in the shuffled order in which they were shown, from 1; empty where there was none to show.",
+            "Place in the shuffled order in which they were shown, from 1; empty if there was none to show.",
         ),
     ),
     *columns(Suggestion, "suggestion_id code_id", code_id="code__identifier"),
@@ -93,8 +93,8 @@ SHOWING_COLUMNS = [
 ]
 ARM_COLUMNS = columns(
     TurnArm,
-    "project interview turn arm probability plan share_percent seed reason planned planned_by",
-    project="plan__project__slug",
+    "study interview turn arm probability plan share_percent seed reason planned planned_by",
+    study="plan__study__slug",
     interview="turn__interview__external_id",
     turn="turn__position",
     plan="plan__number",
@@ -111,7 +111,7 @@ def count_suggestions(scope: Scope) -> int:
     """How many rows ``read_suggestions`` yields; 0, not known, for those of one person."""
     if scope.only is not None:
         return 0
-    return Suggestion.objects.filter(annotator__project=scope.project).count()
+    return Suggestion.objects.filter(annotator__study=scope.study).count()
 
 
 def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
@@ -121,7 +121,7 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     """
     turn_text = "sentence__turn__text"
     length = F("sentence__end") - F("sentence__start")
-    said = CriticReading.objects.filter(suggestion=OuterRef("pk")).exclude(verdict="").order_by("-cell_id")
+    said = CriticAnswer.objects.filter(suggestion=OuterRef("pk")).exclude(verdict="").order_by("-cell_id")
     suggestions = Suggestion.objects.filter(scope.within("sentence__turn__interview"))
     moved = map_moved(suggestions)
     suggestions = suggestions.annotate(
@@ -149,9 +149,9 @@ def read_suggestions(scope: Scope) -> Iterator[Sequence[object]]:
     )
 
 
-def find_suggested(project: Project) -> set[int]:
+def find_suggested(study: Study) -> set[int]:
     """The interviews in which a machine proposed a code."""
-    found = Suggestion.objects.filter(annotator__project=project).order_by()
+    found = Suggestion.objects.filter(annotator__study=study).order_by()
     return set(found.values_list("sentence__turn__interview", flat=True).distinct())
 
 
@@ -194,7 +194,7 @@ def find_shared(showings: QuerySet[Showing]) -> set[int]:
 def _write_look(scope: Scope, showing: Showing, *, is_own: bool) -> list[object]:
     sentence, turn = showing.sentence, showing.sentence.turn
     return [
-        scope.project.slug,
+        scope.study.slug,
         turn.interview.external_id,
         turn.position,
         sentence.pk,
@@ -258,7 +258,7 @@ def make_export(
 SUGGESTIONS = make_export(
     "suggestions",
     "Suggestions",
-    "What machines proposed, with the annotator and the paid call behind each row, and what a critic said.",
+    "The suggestions of machines, with the annotator, the paid call and a critic's verdict for each row.",
     row="a machine's proposal",
     columns=[*SUGGESTION_COLUMNS, CURRENT_SENTENCE],
     read_rows=read_suggestions,
@@ -269,7 +269,7 @@ SHOWINGS = make_export(
     "What coders were shown",
     "Each look at suggestions: arm, order, times, the coder's codes before it, and each response. Rows of all coders do not "
     "name them.",
-    row="a suggestion as a coder was shown it; a look at none",
+    row="a suggestion shown to a coder; a look at none",
     columns=SHOWING_COLUMNS,
     read_rows=read_showings,
     unblinds=True,
@@ -277,8 +277,8 @@ SHOWINGS = make_export(
 TURN_ARMS = make_export(
     "turn_arms",
     "Withheld turns",
-    "Which turns show suggestions and which never do, with the probability each was drawn with.",
-    row="a turn drawn to show suggestions or never to",
+    "Which turns show suggestions and which never do, with the probability with which each was drawn.",
+    row="a turn drawn to show suggestions or never to show them",
     columns=ARM_COLUMNS,
     read_rows=read_turn_arms,
 )

@@ -6,20 +6,20 @@ from typing import Any, ClassVar
 
 from django import forms
 
-from auditapp.annotators.models import DraftReading, WithholdingPlan
+from auditapp.annotators.models import DraftInterview, WithholdingPlan
 from auditapp.suggestions.models import Response
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import RowForm
 
-ACTS = [("keep", "Keep"), ("leave", "Dismiss"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
+ACTS = [("accept", "Accept"), ("reject", "Reject"), ("edit", "Edit"), ("undo", "Take back"), ("redo", "Do again")]
 
 
 class ResponseForm(RowForm):
     """What a person makes of a suggestion. An edit says why."""
 
-    act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose keep, edit or dismiss."})
+    act = forms.ChoiceField(choices=ACTS, error_messages={"required": "Choose accept, edit or reject."})
     others: ClassVar = {Coding: ("level", "enactment", "note")}
     optional = ("level",)
 
@@ -29,7 +29,7 @@ class ResponseForm(RowForm):
 
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("act") == "edit" and not self.cleaned_data.get("reason"):
-            self.add_error("reason", "Say in one line why you keep it with changes.")
+            self.add_error("reason", "Give the reason for your changes in one line.")
         return self.cleaned_data
 
     def list_errors(self) -> list[str]:
@@ -55,11 +55,11 @@ class DraftForm(RowForm):
     field_order = ("interview", "reason")
 
     class Meta(RowForm.Meta):
-        model = DraftReading
+        model = DraftInterview
         fields = ("reason",)
 
-    def __init__(self, *args: Any, project: Project, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        opened = DraftReading.objects.filter(closed_at__isnull=True).values("interview")
-        interviews = Interview.objects.filter(project=project).exclude(pk__in=opened)
+        opened = DraftInterview.objects.filter(closed_at__isnull=True).values("interview")
+        interviews = Interview.objects.filter(study=study).exclude(pk__in=opened)
         self.fields["interview"].queryset = interviews  # type: ignore[attr-defined]

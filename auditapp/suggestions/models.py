@@ -38,19 +38,19 @@ class Showing(models.Model):
     )
     is_draft = models.BooleanField(
         default=False,
-        help_text="true where suggestions were shown before the coder's own decision; such labels are in no measure.",
+        help_text="true if suggestions were shown before the coder's own decision; such labels are excluded from every measure.",
     )
     suggestions = models.JSONField(default=list)
     own_codes = models.JSONField(
         default=list,
-        help_text="Identifiers of the codes the coder had applied to the sentence by then, as a list; empty in rows of all "
+        help_text="Identifiers of the codes that the coder had applied to the sentence by then, as a list; empty in rows of all "
         "coders.",
     )
     shown_at = models.DateTimeField()
     closed_at = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="When the panel was closed; empty where that is not known, and in rows of all coders.",
+        help_text="When the panel was closed; empty if that is not known, and in rows of all coders.",
     )
 
     class Meta:
@@ -62,11 +62,11 @@ class Showing(models.Model):
 
 
 class Response(models.Model):
-    """What a person did with a suggestion. Keeping one makes a coding of her own, to which this row points."""
+    """What a person did with a suggestion. Accepting one makes a coding of her own, to which this row points."""
 
     class Verdict(models.TextChoices):
-        KEPT = "kept", "Kept"
-        LEFT = "left", "Left"
+        ACCEPTED = "accepted", "Accepted"
+        REJECTED = "rejected", "Rejected"
         EDITED = "edited", "Edited"
         UNDONE = "undone", "Taken back"
 
@@ -75,8 +75,8 @@ class Response(models.Model):
     verdict = models.CharField(
         max_length=10,
         choices=Verdict.choices,
-        help_text="kept, left, edited or undone, as it is now; empty where the coder did not answer, and in rows of all coders of "
-        "interviews where fewer than two coders looked.",
+        help_text="the current response: accepted, rejected, edited or undone; empty if the coder did not answer, and in rows of "
+        "all coders of interviews where fewer than two coders looked.",
     )
     coding = models.ForeignKey(
         Coding,
@@ -89,7 +89,7 @@ class Response(models.Model):
     reason = models.TextField(
         max_length=MAX_REASON,
         blank=True,
-        help_text="The coder's reason, where she gave one; empty where the response is.",
+        help_text="The coder's reason, if she gave one; empty if the response is empty.",
     )
     created_at = models.DateTimeField(help_text="When the coder responded, in UTC; empty in rows of all coders.")
     superseded_at = models.DateTimeField(null=True, blank=True)
@@ -102,8 +102,8 @@ class Response(models.Model):
                 name="%(app_label)s_%(class)s_stands_once",
             ),
             models.CheckConstraint(
-                condition=Q(verdict__in=["left", "undone"]) ^ Q(coding__isnull=False),
-                name="%(app_label)s_%(class)s_kept_has_coding",
+                condition=Q(verdict__in=["rejected", "undone"]) ^ Q(coding__isnull=False),
+                name="%(app_label)s_%(class)s_accepted_has_coding",
             ),
         ]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticReading, OfflineReading, Reading, Suggestion
+from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticAnswer, OfflineAnswer, Suggestion, TurnAnswer
 from auditapp.annotators.pure.placing import EditedTurn
 from auditapp.annotators.queries.boundary_edits import find_words, read_turns
 from auditapp.batches.models import Cell
@@ -25,7 +25,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal
 from transcripts.coding.values import keep_answers
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # How much of the turn is shown on either side of the evidence for a code of the whole turn.
 MAX_AROUND = 120
@@ -64,7 +64,7 @@ class PanelState:
 
 
 def read_panel(
-    project: Project,
+    study: Study,
     sentence: Sentence,
     coder: User,
     *,
@@ -81,15 +81,15 @@ def read_panel(
     """
     turn = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
     # What was asked about the turn.
-    cells = Cell.objects.filter(arm__batch__project=project, arm__batch__kind=KIND, input_id=sentence.turn_id)
+    cells = Cell.objects.filter(arm__batch__study=study, arm__batch__kind=KIND, input_id=sentence.turn_id)
     of_turn: list[int] = []
     if cells.filter(arm__settings__turns_of__isnull=False).exists():
         current = Sentence.objects.current().filter(turn=sentence.turn_id).order_by("start")
         of_turn = list(current.values_list("pk", flat=True))
     is_first = of_turn[:1] == [sentence.pk]
     opens_turn = is_first and (is_draft or is_through or _list_known(of_turn, coder).issuperset(of_turn))
-    answers = _read_answers(project, cells, sentence, turn, of_turn=opens_turn)
-    reader = _PanelReader(project, sentence, coder, turn, answers)
+    answers = _read_answers(study, cells, sentence, turn, of_turn=opens_turn)
+    reader = _PanelReader(study, sentence, coder, turn, answers)
     ordered = sorted(answers, key=lambda each: reader.draw("annotator", each.annotator.pk))
     found = [panel for each in ordered if (panel := reader.read_annotator(each, logged)) is not None]
     return PanelState(
@@ -141,7 +141,7 @@ class _Answers:
 
 
 def _read_answers(
-    project: Project, cells: QuerySet[Cell], sentence: Sentence, turn: EditedTurn | None, *, of_turn: bool
+    study: Study, cells: QuerySet[Cell], sentence: Sentence, turn: EditedTurn | None, *, of_turn: bool
 ) -> list[_Answers]:
     """Everything annotators were asked about the sentence, by annotator. ``turn``: its turn, where boundaries were edited.
     ``of_turn``: also what they were asked about its whole turn, which is shown at the first sentence of it. Of several answers of
@@ -150,33 +150,33 @@ def _read_answers(
     Four queries, and only rows that concern its turn or interview, however many batches and annotators the study has.
     """
     # Not the instructions: every arm has its own, of many kilobytes.
-    cells = cells.select_related("arm__batch", "reading").defer("arm__system_prompt")
-    asked: list[tuple[int, Cell, Reading | None]] = []
+    cells = cells.select_related("arm__batch", "turn_answer").defer("arm__system_prompt")
+    asked: list[tuple[int, Cell, TurnAnswer | None]] = []
     for cell in cells.order_by("pk"):
-        settings, reading = cell.arm.settings, getattr(cell, "reading", None)
-        annotator = settings.get("annotator") or (reading.annotator_id if reading else 0)
+        settings, turn_answer = cell.arm.settings, getattr(cell, "turn_answer", None)
+        annotator = settings.get("annotator") or (turn_answer.annotator_id if turn_answer else 0)
         if annotator and not settings.get("condition") and (of_turn or not settings.get("turns_of")):
-            asked.append((annotator, cell, reading))
-    runs = OfflineReading.objects.filter(interview=sentence.turn.interview_id, run__annotator__project=project)
+            asked.append((annotator, cell, turn_answer))
+    runs = OfflineAnswer.objects.filter(interview=sentence.turn.interview_id, run__annotator__study=study)
     read = list(runs.select_related("run").order_by("run_id", "pk"))
     keys = {*(annotator for annotator, *_ in asked), *(each.run.annotator_id for each in read)}
-    annotators = Annotator.objects.filter(project=project, pk__in=keys).select_related("variant__account", "version")
+    annotators = Annotator.objects.filter(study=study, pk__in=keys).select_related("variant__account", "version")
     found = {each.pk: _Answers(each, {}) for each in annotators.order_by("pk")}
     codes = Code.objects.filter(version__in={each.annotator.version_id for each in found.values()}).order_by("pk")
     columns = ("version", "identifier", "family__identifier", "family__name", "family__unit", "keyword_rules")
     rows = list(codes.exclude(family__unit=CodeFamily.Unit.INTERVIEW).values_list(*columns, named=True))
     for each in found.values():
         each.codes |= {row.identifier: row for row in rows if row.version == each.annotator.version_id}
-    for annotator, cell, reading in asked:
-        each, answered = found[annotator], _list_answered(cell, reading, sentence, turn)
+    for annotator, cell, turn_answer in asked:
+        each, answered = found[annotator], _list_answered(cell, turn_answer, sentence, turn)
         of_family = [name for name, row in each.codes.items() if row.family__identifier == cell.arm.task]
         named = cell.arm.settings.get("codes", of_family)
         each.asked.update(named)
-        if each.add(named, ("cell", cell.pk), answered, sentence.pk, turn) and reading:
-            each.flags.update(reading.flags)
+        if each.add(named, ("cell", cell.pk), answered, sentence.pk, turn) and turn_answer:
+            each.flags.update(turn_answer.flags)
             # An answer that was left out leaves its code, which is kept.
             unusable = (
-                one for one in reading.rejected if one.get("sentence") == sentence.pk and not one.get("question")
+                one for one in turn_answer.rejected if one.get("sentence") == sentence.pk and not one.get("question")
             )
             each.rejected["cell", cell.pk] = [one.get("code") for one in unusable]
     for offline in read:
@@ -193,15 +193,17 @@ def _read_answers(
     return [each for each in found.values() if each.asked]
 
 
-def _list_answered(cell: Cell, reading: Reading | None, sentence: Sentence, turn: EditedTurn | None) -> Collection[int]:
+def _list_answered(
+    cell: Cell, turn_answer: TurnAnswer | None, sentence: Sentence, turn: EditedTurn | None
+) -> Collection[int]:
     """The sentences that the answer speaks of; one without a list was asked about all its turn then had."""
-    if reading is None or reading.outcome == Reading.Outcome.INVALID:
+    if turn_answer is None or turn_answer.outcome == TurnAnswer.Outcome.INVALID:
         return ()
-    answered = set(reading.asked) - set(reading.missing)
+    answered = set(turn_answer.asked) - set(turn_answer.missing)
     if cell.arm.settings.get("turns_of"):
         return [sentence.pk] if answered else ()
-    if reading.asked or turn is None:
-        return answered if reading.asked else [sentence.pk]
+    if turn_answer.asked or turn is None:
+        return answered if turn_answer.asked else [sentence.pk]
     is_older = sentence.made_by is not None and sentence.made_by.edited_at >= cell.arm.batch.created_at
     return turn.list_earlier(sentence.pk) if is_older else [sentence.pk]
 
@@ -210,13 +212,13 @@ class _PanelReader:
     """All suggestions for a sentence, with what one person may know of them and made of them.
 
     ``unplaced``: suggestions about words of this sentence and of others, which are read nowhere; only those of which she
-    has her own decision on every one of these, for they tell that a machine suggested something there. ``reversed``: those left
-    out because the study takes the annotator with its critic. ``active``: the codings she kept that are active; after a
-    boundary edit those whose code is active on this sentence.
+    has her own decision on every one of these, for they tell that a machine suggested something there.
+    ``rejected_by_critic``: those left out because the study takes the annotator with its critic. ``active``:
+    the codings she accepted that are active; after a boundary edit those whose code is active on this sentence.
     """
 
     def __init__(
-        self, project: Project, sentence: Sentence, coder: User, turn: EditedTurn | None, answers: Sequence[_Answers]
+        self, study: Study, sentence: Sentence, coder: User, turn: EditedTurn | None, answers: Sequence[_Answers]
     ) -> None:
         self.sentence, self.coder = sentence, coder
         annotators = [each.annotator for each in answers]
@@ -227,19 +229,19 @@ class _PanelReader:
         for suggestion in found:
             suggestion.code.version = versions[suggestion.code.version_id]
         self.suggestions, self.unplaced = _part(found, sentence, coder, turn) if turn else (found, [])
-        critics = CriticReading.objects.filter(suggestion__in=found).exclude(verdict="").order_by("cell_id")
+        critics = CriticAnswer.objects.filter(suggestion__in=found).exclude(verdict="").order_by("cell_id")
         self.critics = {critic.suggestion_id: critic for critic in critics}
         responses = Response.objects.filter(suggestion__in=self.suggestions, coder=coder, superseded_at__isnull=True)
         self.responses = {each.suggestion_id: each for each in responses.select_related("coding__code")}
-        choices = CodeChoice.objects.filter(project=project, superseded_at__isnull=True)
+        choices = CodeChoice.objects.filter(study=study, superseded_at__isnull=True)
         self.choices = {choice.code_identifier: choice for choice in choices}
         believed = {code for code, choice in self.choices.items() if choice.with_critic}
-        self.reversed = {
+        self.rejected_by_critic = {
             each.pk
             for each in found
             if each.code.identifier in believed
             and each.pk in self.critics
-            and self.critics[each.pk].verdict == CriticReading.Verdict.REVERSED
+            and self.critics[each.pk].verdict == CriticAnswer.Verdict.REJECTED
         }
         codings = [response.coding for response in self.responses.values() if response.coding is not None]
         self.active = {each.pk for each in codings if each.withdrawn_at is None}
@@ -247,7 +249,7 @@ class _PanelReader:
             own = Coding.objects.active().filter(sentence=sentence, coder=coder)
             codes = set(own.values_list("code__identifier", flat=True))
             self.active |= {each.pk for each in carried if each.code.identifier in codes}
-        self.codes = find_present_codes(project, self.suggestions)
+        self.codes = find_present_codes(study, self.suggestions)
 
     def draw(self, what: str, pk: int) -> float:
         """A place in an order that is another one for every coder and sentence, and the same at every look."""
@@ -261,8 +263,8 @@ class _PanelReader:
         not all), those for which it had a part of what the sentence is now, and those it was asked for and gave no answer.
         ``is_edited_since``: its answer is about earlier boundaries. ``unplaced``: suggestions for words of this sentence that no
         one sentence holds now, as far as she may know of them. ``unusable``: proposals without valid evidence and the like.
-        ``reversed``: suggestions left out because the study takes it with its critic. ``elsewhere``: codes for which the study
-        chose another annotator, or none.
+        ``rejected_by_critic``: suggestions left out because the study takes it with its critic. ``elsewhere``: codes for which
+        the study chose another annotator, or none.
         """
         pk, chosen = answers.annotator.pk, self.choices
         mine = {code for code in answers.asked if code not in chosen or chosen[code].annotator_id == pk}
@@ -280,7 +282,7 @@ class _PanelReader:
         ]
         lost = {each.pk for each in latest if each in self.unplaced}
         offered = sorted(
-            (each for each in latest if each.pk not in lost | self.reversed),
+            (each for each in latest if each.pk not in lost | self.rejected_by_critic),
             key=lambda each: (places.get(each.pk, len(places)), self.draw("suggestion", each.pk)),
         )
         holding = {answers.latest[code] for code in mine if code in answers.latest}
@@ -289,10 +291,10 @@ class _PanelReader:
             "annotator": answers.annotator,
             **_name_families(answers, mine),
             "is_edited_since": bool(answers.edited_since & mine),
-            "unplaced": len(lost - self.reversed),
+            "unplaced": len(lost - self.rejected_by_critic),
             "offers": [self._read_offer(each) for each in offered],
             "unusable": sum(code is None or code in mine for code in unusable),
-            "reversed": len(latest) - len(lost) - len(offered),
+            "rejected_by_critic": len(latest) - len(lost) - len(offered),
             "elsewhere": len(answers.asked) - len(mine),
         }
 
@@ -302,8 +304,8 @@ class _PanelReader:
         ``evidence``: the text before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
         ``answers``: its answers to questions that the code still asks, each with the question's label; ``questions``: those
         to be answered in a form, each with the suggested answer.
-        ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be kept.
-        ``is_changed``: the code means something else since the annotator used it. ``is_removed``: the coding she kept was
+        ``code`` is the code as it is now; where there is none, ``obstacle`` says why the suggestion cannot be accepted.
+        ``is_changed``: the code means something else since the annotator used it. ``is_removed``: the coding she accepted was
         removed or changed since.
         """
         code, obstacle = self.codes[suggestion.pk]
@@ -372,16 +374,16 @@ def _list_known(sentence_ids: Collection[int], coder: User) -> set[int]:
     return {*decided.values_list("sentence", flat=True), *revealed.values_list("sentence", flat=True)}
 
 
-def find_present_codes(project: Project, suggestions: Collection[Suggestion]) -> dict[int, tuple[Code | None, str]]:
+def find_present_codes(study: Study, suggestions: Collection[Suggestion]) -> dict[int, tuple[Code | None, str]]:
     """By suggestion: its code as it is now, or ``None`` and why there is none. Reads suggestion.code.
 
     Two queries, one more where a code is no longer in the codebook.
     """
-    version = current_version(project)
+    version = current_version(study)
     wanted = {each.code.identifier for each in suggestions}
     rows = Code.objects.filter(version=version, identifier__in=wanted).select_related("family", "version")
     codes = {code.identifier: code for code in rows}
-    ends = _explain_ends(project, wanted - set(codes)) if wanted - set(codes) else {}
+    ends = _explain_ends(study, wanted - set(codes)) if wanted - set(codes) else {}
     found: dict[int, tuple[Code | None, str]] = {}
     for each in suggestions:
         identifier = each.code.identifier
@@ -391,18 +393,18 @@ def find_present_codes(project: Project, suggestions: Collection[Suggestion]) ->
         elif identifier not in codes:
             end = ends.get(identifier, "it is no longer part of it")
             gone = f"The current codebook ({version}) no longer has the code {each.code.name}"
-            obstacle = f"{gone}: {end}. You can dismiss this suggestion, but not keep it."
+            obstacle = f"{gone}: {end}. You can reject this suggestion, but not accept it."
         found[each.pk] = (codes.get(identifier), obstacle)
     return found
 
 
-def _explain_ends(project: Project, gone: Collection[str]) -> dict[str, str]:
+def _explain_ends(study: Study, gone: Collection[str]) -> dict[str, str]:
     changes = CodeChange.objects.filter(
-        version__project=project, version__status=CodebookVersion.Status.PUBLISHED, from_identifier__in=gone
+        version__study=study, version__status=CodebookVersion.Status.PUBLISHED, from_identifier__in=gone
     ).order_by("version__number", "pk")
     words = {
         CodeChange.Kind.MERGED: "it was merged into another code in {}",
-        CodeChange.Kind.SPLIT: "it was split in {}, and it is not known which part is meant",
+        CodeChange.Kind.SPLIT: "it was split in {}, and it is not known which part applies",
         CodeChange.Kind.RETIRED: "it was retired in {}",
     }
     ends = changes.filter(kind__in=words).select_related("version")

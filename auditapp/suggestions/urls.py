@@ -7,10 +7,10 @@ from auditapp.suggestions import views as suggestions
 app_name = "suggestions"
 
 urlpatterns = [
-    path("p/<slug:slug>/suggestions/withholding/", suggestions.withholding, name="withholding"),
-    path("p/<slug:slug>/suggestions/drafts/", suggestions.drafts, name="drafts"),
-    path("p/<slug:slug>/suggestions/drafts/<int:draft_id>/close/", suggestions.close_draft, name="close_draft"),
-    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/", suggestions.show_panel, name="panel"),
-    path("p/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", suggestions.close_panel, name="close"),
-    path("p/<slug:slug>/suggestions/<int:suggestion_id>/respond/", suggestions.respond, name="respond"),
+    path("studies/<slug:slug>/suggestions/withholding/", suggestions.withholding, name="withholding"),
+    path("studies/<slug:slug>/suggestions/drafts/", suggestions.drafts, name="drafts"),
+    path("studies/<slug:slug>/suggestions/drafts/<int:draft_id>/close/", suggestions.close_draft, name="close_draft"),
+    path("studies/<slug:slug>/sentences/<int:sentence_id>/suggestions/", suggestions.show_panel, name="panel"),
+    path("studies/<slug:slug>/sentences/<int:sentence_id>/suggestions/close/", suggestions.close_panel, name="close"),
+    path("studies/<slug:slug>/suggestions/<int:suggestion_id>/respond/", suggestions.respond, name="respond"),
 ]

@@ -15,19 +15,19 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from auditapp.annotators.actions.withholding import (
     USUAL_SHARE,
-    close_draft_reading,
-    open_draft_reading,
+    close_draft_interview,
+    open_draft_interview,
     set_withholding,
 )
-from auditapp.annotators.models import DraftReading, Suggestion, WithholdingPlan
+from auditapp.annotators.models import DraftInterview, Suggestion, WithholdingPlan
 from auditapp.annotators.queries.boundary_edits import find_current_sentences
 from auditapp.annotators.queries.withholding import count_drawn, list_drafts
 from auditapp.suggestions.actions import (
     PLACED_NOWHERE,
+    accept_suggestion,
     close_showings,
-    dismiss_suggestion,
-    keep_suggestion,
     redo_response,
+    reject_suggestion,
     show_suggestions,
     undo_response,
 )
@@ -39,7 +39,7 @@ from transcripts.coding.models import Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.desk.forms import read_answers
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, post, project_view
+from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
@@ -47,34 +47,34 @@ SCRIPT_HEADER = "X-Desk"
 
 
 @require_POST
-@project_view(Permission.CODE)
-def show_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_panel(request: StudyRequest, sentence_id: int) -> HttpResponse:
     """Reveal the suggestions for one sentence: on record, and only after her own decision. A POST, for it writes."""
     return _panel(request, _find_sentence(request, sentence_id))
 
 
-def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence:
+def _find_sentence(request: StudyRequest, sentence_id: int) -> Sentence:
     """The sentence; of a turn of the interviewer its first one, where all is that is suggested for it."""
-    sentences = Sentence.objects.current().select_related("turn__interview__project")
-    sentence = get_object_or_404(sentences, pk=sentence_id, turn__interview__project=request.project)
+    sentences = Sentence.objects.current().select_related("turn__interview__study")
+    sentence = get_object_or_404(sentences, pk=sentence_id, turn__interview__study=request.study)
     if sentence.turn.role != Turn.Role.INTERVIEWER:
         return sentence
     return sentences.filter(turn=sentence.turn_id).order_by("start")[0]
 
 
 def _panel(
-    request: ProjectRequest, sentence: Sentence, *, error: str = "", field: str = "", open_id: int | None = None
+    request: StudyRequest, sentence: Sentence, *, error: str = "", field: str = "", open_id: int | None = None
 ) -> HttpResponse:
     """The suggestions for a sentence; with an ``error`` the form of ``open_id`` stays open with what was typed.
 
     The message is at the ``field`` that it is about, which has the focus; at the top if it is about none. An enactment that
-    is missing is chosen beside the button "Keep" (``keep_id``).
+    is missing is chosen beside the button "Accept" (``accept_id``).
     """
     try:
-        shown = show_suggestions(project=request.project, sentence=sentence, by=request.user)
+        shown = show_suggestions(study=request.study, sentence=sentence, by=request.user)
     except NotDecided as refusal:
         return render(request, "suggestions/panel.html#refused", {"refusal": str(refusal)}, status=409)
-    is_at_keep = field == "enactment" and request.POST.get("act") == "keep"
+    is_at_accept = field == "enactment" and request.POST.get("act") == "accept"
     context = {
         "sentence": sentence,
         "shown": shown,
@@ -82,8 +82,8 @@ def _panel(
         "enactments": Enactment.choices,
         "error": error,
         "field": field if field and _is_editable(shown, open_id, field) else "",
-        "open_id": None if is_at_keep else open_id,
-        "keep_id": open_id if is_at_keep else None,
+        "open_id": None if is_at_accept else open_id,
+        "accept_id": open_id if is_at_accept else None,
         "held": request.POST if error else {},
     }
     template = "suggestions/panel.html#panel" if request.htmx else "suggestions/panel.html"  # type: ignore[attr-defined]
@@ -95,7 +95,7 @@ def _panel(
 
 
 def _is_editable(panel: PanelState, suggestion_id: int | None, field: str) -> bool:
-    """Whether the form "Keep with changes" of that suggestion is there, with that field in it."""
+    """Whether the form "Accept with changes" of that suggestion is there, with that field in it."""
     offered = (each for each in panel.offers if each["suggestion"].pk == suggestion_id)
     code = next((each["code"] for each in offered if not each["response"]), None)
     if code is None:
@@ -105,22 +105,22 @@ def _is_editable(panel: PanelState, suggestion_id: int | None, field: str) -> bo
 
 
 @require_POST
-@project_view(Permission.CODE)
-def close_panel(request: ProjectRequest, sentence_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def close_panel(request: StudyRequest, sentence_id: int) -> HttpResponse:
     """Record that she has moved on from the suggestions of this sentence. The desk's script calls this."""
     sentence = _find_sentence(request, sentence_id)
-    close_showings(project=request.project, by=request.user)
+    close_showings(study=request.study, by=request.user)
     return HttpResponse(status=204) if SCRIPT_HEADER in request.headers else _go_back(request, sentence)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
-    """Keep, dismiss or edit one suggestion, take the answer back, or give it again."""
+@study_view(Permission.CODE)
+def respond(request: StudyRequest, suggestion_id: int) -> HttpResponse:
+    """Accept, reject or edit one suggestion, take the answer back, or give it again."""
     suggestion = get_object_or_404(
         Suggestion.objects.select_related("sentence__turn__interview", "code__version", "code__family"),
         pk=suggestion_id,
-        annotator__project=request.project,
+        annotator__study=request.study,
     )
     if find_look_at(suggestion, request.user) is None:
         # As if there were none: she must not know yet that a machine applied something there; on withheld turns, never.
@@ -151,26 +151,24 @@ def respond(request: ProjectRequest, suggestion_id: int) -> HttpResponse:
     return _go_back(request, sentence)
 
 
-def _go_back(request: ProjectRequest, sentence: Sentence) -> HttpResponse:
-    desk = reverse("desk:desk", args=[request.project.slug, sentence.turn.interview_id])
+def _go_back(request: StudyRequest, sentence: Sentence) -> HttpResponse:
+    desk = reverse("desk:desk", args=[request.study.slug, sentence.turn.interview_id])
     return redirect(f"{desk}?at={sentence.pk}#s{sentence.pk}")
 
 
-def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) -> Response | None:
+def _store(request: StudyRequest, suggestion: Suggestion, form: ResponseForm) -> Response | None:
     chosen = form.cleaned_data
     if chosen["act"] == "undo":
-        return undo_response(suggestion=suggestion, project=request.project, by=request.user)
+        return undo_response(suggestion=suggestion, study=request.study, by=request.user)
     if chosen["act"] == "redo":
-        return redo_response(suggestion=suggestion, project=request.project, by=request.user)
-    if chosen["act"] == "leave":
-        return dismiss_suggestion(
-            suggestion=suggestion, project=request.project, by=request.user, reason=chosen["reason"]
-        )
+        return redo_response(suggestion=suggestion, study=request.study, by=request.user)
+    if chosen["act"] == "reject":
+        return reject_suggestion(suggestion=suggestion, study=request.study, by=request.user, reason=chosen["reason"])
     is_edit = chosen["act"] == "edit"
     values = {"level": chosen["level"], "note": chosen["note"]} if is_edit else {}
-    return keep_suggestion(
+    return accept_suggestion(
         suggestion=suggestion,
-        project=request.project,
+        study=request.study,
         by=request.user,
         reason=chosen["reason"],
         edited=is_edit,
@@ -181,20 +179,20 @@ def _store(request: ProjectRequest, suggestion: Suggestion, form: ResponseForm) 
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def withholding(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def withholding(request: StudyRequest) -> HttpResponse:
     """See how turns were drawn, and set the share for interviews drawn from now on."""
-    plans = list(WithholdingPlan.objects.filter(project=request.project).order_by("-number"))
+    plans = list(WithholdingPlan.objects.filter(study=request.study).order_by("-number"))
     usual = plans[0].share_percent if plans else USUAL_SHARE
     form = WithholdingForm(request.POST or None, initial={"share_percent": usual})
     if request.method == "POST" and form.is_valid():
         with at_form(form):
-            plan = set_withholding(project=request.project, by=request.user, **form.cleaned_data)
+            plan = set_withholding(study=request.study, by=request.user, **form.cleaned_data)
             messages.success(
                 request, f"In interviews drawn from now on, {plan.share_percent} % of the turns are withheld."
             )
-            return redirect("suggestions:withholding", request.project.slug)
-    drawn = count_drawn(request.project)
+            return redirect("suggestions:withholding", request.study.slug)
+    drawn = count_drawn(request.study)
     page = {
         "form": form,
         "plans": plans,
@@ -208,22 +206,22 @@ def withholding(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def drafts(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def drafts(request: StudyRequest) -> HttpResponse:
     """See which interviews are or were read as drafts, and open another one."""
-    form = DraftForm(request.POST or None, project=request.project)
+    form = DraftForm(request.POST or None, study=request.study)
     if request.method == "POST" and form.is_valid():
         with at_form(form):
-            reading = open_draft_reading(project=request.project, by=request.user, **form.cleaned_data)
-            messages.success(request, f"{reading.interview.title} is now a draft interview.")
-            return redirect("suggestions:drafts", request.project.slug)
-    page = {"form": form, "drafts": list_drafts(request.project)}
+            draft = open_draft_interview(study=request.study, by=request.user, **form.cleaned_data)
+            messages.success(request, f"{draft.interview.title} is now a draft interview.")
+            return redirect("suggestions:drafts", request.study.slug)
+    page = {"form": form, "drafts": list_drafts(request.study)}
     return render(request, "suggestions/drafts.html", page, status=422 if form.errors else 200)
 
 
-def _find_draft(request: ProjectRequest, draft_id: int) -> dict[str, Any]:
-    reading = get_object_or_404(DraftReading, pk=draft_id, interview__project=request.project)
-    return {"project": request.project, "reading": reading}
+def _find_draft(request: StudyRequest, draft_id: int) -> dict[str, Any]:
+    draft = get_object_or_404(DraftInterview, pk=draft_id, interview__study=request.study)
+    return {"study": request.study, "draft": draft}
 
 
-close_draft = post(close_draft_reading, Permission.SET_METHOD, on=_find_draft, to=("suggestions:drafts",))
+close_draft = post(close_draft_interview, Permission.SET_METHOD, on=_find_draft, to=("suggestions:drafts",))

@@ -21,25 +21,25 @@ from auditapp.webhooks.queries import find_due
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # Where every process of the workers is busy a message waits; it is not to be followed by another at each sweep.
 NOTIFY_AGAIN_SECONDS = 20
 MAX_WEBHOOKS = 10
 
 
-def announce(event: str, *, project_id: int, data: Mapping[str, int | str]) -> None:
+def announce(event: str, *, study_id: int, data: Mapping[str, int | str]) -> None:
     """Write a delivery of ``event`` for every webhook of the study that asked for it.
 
     Called inside the transaction of what happened. ``data`` has ids and states only: no text, no names of people, nothing
     that somebody who still has to decide may not know.
     """
-    asked = Webhook.objects.active().filter(project_id=project_id).select_related("project")
+    asked = Webhook.objects.active().filter(study_id=study_id).select_related("study")
     write_deliveries([webhook for webhook in asked if event in webhook.events], event, data)
 
 
 def write_deliveries(webhooks: Iterable[Webhook], event: str, data: Mapping[str, int | str]) -> list[Delivery]:
-    """Store an event for each of the webhooks, and tell the workers of it once it is stored. Reads webhook.project."""
+    """Store an event for each of the webhooks, and tell the workers of it once it is stored. Reads webhook.study."""
     now = read_now()
     deliveries = []
     for webhook in webhooks:
@@ -48,7 +48,7 @@ def write_deliveries(webhooks: Iterable[Webhook], event: str, data: Mapping[str,
             "id": str(delivery_id),
             "event": event,
             "created_at": now.isoformat(),
-            "study": webhook.project.slug,
+            "study": webhook.study.slug,
             "data": dict(data),
         }
         deliveries.append(
@@ -77,7 +77,7 @@ def _notify(delivery_ids: list[uuid.UUID]) -> None:
 
 
 @transaction.atomic
-def add_webhook(*, project: Project, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
+def add_webhook(*, study: Study, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
     """A webhook that tells ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
     Raises ``Refused``."""
     address = check_address(address)
@@ -85,8 +85,8 @@ def add_webhook(*, project: Project, address: str, events: Collection[str], by: 
     if not events or not set(events) <= set(known):
         raise Refused(f"Choose at least one event, of these: {', '.join(known)}.", field="events")
     # Locked before it is counted: of two who add the last one at once, the second is refused.
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    active = Webhook.objects.active().filter(project=project)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    active = Webhook.objects.active().filter(study=study)
     if active.filter(address=address).exists():
         raise Refused(
             "This study has a webhook with this address. Turn that one off first to choose other events or get a new secret.",
@@ -94,11 +94,11 @@ def add_webhook(*, project: Project, address: str, events: Collection[str], by: 
         )
     if active.count() >= MAX_WEBHOOKS:
         raise Refused(
-            f"A study can have {MAX_WEBHOOKS} webhooks. Turn off one that is not needed any more.", field="address"
+            f"A study can have {MAX_WEBHOOKS} webhooks. Turn off one that is no longer needed.", field="address"
         )
     secret = make_signing_secret()
     webhook = Webhook.objects.create(
-        project=project,
+        study=study,
         address=address,
         events=[name for name in known if name in events],
         secret_sealed=seal_key(secret, address=address),
@@ -170,14 +170,12 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
     open. Those stay as they are."""
     done, broken = 0, list[str]()
     # Also of those that are off: the key they were sealed with is to be removed.
-    for webhook in (
-        Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("project").order_by("pk")
-    ):
+    for webhook in Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("study").order_by("pk"):
         try:
             webhook.secret_sealed = seal_again(webhook.secret_sealed)
         except SealBroken:
             if webhook.turned_off_at is None:
-                broken.append(f"webhook {webhook.pk} of {webhook.project.slug}")
+                broken.append(f"webhook {webhook.pk} of {webhook.study.slug}")
             continue
         webhook.save(update_fields=["secret_sealed"])
         done += 1
@@ -190,7 +188,7 @@ def seal_secrets_again(*, by: trail.Actor) -> tuple[int, list[str]]:
 def hold_webhook(webhook: Webhook) -> Webhook:
     """The webhook with its study, for this transaction to change. Deliveries that others write for it do not wait: they hold
     the head of the trail, which this transaction wants next."""
-    held = Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("project")
+    held = Webhook.objects.select_for_update(of=("self",), no_key=True).select_related("study")
     return held.get(pk=webhook.pk)
 
 

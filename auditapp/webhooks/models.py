@@ -8,17 +8,17 @@ from typing import ClassVar, Self
 from django.db import models
 from django.db.models import Q
 
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_ADDRESS = 500
 
 TURNED_OFF = "The webhook was turned off before it could be sent."
 # Sent only when a lead asks for it; nobody needs to choose it.
 TEST = "test"
-BATCH_ENDED, ROUND_FINISHED = "batch.ended", "round.finished"
+BATCH_ENDED, ROUND_COMPLETED = "batch.ended", "round.completed"
 EVENTS = {
     BATCH_ENDED: "A batch is done or cancelled.",
-    ROUND_FINISHED: "Everything assigned in a round is signed off.",
+    ROUND_COMPLETED: "Everything assigned in a round is completed.",
 }
 """What a webhook can be told of, and when that happens."""
 
@@ -35,7 +35,7 @@ class Webhook(models.Model):
     """An address that is told of ``events`` in a study. Its secret signs what is sent; it is shown once and kept sealed, for this
     address alone."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="webhooks")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="webhooks")
     address = models.CharField(max_length=MAX_ADDRESS, help_text="Where events are sent.")
     # Names of ``EVENTS``, in their order.
     events = models.JSONField(help_text="Names of the events that are sent to it.")
@@ -53,7 +53,7 @@ class Webhook(models.Model):
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "address"],
+                fields=["study", "address"],
                 condition=Q(turned_off_at__isnull=True),
                 name="%(app_label)s_%(class)s_address_once",
             ),

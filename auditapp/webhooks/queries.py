@@ -9,16 +9,16 @@ from django.db.models import Count, Q, QuerySet
 from auditapp.llm.sealing import SealBroken, open_key
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import Delivery, Webhook
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_SHOWN = 50
 MAX_DUE = 100
 
 
-def list_webhooks(project: Project) -> QuerySet[Webhook]:
+def list_webhooks(study: Study) -> QuerySet[Webhook]:
     """The webhooks of a study in the order they were added, with how many deliveries wait and were given up."""
     state = Delivery.State
-    return project.webhooks.annotate(
+    return study.webhooks.annotate(
         waiting=Count("deliveries", filter=Q(deliveries__state=state.WAITING)),
         given_up=Count("deliveries", filter=Q(deliveries__state=state.GIVEN_UP)),
     ).order_by("pk")
@@ -38,9 +38,9 @@ def list_deliveries(webhook: Webhook) -> QuerySet[Delivery]:
 def find_broken_secrets() -> list[str]:
     """The webhooks, with their study, whose secret FIELD_KEY does not open."""
     broken = []
-    for webhook in Webhook.objects.active().select_related("project"):
+    for webhook in Webhook.objects.active().select_related("study"):
         try:
             open_key(webhook.secret_sealed, address=webhook.address)
         except SealBroken:
-            broken.append(f"webhook {webhook.pk} of {webhook.project.slug}")
+            broken.append(f"webhook {webhook.pk} of {webhook.study.slug}")
     return broken

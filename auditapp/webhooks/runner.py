@@ -81,7 +81,7 @@ def send(delivery: Delivery) -> Outcome:
         secret = open_key(delivery.webhook.secret_sealed, address=address)
     except SealBroken:
         return Outcome(
-            error="FIELD_KEY does not decrypt the secret of this webhook. Put the former key back, or add it anew."
+            error="FIELD_KEY does not decrypt the secret of this webhook. Put the former key back, or add the webhook again."
         )
     timestamp = int(datetime.datetime.now(datetime.UTC).timestamp())
     headers = write_headers(secret, delivery=str(delivery.pk), timestamp=timestamp, body=body)

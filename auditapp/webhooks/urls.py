@@ -13,8 +13,8 @@ webhook = [
 ]
 
 urlpatterns = [
-    # /p/<slug>/webhooks/
-    path("p/<slug:slug>/webhooks/", views.list_webhooks, name="list"),
-    path("p/<slug:slug>/webhooks/add/", views.add_webhook, name="add"),
-    path("p/<slug:slug>/webhooks/<int:webhook_id>/", include(webhook)),
+    # /studies/<slug>/webhooks/
+    path("studies/<slug:slug>/webhooks/", views.list_webhooks, name="list"),
+    path("studies/<slug:slug>/webhooks/add/", views.add_webhook, name="add"),
+    path("studies/<slug:slug>/webhooks/<int:webhook_id>/", include(webhook)),
 ]

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from auditapp.webhooks import actions, queries
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, Webhook
 from auditapp.webhooks.pure.protocol import MAX_TRIES
-from transcripts.studies.access import ProjectRequest, post, project_view
+from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
 
 
@@ -29,32 +29,32 @@ class WebhookForm(forms.Form):
 
 
 @require_safe
-@project_view(Permission.SET_METHOD)
-def list_webhooks(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def list_webhooks(request: StudyRequest) -> HttpResponse:
     """Where the study reports what happened in it."""
     return _render_list(request, WebhookForm())
 
 
 @require_safe
-@project_view(Permission.SET_METHOD)
-def show_webhook(request: ProjectRequest, webhook_id: int) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def show_webhook(request: StudyRequest, webhook_id: int) -> HttpResponse:
     """What was sent to a webhook, and what became of it."""
     webhook = _find(request, webhook_id)["webhook"]
     page = {"webhook": webhook, "deliveries": queries.list_deliveries(webhook), "max_tries": MAX_TRIES}
     return render(request, "webhooks/webhook.html", page)
 
 
-def _find(request: ProjectRequest, webhook_id: int) -> dict[str, Webhook]:
-    return {"webhook": get_object_or_404(request.project.webhooks, pk=webhook_id)}
+def _find(request: StudyRequest, webhook_id: int) -> dict[str, Webhook]:
+    return {"webhook": get_object_or_404(request.study.webhooks, pk=webhook_id)}
 
 
-def _render_list(request: ProjectRequest, form: WebhookForm, added: tuple[Webhook, str] | None = None) -> HttpResponse:
+def _render_list(request: StudyRequest, form: WebhookForm, added: tuple[Webhook, str] | None = None) -> HttpResponse:
     webhook, secret = added or (None, "")
-    page = {"webhooks": queries.list_webhooks(request.project), "form": form, "added": webhook, "secret": secret}
+    page = {"webhooks": queries.list_webhooks(request.study), "form": form, "added": webhook, "secret": secret}
     return render(request, "webhooks/list.html", page, status=422 if form.errors else 200)
 
 
-def _show_secret(request: ProjectRequest, added: tuple[Webhook, str]) -> HttpResponse:
+def _show_secret(request: StudyRequest, added: tuple[Webhook, str]) -> HttpResponse:
     """The list with the secret of a new webhook, this once."""
     return _render_list(request, WebhookForm(), added)
 

@@ -26,8 +26,8 @@ from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 SEED = 7
 TASKS = ("acceptability", "non_acceptability")
@@ -63,9 +63,9 @@ VALUES: dict[str, tuple[str, ...]] = {
 
 def prepare(texts: int, models: int) -> tuple[Dataset, list[ModelVariant]]:
     """A study with ``texts`` texts, and ``models`` models in pairs, without and with reasoning."""
-    project = Project.objects.filter(slug="sob").first() or create_project(slug="sob", name="sob", by=trail.SYSTEM)
+    study = Study.objects.filter(slug="sob").first() or create_study(slug="sob", name="sob", by=trail.SYSTEM)
     dataset = Dataset.objects.create(
-        project=project, name=f"{texts} texts", file_name="", sha256="", loaded_by_name="", loaded_at=timezone.now()
+        study=study, name=f"{texts} texts", file_name="", sha256="", loaded_by_name="", loaded_at=timezone.now()
     )
     names = [*(target for target in TARGETS for _ in range(3)), "old", "chinese", ""]
     Text.objects.bulk_create(

@@ -16,26 +16,24 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Enactment, Level
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.pure.records import STATUSES
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ROWS_AT_A_TIME = 5_000
 SEED = 7
 
 
-def find_codes(project: Project) -> list[Code]:
+def find_codes(study: Study) -> list[Code]:
     """The codes that go on single sentences and carry a level: themes, and those like them."""
     families = {"family__unit": CodeFamily.Unit.SENTENCE, "family__carries_level": True}
-    return list(
-        Code.objects.filter(version=current_version(project), **families).select_related("family").order_by("pk")
-    )
+    return list(Code.objects.filter(version=current_version(study), **families).select_related("family").order_by("pk"))
 
 
-def insert_codings(project: Project, *, coder: str, count: int) -> int:
+def insert_codings(study: Study, *, coder: str, count: int) -> int:
     """Spread ``count`` codings of one person evenly over the interviews of a study; returns how many were stored."""
     user = User.objects.get(username=coder)
     group: list[Coding] = []
     stored = 0
-    for coding in _make_codings(project, user, count):
+    for coding in _make_codings(study, user, count):
         group.append(coding)
         if len(group) == ROWS_AT_A_TIME:
             stored += len(Coding.objects.bulk_create(group))
@@ -43,16 +41,16 @@ def insert_codings(project: Project, *, coder: str, count: int) -> int:
     return stored + len(Coding.objects.bulk_create(group))
 
 
-def insert_entries(project: Project, *, coder: str, count: int) -> None:
+def insert_entries(study: Study, *, coder: str, count: int) -> None:
     """Enter a feature, and put a move, on each of the first ``count`` answers of every thread."""
-    user, version, now = User.objects.get(username=coder), current_version(project), timezone.now()
+    user, version, now = User.objects.get(username=coder), current_version(study), timezone.now()
     chance = random.Random(SEED)
     features, moves = (
         list(Code.objects.filter(version=version, identifier__startswith=prefix, is_category=False).order_by("pk"))
         for prefix in ("feature.", "move.")
     )
     rows: list[Coding] = []
-    for interview in project.interviews.all():
+    for interview in study.interviews.all():
         turns = interview.turns.filter(is_answer=True).order_by("position")[:count]
         for turn in turns:
             sentence = turn.sentences.order_by("start")[0]
@@ -73,10 +71,10 @@ def insert_entries(project: Project, *, coder: str, count: int) -> None:
     Coding.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _make_codings(project: Project, user: User, count: int) -> Iterator[Coding]:
+def _make_codings(study: Study, user: User, count: int) -> Iterator[Coding]:
     chance = random.Random(SEED)
-    codes = find_codes(project)
-    answers = Sentence.objects.filter(turn__interview__project=project, turn__role=Turn.Role.MODEL)
+    codes = find_codes(study)
+    answers = Sentence.objects.filter(turn__interview__study=study, turn__role=Turn.Role.MODEL)
     sentences = list(answers.order_by("pk").values_list("pk", flat=True))
     now = timezone.now()
     for number in range(count):
@@ -99,9 +97,7 @@ def main() -> None:
     parser.add_argument("coder")
     parser.add_argument("--count", type=int, required=True)
     given = parser.parse_args()
-    print(
-        json.dumps({"stored": insert_codings(Project.objects.get(slug="bench"), coder=given.coder, count=given.count)})
-    )
+    print(json.dumps({"stored": insert_codings(Study.objects.get(slug="bench"), coder=given.coder, count=given.count)}))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from django.utils import timezone
 from perf.corpus import write_interviews
 from transcripts.accounts.models import User
 from transcripts.jobs.models import ImportJob, UploadPart
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MEGABYTE = 1_000_000
 
@@ -19,7 +19,7 @@ def main() -> None:
     """As the upload of an import that nobody has gone on with."""
     now = timezone.now()
     job = ImportJob.objects.create(
-        project=Project.objects.get(),
+        study=Study.objects.get(),
         kind="interviews",
         files=[{"name": "filler.jsonl", "size": 0}],
         options={"format": "auto"},

@@ -11,7 +11,7 @@ from perf.inside.times import Times, forget_peak, read_peak
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def write(what: str, scope: Scope, format_: str, path: Path) -> int:
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--rounds", type=int, required=True)
     given = parser.parse_args()
-    scope = Scope(Project.objects.get(slug="bench"), None)
+    scope = Scope(Study.objects.get(slug="bench"), None)
     write("codebook", scope, given.format, given.output)  # what is loaded at the first export of any size
     forget_peak()
     before, after, rows = read_peak(), 0.0, 0

@@ -20,9 +20,9 @@ def main() -> None:
     given = parser.parse_args()
     times, sentences, data = Times(), 0, given.file.read_bytes()
     for number in range(given.rounds):
-        project = start_study(slug=f"round-{number}", name=f"Round {number}", by=trail.SYSTEM)
+        study = start_study(slug=f"round-{number}", name=f"Round {number}", by=trail.SYSTEM)
         with times.measure():
-            sentences = import_file(project=project, name=given.file.name, data=data, by=trail.SYSTEM).sentences or 0
+            sentences = import_file(study=study, name=given.file.name, data=data, by=trail.SYSTEM).sentences or 0
     print(json.dumps({"sentences": sentences, **asdict(times), "peak_mb": read_peak()}))
 
 

@@ -11,7 +11,7 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.llm.actions import add_model
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TASKS = ("acceptability", "non_acceptability")
 
@@ -24,7 +24,7 @@ def main() -> None:
     variant = add_model(label="large", provider="fake", model="fake", by=trail.SYSTEM)
     start = time.perf_counter()
     batch = launch_batch(
-        project=Project.objects.get(slug=given.slug),
+        study=Study.objects.get(slug=given.slug),
         kind="sob",
         title="Launched for a measurement",
         arms=[PlannedArm(variant, task, get_instrument(task).text) for task in TASKS],

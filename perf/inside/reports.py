@@ -17,17 +17,17 @@ from perf.inside.times import Times, forget_peak, read_peak
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 READER = "reader"
 
 
-def open_client(project: Project) -> Client:
+def open_client(study: Study) -> Client:
     """A browser in which somebody who may look at the study is signed in."""
     user = User.objects.filter(username=READER).first()
     if user is None:
         user = User.objects.create_user(username=READER, password=None)
-        set_member_role(project=project, user=user, role="reader", by=trail.SYSTEM)
+        set_member_role(study=study, user=user, role="reader", by=trail.SYSTEM)
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(user)
     return client
@@ -46,8 +46,8 @@ def measure_report(batch: Batch, rounds: int) -> dict[str, object]:
 
 def measure_page(batch: Batch, rounds: int) -> dict[str, object]:
     """Times of the page with the heat map, of a batch in which nothing changes."""
-    client, times = open_client(batch.project), Times()
-    address = reverse("sob:report", args=[batch.project.slug, batch.pk])
+    client, times = open_client(batch.study), Times()
+    address = reverse("sob:report", args=[batch.study.slug, batch.pk])
     StoredReport.objects.all().delete()
     await_report(batch)
     client.get(address)  # what is read once in the life of a process
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--batch", type=int, required=True)
     parser.add_argument("--rounds", type=int, required=True)
     given = parser.parse_args()
-    batch = Batch.objects.select_related("project").get(pk=given.batch)
+    batch = Batch.objects.select_related("study").get(pk=given.batch)
     print(json.dumps({"report": measure_report(batch, given.rounds), "page": measure_page(batch, given.rounds * 3)}))
 
 

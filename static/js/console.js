@@ -21,9 +21,9 @@ const KINDS = ["open", "expand", "reflect", "challenge", "new_information", "lea
 const INTENTS = ["warranted", "unwarranted", "new_fact", "probe"];
 const DRAFTED = ["text", "answer", "reasoning"];
 
-const { play, user } = consoleOf().dataset;
+const { session, user } = consoleOf().dataset;
 const singleKeys = new Stored(window.localStorage, `desk:single-keys:${user}`, true);
-const draft = new Stored(window.localStorage, `console:draft:${user}:${play}`, {});
+const draft = new Stored(window.localStorage, `console:draft:${user}:${session}`, {});
 let awaitsIntent = false;
 
 const wasAsked = (id) => turns().some((turn) => turn.dataset.asked && turn.dataset.asked === id);

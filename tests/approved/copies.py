@@ -22,12 +22,12 @@ from tests.approved.plain import settle, write_difference, write_head, write_jso
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.exchange.rows import list_exports
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 STUDY = "demo"
 # Of the study that has the demo's suite: what the other has no rows of.
 SUITE = "demo-scenarios"
-OF_SUITE = {"scripts", "plays", "scenario_outcomes", "trajectories"}
+OF_SUITE = {"scripts", "sessions", "scenario_outcomes", "trajectories"}
 # The same rows as CSV has.
 OTHER_FORMS = {"json", "jsonl", "parquet"}
 # Pages that no study has, or that show a secret.
@@ -36,7 +36,7 @@ NOT_COPIED = ("/accounts/logout", "/static/", "/help/", "/api/", "/account/secon
 COMMANDS = (
     ("batch", "list"),
     ("sob", "report", "--published"),
-    ("trajectory", "report", "--project", STUDY),
+    ("trajectory", "report", "--study", STUDY),
     ("audit", "verify", "--rows"),
     ("batch", "verify"),
 )
@@ -58,9 +58,7 @@ def copy_exports(folder: Path) -> Iterator[tuple[str, str]]:
         for format in export.formats:
             if not (format in OTHER_FORMS and "csv" in export.formats):
                 name = f"{slug}.{export.key}.{format}"
-                run(
-                    "study", "export", export.key, "--project", slug, "--format", format, "--output", str(folder / name)
-                )
+                run("study", "export", export.key, "--study", slug, "--format", format, "--output", str(folder / name))
                 yield f"export {name}", read_file(folder / name)
 
 
@@ -85,7 +83,7 @@ def copy_commands() -> Iterator[tuple[str, str]]:
     for words in COMMANDS:
         yield f"command {' '.join(words)}", write_json(json.loads(run(*words, "--json")))
     for kind in REPORTS:
-        batch = Batch.objects.get(kind=kind, project__slug__in=(STUDY, SUITE))
+        batch = Batch.objects.get(kind=kind, study__slug__in=(STUDY, SUITE))
         yield (
             f"command {kind} report --batch",
             write_json(json.loads(run(kind, "report", "--batch", str(batch.pk), "--json"))),
@@ -115,7 +113,7 @@ def crawl(username: str) -> Iterator[tuple[str, str, str]]:
     """One page of each kind that links lead to from the demo's overview on: its route's name, its address, and its HTML."""
     client = Client()
     client.force_login(User.objects.get(username=username))
-    waiting = [f"/p/{STUDY}/", f"/p/{SUITE}/", "/", "/account/"]
+    waiting = [f"/studies/{STUDY}/", f"/studies/{SUITE}/", "/", "/account/"]
     seen: set[str] = set()
     for address in waiting:
         try:
@@ -139,7 +137,7 @@ def copy_api() -> Iterator[tuple[str, str]]:
     owner = User.objects.get(username="owner")
     _, secret = create_token(user=owner, name="copies", scopes=["read"], by=owner)
     client = Client(headers={"Authorization": f"Bearer {secret}"})
-    study = Project.objects.get(slug=STUDY)
+    study = Study.objects.get(slug=STUDY)
     known = {
         "{slug}": STUDY,
         "{interview_id}": str(study.interviews.order_by("pk")[0].pk),

@@ -10,17 +10,17 @@ from django.test import Client
 from django.urls import reverse
 
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.navigation import DESTINATIONS, Group
 
 
 @pytest.mark.django_db
-def test_a_page_is_headed_by_the_name_that_the_bar_gives_it(client: Client, owner: User, project: Project) -> None:
+def test_a_page_is_headed_by_the_name_that_the_bar_gives_it(client: Client, owner: User, study: Study) -> None:
     client.force_login(owner)
     differ = {}  # the overview bears the name of the study
     for entry in (entry for destination in DESTINATIONS for entry in destination.entries):
         for page in entry.pages if isinstance(entry, Group) else (entry,):
-            html = client.get(reverse(page.route, args=[project.slug]), follow=True).content.decode()
+            html = client.get(reverse(page.route, args=[study.slug]), follow=True).content.decode()
             found = re.search(r"<h1[^>]*>(.*?)</h1>", html, re.DOTALL)
             heading = " ".join(unescape(re.sub(r"<[^>]+>", " ", found[1])).split()) if found else ""
             # "All audits" in the group "Audits" may be headed "Audits of positives".

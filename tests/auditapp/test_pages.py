@@ -16,28 +16,28 @@ from tests.support.instance import ROOT
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 class TestWrongMethod:
     @pytest.fixture
-    def address(self, project: Project) -> str:
-        return reverse("studies:set_stance", args=[project.slug])
+    def address(self, study: Study) -> str:
+        return reverse("studies:set_method", args=[study.slug])
 
     def test_the_address_of_a_button_has_a_page_with_the_way_back(
-        self, project: Project, address: str, lead: User, client_of: ClientOf
+        self, study: Study, address: str, lead: User, client_of: ClientOf
     ) -> None:
         answer = client_of(lead).get(address)
         assert (answer.status_code, answer["Allow"]) == (405, "POST")
         page = answer.content.decode()
         assert "This is the address of a button, not of a page" in page
-        assert f'href="{reverse("studies:home", args=[project.slug])}">Go to the study</a>' in page
+        assert f'href="{reverse("studies:home", args=[study.slug])}">Go to the study</a>' in page
         assert answer["Content-Security-Policy"]
 
     def test_an_outsider_is_shown_no_way_into_the_study(
-        self, project: Project, address: str, outsider: User, client_of: ClientOf
+        self, study: Study, address: str, outsider: User, client_of: ClientOf
     ) -> None:
         page = client_of(outsider).get(address).content.decode()
         assert "To your studies" in page
@@ -49,17 +49,17 @@ class TestWrongMethod:
         assert (answer.status_code, answer.content) == (405, b"")
 
     def test_the_api_answers_in_json(self, client: Client) -> None:
-        answer = client.delete("/api/v1/projects/")
+        answer = client.delete("/api/v1/studies/")
         assert answer["Content-Type"] == "application/json"
 
 
 class TestLog:
     @pytest.mark.parametrize(
-        ("path", "status"), [("/nowhere/", 404), ("/p/{slug}/", 404), ("/p/{slug}/members/add/", 403)]
+        ("path", "status"), [("/nowhere/", 404), ("/studies/{slug}/", 404), ("/studies/{slug}/members/add/", 403)]
     )
     def test_a_refusal_is_one_line(
         self,
-        project: Project,
+        study: Study,
         client_of: ClientOf,
         outsider: User,
         coder: User,
@@ -68,7 +68,7 @@ class TestLog:
         caplog: pytest.LogCaptureFixture,
     ) -> None:
         client = client_of(coder if status == 403 else outsider)
-        address = path.format(slug=project.slug)
+        address = path.format(slug=study.slug)
         answer = client.post(address) if status == 403 else client.get(address)
         assert answer.status_code == status
         [record] = [each for each in caplog.records if each.name == "django.request"]
@@ -110,27 +110,27 @@ def at(server: FakeClient) -> dict[str, Any]:
 
 class TestKnownToServer:
     def test_the_server_learns_whose_request_it_is(
-        self, client_of: ClientOf, coder: User, client: Client, project: Project
+        self, client_of: ClientOf, coder: User, client: Client, study: Study
     ) -> None:
         server = FakeClient()
         client_of(coder).get("/", **at(server))
         client.get("/sign-in/", **at(server))
         assert server.people == [coder.pk]
         _, secret = create_token(user=coder, name="script", by=coder)
-        client.get("/api/v1/projects/", headers={"Authorization": f"Bearer {secret}"}, **at(server))
+        client.get("/api/v1/studies/", headers={"Authorization": f"Bearer {secret}"}, **at(server))
         assert (server.people, server.files) == ([coder.pk] * 2, 0)
 
     @pytest.mark.parametrize("by_api", [False, True])
     def test_a_file_that_is_one_too_many_is_refused_before_anything_is_recorded(
-        self, project: Project, lead: User, client_of: ClientOf, by_api: bool
+        self, study: Study, lead: User, client_of: ClientOf, by_api: bool
     ) -> None:
         server, events = FakeClient("Three files are on their way."), AuditEvent.objects.count()
         if by_api:
-            address = f"/api/v1/projects/{project.slug}/exports/codebook/"
+            address = f"/api/v1/studies/{study.slug}/exports/codebook/"
             answer = Client().post(address, {"format": "csv"}, **at(server))
             assert answer.json()["error"]["message"] == server.problem
         else:
-            address = reverse("exchange:download", args=[project.slug, "codebook", "csv"])
+            address = reverse("exchange:download", args=[study.slug, "codebook", "csv"])
             answer = client_of(lead).post(address, **at(server))
             assert server.problem in answer.content.decode()
         assert (answer.status_code, answer["Retry-After"]) == (429, "60")

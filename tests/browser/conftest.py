@@ -102,11 +102,11 @@ class Site:
     real_sessions: Iterator[str]
 
     def desk_url(self, interview: str) -> str:
-        return f"{self.base_url}/p/{STUDY}/interviews/{self.interviews[interview]}/"
+        return f"{self.base_url}/studies/{STUDY}/interviews/{self.interviews[interview]}/"
 
     def suggested_url(self, interview: str) -> str:
         """The desk of an interview that a machine has read: open, withheld or a draft."""
-        return f"{self.base_url}/p/{SUGGEST_STUDY}/interviews/{self.suggested[interview]}/"
+        return f"{self.base_url}/studies/{SUGGEST_STUDY}/interviews/{self.suggested[interview]}/"
 
 
 class CutPlace(NamedTuple):
@@ -134,7 +134,7 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         instance.start("-m", "auditapp.site.serving", "--host", HOST, "--port", str(port))
         wait_until(lambda: is_answering(base_url), what="the server answers")
         cuts = (
-            CutPlace(f"{base_url}/p/{CUT_STUDY}/interviews/{cut['interview']}/", cut["lead"], cut["coder"])
+            CutPlace(f"{base_url}/studies/{CUT_STUDY}/interviews/{cut['interview']}/", cut["lead"], cut["coder"])
             for cut in filled["cuts"]
         )
         shut, suggested = filled["shut"], filled["suggested"]
@@ -145,14 +145,16 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
             interviews=filled["interviews"],
             sessions=iter(filled["sessions"]),
             cuts=cuts,
-            shut_desk_url=f"{base_url}/p/{SHUT_STUDY}/interviews/{shut['interview']}/",
+            shut_desk_url=f"{base_url}/studies/{SHUT_STUDY}/interviews/{shut['interview']}/",
             shut_sessions=iter(shut["sessions"]),
             suggested=suggested["interviews"],
             suggested_sessions=iter(suggested["sessions"]),
-            trajectory_url=f"{base_url}/p/{NEGOTIATION_STUDY}/interviews/{filled['negotiation']['interview']}/",
+            trajectory_url=f"{base_url}/studies/{NEGOTIATION_STUDY}/interviews/{filled['negotiation']['interview']}/",
             trajectory_sessions=iter(filled["negotiation"]["sessions"]),
             threads=filled["threads"],
-            real_url=f"{base_url}/p/{REAL_STUDY}/interviews/{filled['real']['interview']}/" if filled["real"] else "",
+            real_url=f"{base_url}/studies/{REAL_STUDY}/interviews/{filled['real']['interview']}/"
+            if filled["real"]
+            else "",
             real_sessions=iter(filled["real"]["sessions"] if filled["real"] else []),
         )
 

@@ -70,7 +70,7 @@ def read_quotes(page: Page) -> list[tuple[str, int, str]]:
 def read_export(page: Page, site: Site) -> list[dict[str, str]]:
     """This person's own codings as the exports page gives them, fetched by keyboard in a tab of its own."""
     tab = page.context.new_page()
-    tab.goto(f"{site.base_url}/p/{STUDY}/exports/")
+    tab.goto(f"{site.base_url}/studies/{STUDY}/exports/")
     tab.get_by_role("button", name="Codings as CSV").focus()
     with tab.expect_download() as download:
         tab.keyboard.press("Enter")

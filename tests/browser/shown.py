@@ -15,13 +15,13 @@ from typing import Any
 from django.core.management import call_command
 from django.utils import timezone
 
-from auditapp.annotators.actions.annotators import ensure_annotator, plant_own_set
+from auditapp.annotators.actions.annotators import add_built_in_control_sentences, ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.actions.offline import launch_offline
 from auditapp.annotators.actions.withholding import (
-    close_draft_reading,
+    close_draft_interview,
     ensure_arms,
-    open_draft_reading,
+    open_draft_interview,
     set_withholding,
 )
 from auditapp.annotators.models import Annotator, OfflineRun, Suggestion, TurnArm
@@ -30,8 +30,8 @@ from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter
 from auditapp.benchmarks.sob.judging.actions.launching import add_wording
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter
 from auditapp.benchmarks.sob.models import AuditItem, Dataset
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
@@ -41,7 +41,7 @@ from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positiv
 from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, show_suggestions
+from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery
 from tests.auditapp.annotators.teaching import add_interviews, code_blind
@@ -54,8 +54,8 @@ from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.actions import set_member_role, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_member_role, set_method
+from transcripts.studies.models import Study
 
 READER, OTHER_READER = "fake reader (invented)", "second fake reader with reasoning on (invented)"
 ASKED_AGAIN = "fake reader that is asked again (invented)"
@@ -70,12 +70,12 @@ TALKS, TURNS = 3, 44
 def fill() -> None:
     """All of it."""
     owner, coder = User.objects.get(username="owner"), User.objects.get(username="demo-coder")
-    demo = Project.objects.get(slug="demo")
+    demo = Study.objects.get(slug="demo")
     # Batch 3.
     call_command(
         "annotator",
         "check",
-        *("--project", "demo", "--annotator", READER, "--family", "themes", "--sample", "10", "--wait"),
+        *("--study", "demo", "--annotator", READER, "--family", "themes", "--sample", "10", "--wait"),
         stdout=StringIO(),
     )
     read_offline(demo, owner, coder)
@@ -86,11 +86,11 @@ def fill() -> None:
     ask_again(trust, owner)
 
 
-def read_offline(demo: Project, owner: User, coder: User) -> None:
+def read_offline(demo: Study, owner: User, coder: User) -> None:
     """Runs 1 to 4: read by rules, learnt and read, failed, and not begun."""
-    run_offline(launch_offline(project=demo, kind="rules", by=owner).pk)
+    run_offline(launch_offline(study=demo, kind="rules", by=owner).pk)
     code_blind(demo, coder, add_interviews(demo, owner))
-    run_offline(launch_offline(project=demo, kind="learnt", by=owner).pk)
+    run_offline(launch_offline(study=demo, kind="learnt", by=owner).pk)
     for state, problem in (
         ("failed", "The codings this annotator learnt from have changed, so it cannot be made again."),
         ("planned", ""),
@@ -102,7 +102,7 @@ def read_offline(demo: Project, owner: User, coder: User) -> None:
         run.interviews.set(OfflineRun.objects.get(pk=2).interviews.all())
 
 
-def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> None:
+def audit_and_change_the_benchmark(demo: Study, owner: User, coder: User) -> None:
     """Batch 2: audit 1 is all marked by two, audit 2 not begun; a formatter has read (batch 4); tables of the study's own."""
     batch = Batch.objects.get(pk=2)
     first = draw_audit(batch=batch, scope="answers", size=5, seed=1, by=owner)
@@ -120,17 +120,17 @@ def audit_and_change_the_benchmark(demo: Project, owner: User, coder: User) -> N
         live_run.run_queue(queue.pk)
     rows = {target: dict(lists) for target, lists in find_rows(demo).items()}
     rows["women"] = {**rows["women"], "self": [*rows["women"]["self"], "a woman of our own study"]}
-    save_mapping(project=demo, rows=rows, reason="What the answers of this study say of women.", by=owner)
+    save_mapping(study=demo, rows=rows, reason="What the answers of this study say of women.", by=owner)
     targets = [{"raw": "wom", "target": "women"}, {"raw": "bla, wom", "target": "black", "secondary": "women"}]
-    save_targets(project=demo, rows=targets, reason="As the sources of this study label them.", by=owner)
-    add_wording(project=demo, name="two-names", based_on="paper", characteristics=["Age", "Gender"], by=owner)
+    save_targets(study=demo, rows=targets, reason="As the sources of this study label them.", by=owner)
+    add_wording(study=demo, name="two-names", based_on="paper", characteristics=["Age", "Gender"], by=owner)
     sample_dataset(dataset=Dataset.objects.get(pk=1), name="A sample of the invented texts", size=4, by=owner)
 
 
-def send_to_a_webhook(demo: Project, owner: User) -> None:
+def send_to_a_webhook(demo: Study, owner: User) -> None:
     """Webhook 1: a delivery was received, one is tried again, and one was given up."""
     address = f"https://hooks.example.org/{'a-long-path/' * 12}"
-    webhook, _ = add_webhook(project=demo, address=address, events=["batch.ended", "round.finished"], by=owner)
+    webhook, _ = add_webhook(study=demo, address=address, events=["batch.ended", "round.completed"], by=owner)
     now = timezone.now()
     for ended, shown in (
         (now, {"state": "delivered", "tries": 1, "status": 204}),
@@ -142,12 +142,12 @@ def send_to_a_webhook(demo: Project, owner: User) -> None:
         )
 
 
-def begin_trust(owner: User, coder: User) -> Project:
+def begin_trust(owner: User, coder: User) -> Study:
     """Interviews of answers of three sentences; half of the turns are withheld."""
     trust = start_study(slug="trust", name="Trust in machines (invented)", by=owner)
-    set_member_role(project=trust, user=coder, role="coder", by=owner)
-    set_stance(project=trust, stance="codebook", reason="So that figures are shown.", by=owner)
-    set_withholding(project=trust, share_percent=50, reason="Half, so that rates rest on enough.", by=owner, seed=1)
+    set_member_role(study=trust, user=coder, role="coder", by=owner)
+    set_method(study=trust, method="codebook", reason="So that figures are shown.", by=owner)
+    set_withholding(study=trust, share_percent=50, reason="Half, so that rates rest on enough.", by=owner, seed=1)
     lines = [
         json.dumps(
             {
@@ -163,17 +163,17 @@ def begin_trust(owner: User, coder: User) -> Project:
         )
         for number in range(1, TALKS + 1)
     ]
-    import_file(project=trust, name="talks.jsonl", data="\n".join(lines).encode(), by=owner)
+    import_file(study=trust, name="talks.jsonl", data="\n".join(lines).encode(), by=owner)
     return trust
 
 
-def read_and_judge(trust: Project, owner: User, coder: User) -> None:
+def read_and_judge(trust: Study, owner: User, coder: User) -> None:
     """Two annotators read; two people decide blind, look, and are then opened to the lead, who chooses, sorts and audits."""
     second = create_user(username="second-demo-coder", by=trail.SYSTEM)
-    set_member_role(project=trust, user=second, role="coder", by=owner)
-    ensure_arms(project=trust, interviews=None, by=owner)
+    set_member_role(study=trust, user=second, role="coder", by=owner)
+    ensure_arms(study=trust, interviews=None, by=owner)
     said = list(
-        Sentence.objects.filter(turn__interview__project=trust, turn__role="model")
+        Sentence.objects.filter(turn__interview__study=trust, turn__role="model")
         .select_related("turn__interview")
         .order_by("turn__interview", "position")
     )
@@ -189,16 +189,16 @@ def read_and_judge(trust: Project, owner: User, coder: User) -> None:
     decide_all(second, said, {each.pk: [BALANCE] for each in [*weighing[1::2], *weighing[::3]]})
     for person, sentences in ((coder, weighing[1::2]), (second, weighing[::2])):
         look_again(trust, person, sentences)
-    interviews = list(Interview.objects.filter(project=trust).order_by("pk"))
-    unblind_interviews(project=trust, interviews=interviews, by=owner, where="calibration")
+    interviews = list(Interview.objects.filter(study=trust).order_by("pk"))
+    unblind_interviews(study=trust, interviews=interviews, by=owner, where="calibration")
     choose_annotator(
-        project=trust, code_identifier=BALANCE, annotator=reader, reason="It agrees most with both readers.", by=owner
+        study=trust, code_identifier=BALANCE, annotator=reader, reason="It agrees most with both readers.", by=owner
     )
-    choose_annotator(project=trust, code_identifier=COMPASSION, annotator=None, reason="Nobody put it.", by=owner)
-    shown = set(TurnArm.objects.filter(plan__project=trust, arm="shown").values_list("turn", flat=True))
+    choose_annotator(study=trust, code_identifier=COMPASSION, annotator=None, reason="Nobody put it.", by=owner)
+    shown = set(TurnArm.objects.filter(plan__study=trust, arm="shown").values_list("turn", flat=True))
     for sentence in islice((each for each in hedging[::4] if each.turn_id in shown), 2):
         sort_disagreement(
-            project=trust,
+            study=trust,
             annotator=reader,
             sentence=sentence,
             code_identifier=BALANCE,
@@ -209,28 +209,26 @@ def read_and_judge(trust: Project, owner: User, coder: User) -> None:
     judged = [each for each in suggestions if Sentence.objects.get(pk=each.sentence_id).turn_id in shown][:9]
     judge(reader, {each: "reverse" if place % 3 else "uphold" for place, each in enumerate(judged)})
     audit_positives(reader, owner)
-    drafted = open_draft_reading(project=trust, interview=interviews[0], reason="To train a new coder.", by=owner)
-    close_draft_reading(project=trust, reading=drafted, by=owner)
-    open_draft_reading(project=trust, interview=interviews[1], reason="Its codes are settled.", by=owner)
+    drafted = open_draft_interview(study=trust, interview=interviews[0], reason="To train a new coder.", by=owner)
+    close_draft_interview(study=trust, draft=drafted, by=owner)
+    open_draft_interview(study=trust, interview=interviews[1], reason="Its codes are settled.", by=owner)
 
 
-def add_reader(trust: Project, label: str, owner: User) -> Annotator:
+def add_reader(trust: Study, label: str, owner: User) -> Annotator:
     if not ModelVariant.objects.filter(label=label).exists():
         add_model(label=label, provider="fake", model=label, by=owner)
-    return ensure_annotator(project=trust, name=label, by=owner)
+    return ensure_annotator(study=trust, name=label, by=owner)
 
 
-def look_again(trust: Project, person: User, sentences: list[Sentence]) -> None:
+def look_again(trust: Study, person: User, sentences: list[Sentence]) -> None:
     """The person opens what machines say of some sentences, keeps one of it and leaves the next."""
     for place, sentence in enumerate(sentences[:36]):
-        showing = show_suggestions(project=trust, sentence=sentence, by=person).showing
+        showing = show_suggestions(study=trust, sentence=sentence, by=person).showing
         for suggestion in Suggestion.objects.filter(pk__in=showing.suggestions[:1] if showing else []):
             if place % 2:
-                keep_suggestion(suggestion=suggestion, project=trust, by=person)
+                accept_suggestion(suggestion=suggestion, study=trust, by=person)
             else:
-                dismiss_suggestion(
-                    suggestion=suggestion, project=trust, by=person, reason="It asks, it weighs nothing."
-                )
+                reject_suggestion(suggestion=suggestion, study=trust, by=person, reason="It asks, it weighs nothing.")
 
 
 def audit_positives(reader: Annotator, owner: User) -> None:
@@ -246,10 +244,10 @@ def audit_positives(reader: Annotator, owner: User) -> None:
     open_results(audit=first, by=owner)
 
 
-def ask_again(trust: Project, owner: User) -> None:
-    """The fake provider reads all of the talks, a part of them a second time with planted sentences."""
-    plant_own_set(project=trust, by=owner)
+def ask_again(trust: Study, owner: User) -> None:
+    """The fake provider reads all of the talks, a part of them a second time with control sentences."""
+    add_built_in_control_sentences(study=trust, by=owner)
     reader = add_reader(trust, ASKED_AGAIN, owner)
-    batch = launch_preannotation(project=trust, annotator=reader, families=["themes"], by=owner)
+    batch = launch_preannotation(study=trust, annotator=reader, families=["themes"], by=owner)
     for queue in batch.queues.all():
         live_run.run_queue(queue.pk)

@@ -1,7 +1,7 @@
 """Fills the data folder of the browser tests in one process: ``python -m tests.browser.stage``; prints a JSON object.
 
 The demo study with what ``shown`` adds to it; then the studies of the desk, their interviews (ours, a long one, and the
-excerpts that may lie beside the project) and enough people, each with a session in which she is signed in.
+excerpts that may lie beside the study) and enough people, each with a session in which she is signed in.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 import django
 
+from transcripts.negotiation.models import NormativeStance
+
 if TYPE_CHECKING:
     from transcripts.accounts.models import User
     from transcripts.corpus.models import Interview
-    from transcripts.studies.models import Project
+    from transcripts.studies.models import Study
 
 OWN_INTERVIEW = {
     "id": "own",
@@ -168,29 +170,28 @@ def fill() -> dict[str, object]:
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
     from transcripts.negotiation.actions import write_stance
-    from transcripts.negotiation.models import Stance
-    from transcripts.studies.models import Project
+    from transcripts.studies.models import Study
 
     # First, so that what the demo holds has the numbers that its addresses name. What the demo's team did later is left
     # out: its rounds would close the study to the people of these tests.
     call_command("prepare", "--no-demo", stdout=StringIO())
     begin_demo()
     shown.fill()
-    project = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
+    study = start_study(slug=STUDY, name="Cultural schemas", by=trail.SYSTEM)
     lines = [
         json.dumps(interview) for interview in (OWN_INTERVIEW, LONG_INTERVIEW, SCRIPT_INTERVIEW, MARKDOWN_INTERVIEW)
     ]
     lines += EXCERPTS.read_text().splitlines() if EXCERPTS.exists() else []
-    import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
-    set_withholding(project=project, share_percent=0, reason="For tests.", by=trail.SYSTEM)
+    import_file(study=study, name="interviews.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    set_withholding(study=study, share_percent=0, reason="For tests.", by=trail.SYSTEM)
     for name, statement in STANCES.items():
-        stance = Stance(project=project, name=name, statement=statement, author="The team of the tests")
+        stance = NormativeStance(study=study, name=name, statement=statement, author="The team of the tests")
         write_stance(stance=stance, by=User.objects.get(username="owner"))
     suggest(Interview.objects.get(external_id="own"))
-    sessions = [invite(project, f"coder{number}") for number in range(CODERS)]
-    demo = Project.objects.get(slug="demo")
+    sessions = [invite(study, f"coder{number}") for number in range(CODERS)]
+    demo = Study.objects.get(slug="demo")
     demo_leads = [invite(demo, f"demo_lead{number}", role="lead") for number in range(DEMO_LEADS)]
-    interviews = dict(project.interviews.values_list("external_id", "pk"))
+    interviews = dict(study.interviews.values_list("external_id", "pk"))
     others: dict[str, object] = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
     others["negotiation"] = prepare_negotiation()
     others["threads"] = prepare_threads()
@@ -205,10 +206,10 @@ def prepare_negotiation() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
 
-    project = start_study(slug=NEGOTIATION_STUDY, name="Negotiation", by=trail.SYSTEM)
+    study = start_study(slug=NEGOTIATION_STUDY, name="Negotiation", by=trail.SYSTEM)
     data = json.dumps({"id": "run", "title": "A run", **TRAJECTORY}).encode()
-    import_file(project=project, name="run.jsonl", data=data, by=trail.SYSTEM)
-    return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"reader{n}") for n in range(24)]}
+    import_file(study=study, name="run.jsonl", data=data, by=trail.SYSTEM)
+    return {"interview": study.interviews.get().pk, "sessions": [invite(study, f"reader{n}") for n in range(24)]}
 
 
 def prepare_threads() -> dict[str, int]:
@@ -222,15 +223,15 @@ def prepare_threads() -> dict[str, int]:
     from transcripts.studies.actions import set_member_role
 
     owner = User.objects.get(username="owner")
-    project = start_study(slug=THREADS_STUDY, name="Threads", by=owner)
+    study = start_study(slug=THREADS_STUDY, name="Threads", by=owner)
     people = {name: create_user(username=name, by=trail.SYSTEM) for name in (AMINA, JONAS)}
     for person in people.values():
-        set_member_role(project=project, user=person, role="coder", by=owner)
-    follow_moves(project, owner, people)
-    bring_in_masked(project, owner, [make_thread(condition, 1) for condition in CONDITIONS])
-    thread = project.interviews.get(external_id="demo-6-evening-class").pk
-    masked = project.interviews.exclude(mask_label="").order_by("pk")[0].pk
-    return {"thread": thread, "masked": masked, "stance": project.normative_stances.order_by("pk")[0].pk}
+        set_member_role(study=study, user=person, role="coder", by=owner)
+    follow_moves(study, owner, people)
+    bring_in_masked(study, owner, [make_thread(condition, 1) for condition in CONDITIONS])
+    thread = study.interviews.get(external_id="demo-6-evening-class").pk
+    masked = study.interviews.exclude(mask_label="").order_by("pk")[0].pk
+    return {"thread": thread, "masked": masked, "stance": study.normative_stances.order_by("pk")[0].pk}
 
 
 def prepare_real_run() -> dict[str, object]:
@@ -240,14 +241,13 @@ def prepare_real_run() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.negotiation.actions import write_stance
-    from transcripts.negotiation.models import Stance
 
-    project = start_study(slug=REAL_STUDY, name="A real run", by=trail.SYSTEM)
+    study = start_study(slug=REAL_STUDY, name="A real run", by=trail.SYSTEM)
     data = REAL_RUNS.read_bytes().splitlines()[REAL_RUN]
-    import_file(project=project, name=REAL_RUNS.name, data=data, by=trail.SYSTEM)
-    stance = Stance(project=project, name="care", statement=STANCES["care"], author="The team of the tests")
+    import_file(study=study, name=REAL_RUNS.name, data=data, by=trail.SYSTEM)
+    stance = NormativeStance(study=study, name="care", statement=STANCES["care"], author="The team of the tests")
     write_stance(stance=stance, by=User.objects.get(username="owner"))
-    return {"interview": project.interviews.get().pk, "sessions": [invite(project, f"real{n}") for n in range(2)]}
+    return {"interview": study.interviews.get().pk, "sessions": [invite(study, f"real{n}") for n in range(2)]}
 
 
 def prepare_cuts() -> list[dict[str, object]]:
@@ -256,16 +256,16 @@ def prepare_cuts() -> list[dict[str, object]]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
 
-    project = start_study(slug=CUT_STUDY, name="Breaks", by=trail.SYSTEM)
+    study = start_study(slug=CUT_STUDY, name="Breaks", by=trail.SYSTEM)
     lines = [json.dumps({"id": f"cut{number}", **CUT_INTERVIEW}) for number in range(CUTS)]
-    import_file(project=project, name="cuts.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    import_file(study=study, name="cuts.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
     return [
         {
             "interview": pk,
-            "lead": invite(project, f"lead{number}", role="lead"),
-            "coder": invite(project, f"colleague{number}"),
+            "lead": invite(study, f"lead{number}", role="lead"),
+            "coder": invite(study, f"colleague{number}"),
         }
-        for number, pk in enumerate(project.interviews.order_by("pk").values_list("pk", flat=True))
+        for number, pk in enumerate(study.interviews.order_by("pk").values_list("pk", flat=True))
     ]
 
 
@@ -279,23 +279,23 @@ def prepare_shut() -> dict[str, object]:
     from transcripts.corpus.actions import import_file
     from transcripts.rounds.models import Assignment, Round
 
-    project = start_study(slug=SHUT_STUDY, name="Shut", by=trail.SYSTEM)
-    import_file(project=project, name="shut.jsonl", data=json.dumps(SHUT_INTERVIEW).encode(), by=trail.SYSTEM)
-    now, interview = timezone.now(), project.interviews.get()
-    dealt = Round.objects.create(project=project, number=1, name="First", opened_at=now, opened_by_name="stage")
+    study = start_study(slug=SHUT_STUDY, name="Shut", by=trail.SYSTEM)
+    import_file(study=study, name="shut.jsonl", data=json.dumps(SHUT_INTERVIEW).encode(), by=trail.SYSTEM)
+    now, interview = timezone.now(), study.interviews.get()
+    dealt = Round.objects.create(study=study, number=1, name="First", opened_at=now, opened_by_name="stage")
     absent = create_user(username="absent", by=trail.SYSTEM)
     Assignment.objects.create(round=dealt, interview=interview, coder=absent, assigned_at=now, assigned_by_name="stage")
-    return {"interview": interview.pk, "sessions": [invite(project, f"visitor{number}") for number in range(3)]}
+    return {"interview": interview.pk, "sessions": [invite(study, f"visitor{number}") for number in range(3)]}
 
 
-def invite(project: Project, username: str, *, role: str = "coder") -> str:
+def invite(study: Study, username: str, *, role: str = "coder") -> str:
     """A new member of the study; the session in which she is signed in."""
     from transcripts.accounts.actions import create_user
     from transcripts.audit_trail import trail
     from transcripts.studies.actions import set_member_role
 
     user = create_user(username=username, by=trail.SYSTEM)
-    set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
+    set_member_role(study=study, user=user, role=role, by=trail.SYSTEM)
     return sign_in(user)
 
 
@@ -311,27 +311,27 @@ def sign_in(user: User) -> str:
 
 def prepare_suggestions() -> dict[str, object]:
     """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
-    from auditapp.annotators.actions.withholding import open_draft_reading, set_withholding
+    from auditapp.annotators.actions.withholding import open_draft_interview, set_withholding
     from auditapp.annotators.models import Suggestion
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
 
-    project = start_study(slug=SUGGEST_STUDY, name="Suggestions", by=trail.SYSTEM)
+    study = start_study(slug=SUGGEST_STUDY, name="Suggestions", by=trail.SYSTEM)
     lines = [json.dumps({**SUGGEST_INTERVIEW, "id": name, "title": title}) for name, title in SUGGESTED.items()]
-    import_file(project=project, name="suggestions.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
-    interviews = {each.external_id: each for each in Interview.objects.filter(project=project)}
+    import_file(study=study, name="suggestions.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    interviews = {each.external_id: each for each in Interview.objects.filter(study=study)}
     for name, share in {"open": 0, "withheld": 100, "draft": 0, "moves": 0, "questions": 0}.items():
-        set_withholding(project=project, share_percent=share, reason="For a test.", by=trail.SYSTEM)
+        set_withholding(study=study, share_percent=share, reason="For a test.", by=trail.SYSTEM)
         if name not in {"moves", "questions"}:
             suggest(interviews[name], ("theme.balance", "theme.compassion", "theme.models_metamodels"))
     suggest(interviews["moves"], ("move.elicit",), family="moves")
     suggest(interviews["questions"], ("challenge.probe",), family="challenges", role="interviewer")
     # As keyword rules suggest it, which cannot tell.
     Suggestion.objects.filter(code__identifier="move.elicit").update(enactment="")
-    open_draft_reading(project=project, interview=interviews["draft"], reason="For a test.", by=trail.SYSTEM)
-    sessions = [invite(project, f"suggested{number}") for number in range(16)]
+    open_draft_interview(study=study, interview=interviews["draft"], reason="For a test.", by=trail.SYSTEM)
+    sessions = [invite(study, f"suggested{number}") for number in range(16)]
     return {"interviews": {name: each.pk for name, each in interviews.items()}, "sessions": sessions}
 
 
@@ -354,12 +354,12 @@ def suggest(
     from transcripts.audit_trail import trail
     from transcripts.corpus.models import Sentence
 
-    project = interview.project
+    study = interview.study
     if not ModelVariant.objects.filter(label="reader").exists():
         add_model(label="reader", provider="fake", by=trail.SYSTEM)
-    annotator = ensure_annotator(project=project, name="reader", by=trail.SYSTEM)
+    annotator = ensure_annotator(study=study, name="reader", by=trail.SYSTEM)
     batch = launch_preannotation(
-        project=project, annotator=annotator, interviews=[interview], families=[family], by=trail.SYSTEM
+        study=study, annotator=annotator, interviews=[interview], families=[family], by=trail.SYSTEM
     )
     said = Sentence.objects.filter(turn__interview=interview, turn__role=role).select_related("turn")
     first = said.order_by("position")[0]

@@ -21,7 +21,7 @@ CARD = "article[aria-current]"
 def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     visit_as_new_lead: Callable[[], Visit],
 ) -> None:
-    page = visit_as_new_lead().open("/p/demo/interviews/1/")
+    page = visit_as_new_lead().open("/studies/demo/interviews/1/")
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     # The demo's coder put moves on some of these; this lead reads them all and applies none.
     for number in range(1, 13):
@@ -30,7 +30,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     await_saved(page)
     # Who did not read them decides.
     lead_visit = visit_as_new_lead()
-    page = lead_visit.open(f"/p/demo/disagreements/{MOVES}")
+    page = lead_visit.open(f"/studies/demo/disagreements/{MOVES}")
     check_looks(page)
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind")
@@ -43,10 +43,10 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
     with page.expect_navigation():
         page.keyboard.press("o")
     assert "/interviews/" in page.url
-    page = lead_visit.open(f"/p/demo/agreement/{MOVES}")
+    page = lead_visit.open(f"/studies/demo/agreement/{MOVES}")
     assert page.locator("figure.chart svg.wide").is_visible()
     check_looks(page)
-    page = lead_visit.open(f"/p/demo/adjudication/{MOVES}")
+    page = lead_visit.open(f"/studies/demo/adjudication/{MOVES}")
     total = page.locator("#item-title").inner_text().rpartition(" ")[2]
     for key, reason in (("1", "The first."), ("b", "It bears both."), ("d", "Too wide.")):
         page.keyboard.press(key)
@@ -64,7 +64,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
 
 @pytest.mark.full
 def test_differences_with_a_machine_are_sorted_by_key_with_the_sentence_in_view(visit: Visit) -> None:
-    page = visit.open("/p/trust/evaluation/disagreements/?state=open")
+    page = visit.open("/studies/trust/evaluation/disagreements/?state=open")
     left = page.locator("article").first.get_attribute("id")
     first, card = page.locator("article").nth(1).get_attribute("id"), page.locator(CARD)
     page.keyboard.press("ArrowDown")

@@ -34,10 +34,10 @@ class Place:
 
     def __init__(self, instance: Instance, base_url: str) -> None:
         self.instance, self.base_url = instance, base_url
-        self.slug = str(instance.query("SELECT slug FROM studies_project")[0][0])
+        self.slug = str(instance.query("SELECT slug FROM studies_study")[0][0])
 
     def path(self, *parts: object) -> str:
-        return "/".join([f"{self.base_url}/p/{self.slug}", *(str(part) for part in parts), ""])
+        return "/".join([f"{self.base_url}/studies/{self.slug}", *(str(part) for part in parts), ""])
 
     def enter(self, context: BrowserContext) -> Page:
         """A page on which the owner has signed in."""

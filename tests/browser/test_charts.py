@@ -11,14 +11,14 @@ from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
-AGREEMENT = "/p/trust/agreement/?family=themes"
+AGREEMENT = "/studies/trust/agreement/?family=themes"
 CHARTED = [
     AGREEMENT,
-    "/p/trust/evaluation/calibration/?annotator=4",
-    "/p/trust/evaluation/influence/?annotator=4",
-    "/p/demo/sob/batches/2/values/",
-    "/p/demo/sob/batches/2/sensitivity/",
-    "/p/trust/themes/presence/?rows=codes&coder=all",
+    "/studies/trust/evaluation/calibration/?annotator=4",
+    "/studies/trust/evaluation/influence/?annotator=4",
+    "/studies/demo/sob/batches/2/values/",
+    "/studies/demo/sob/batches/2/sensitivity/",
+    "/studies/trust/themes/presence/?rows=codes&coder=all",
 ]
 
 
@@ -45,11 +45,11 @@ def test_every_chart_has_a_name_a_description_and_a_table(visit: Visit, path: st
             pytest.param(path, marks=pytest.mark.full)
             for path in [
                 *CHARTED[:-1],
-                "/p/demo/sob/batches/2/",
-                "/p/demo/sob/batches/2/compare/",
-                "/p/demo/sob/batches/2/map/",
-                "/p/demo/sob/batches/2/statistics/",
-                "/p/trust/codings/together/?family=themes&coder=all",
+                "/studies/demo/sob/batches/2/",
+                "/studies/demo/sob/batches/2/compare/",
+                "/studies/demo/sob/batches/2/map/",
+                "/studies/demo/sob/batches/2/statistics/",
+                "/studies/trust/codings/co-occurrence/?family=themes&coder=all",
             ]
         ),
     ],
@@ -72,9 +72,9 @@ def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit: Vis
 @pytest.mark.parametrize(
     "path",
     [
-        "/p/demo/sob/batches/2/",
-        pytest.param("/p/demo/sob/batches/2/map/", marks=pytest.mark.full),
-        pytest.param("/p/trust/codings/together/?family=themes&coder=all", marks=pytest.mark.full),
+        "/studies/demo/sob/batches/2/",
+        pytest.param("/studies/demo/sob/batches/2/map/", marks=pytest.mark.full),
+        pytest.param("/studies/trust/codings/co-occurrence/?family=themes&coder=all", marks=pytest.mark.full),
     ],
 )
 def test_on_a_narrow_screen_a_shaded_table_has_rows_and_named_cells_to_a_screen_reader(visit: Visit, path: str) -> None:

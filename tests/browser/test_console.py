@@ -39,19 +39,19 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     instance.manage("study", "create", STUDY, "--name", "Held here", "--method", "codebook")
     script = instance.folder / "script.json"
     script.write_text(BANK, encoding="utf-8")
-    instance.manage("play", "script", "--project", STUDY, "--name", "gender", "--file", str(script))
+    instance.manage("session", "script", "--study", STUDY, "--name", "gender", "--file", str(script))
     instance.start_worker()
     page = place.enter(open_context())
     said = listen(page)
 
-    page.goto(f"{place.base_url}/p/{STUDY}/interviews-held/open/")
+    page.goto(f"{place.base_url}/studies/{STUDY}/live-interviews/open/")
     look(page)
     page.get_by_label("Opening", exact=True).focus()
     page.keyboard.type("paper")
     page.get_by_label("Model", exact=False).and_(page.locator("select#id_variant")).focus()
     page.keyboard.type("m")
     focus_and_press(page, "Open the interview")
-    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    page.wait_for_url(re.compile(r"/live-interviews/\d+/$"))
     await_answer(page, 1)
 
     # A kind, the text, and the warning before it is sent.
@@ -79,9 +79,9 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     # Sent, and the page was left before it could hear so: no draft any more.
     page.evaluate(
         """() => {
-          const { play, user } = document.getElementById("console").dataset;
+          const { session, user } = document.getElementById("console").dataset;
           const sent = { text: "That is wrong.", idempotency_key: document.getElementById("turn-3").dataset.asked };
-          localStorage.setItem(`console:draft:${user}:${play}`, JSON.stringify(sent));
+          localStorage.setItem(`console:draft:${user}:${session}`, JSON.stringify(sent));
         }"""
     )
     page.reload()
@@ -92,14 +92,14 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     page.keyboard.press("Enter")
     expect(page.locator("#id_text")).to_have_value("Could you say more about that?")
     press(page, "Escape", "ArrowUp", "ArrowUp", "b")
-    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    page.wait_for_url(re.compile(r"/live-interviews/\d+/$"))
     expect(page.get_by_text("behind answer 1")).to_have_count(2)
     page.keyboard.press("3")
     page.keyboard.type("Otherwise?")
     press(page, "Control+Enter")
     await_answer(page, 2)
 
-    # The play that it leaves is closed first.
+    # The session that it leaves is closed first.
     parent = page.get_by_role("link", name="gender with m", exact=True)
     for is_parent in (True, False):
         if is_parent:
@@ -125,7 +125,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     await_saved(page)
     codings = "SELECT count(*) FROM coding_coding WHERE withdrawn_at IS NULL"
     wait_until(lambda: instance.query(codings) == [(1,)], what="a sentence is coded")
-    of_study = "study_id = (SELECT id FROM studies_project WHERE slug = 'held')"
+    of_study = "owning_study_id = (SELECT id FROM studies_study WHERE slug = 'held')"
     threads = instance.query(f"SELECT relation, turn_count FROM corpus_interview WHERE {of_study} ORDER BY id")
     assert threads == [("", 6), ("branch", 2)]
     assert [words for words in said if "favicon" not in words] == []
@@ -137,22 +137,22 @@ def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_o
     instance = place.instance
     paid_api.order(answer=ANSWER)
     instance.manage("study", "create", "pasted", "--name", "Pasted", "--method", "codebook")
-    instance.manage("play", "script", "--project", "pasted", "--name", "gender")
+    instance.manage("session", "script", "--study", "pasted", "--name", "gender")
     page = place.enter(open_context())
     said = listen(page)
 
-    page.goto(f"{place.base_url}/p/pasted/keys/")
+    page.goto(f"{place.base_url}/studies/pasted/shortcuts/")
     page.get_by_label("it asks to reflect").focus()
     page.keyboard.press("w")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Your keys are saved")).to_be_visible()
+    expect(page.get_by_text("Your shortcuts are saved")).to_be_visible()
 
-    page.goto(f"{place.base_url}/p/pasted/interviews-held/open/")
+    page.goto(f"{place.base_url}/studies/pasted/live-interviews/open/")
     page.get_by_label("On a public chat page").check()
-    page.get_by_label("Model as the chat page shows it").fill("Chat 4")
+    page.get_by_label("Model shown by the chat page").fill("Chat 4")
     page.get_by_label("Chat page", exact=False).and_(page.locator("#id_surface")).fill("chat.example")
     page.get_by_role("button", name="Open the interview").click()
-    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    page.wait_for_url(re.compile(r"/live-interviews/\d+/$"))
     press(page, "Escape", "3")
     expect(page.locator("input[name='kind'][value='reflect']")).not_to_be_checked()
     page.locator("h1").focus()
@@ -173,14 +173,14 @@ def test_another_kind_chosen_by_mouse_clears_the_choice_that_it_hides(
     instance = place.instance
     paid_api.order(answer=ANSWER)
     instance.manage("study", "create", "moused", "--name", "Moused", "--method", "codebook")
-    instance.manage("play", "script", "--project", "moused", "--name", "gender")
+    instance.manage("session", "script", "--study", "moused", "--name", "gender")
     page = place.enter(open_context())
-    page.goto(f"{place.base_url}/p/moused/interviews-held/open/")
+    page.goto(f"{place.base_url}/studies/moused/live-interviews/open/")
     page.get_by_label("On a public chat page").check()
-    page.get_by_label("Model as the chat page shows it").fill("Chat 4")
+    page.get_by_label("Model shown by the chat page").fill("Chat 4")
     page.locator("#id_surface").fill("chat.example")
     page.get_by_role("button", name="Open the interview").click()
-    page.wait_for_url(re.compile(r"/interviews-held/\d+/$"))
+    page.wait_for_url(re.compile(r"/live-interviews/\d+/$"))
     kind, intent = "input[name='kind'][value='{}']", "input[name='intent'][value='{}']"
     meant = page.locator("input[name='intent']:checked")
 

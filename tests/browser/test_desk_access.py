@@ -87,7 +87,7 @@ def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site:
     told = page.locator("#notice")
     expect(told).to_contain_text("This was the last sentence.")
     expect(told).to_contain_text("before it are not decided. Press p to go to the first of them")
-    expect(page.get_by_role("link", name="sign off this interview")).to_be_in_viewport()
+    expect(page.get_by_role("link", name="complete this interview")).to_be_in_viewport()
     expect(page.locator(".column > .end")).to_be_in_viewport()
 
 
@@ -156,7 +156,7 @@ def test_whole_interviews_are_walked_with_each_sentence_in_sight(
 ) -> None:
     page = sign_in(session=site.owner, viewport={"width": window[0], "height": window[1]})
     for interview in ("1", "3"):
-        page.goto(f"{site.base_url}/p/demo/interviews/{interview}/")
+        page.goto(f"{site.base_url}/studies/demo/interviews/{interview}/")
         page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
         steps = page.locator("#transcript .sentence").count() - 1
         assert walk(page, ["Home", *["ArrowDown"] * steps, *["ArrowUp"] * steps]) == []

@@ -32,7 +32,7 @@ def save_keys(page: Page) -> None:
 class TestRemapping:
     def test_keys_are_given_by_pressing_them_and_hold_at_the_desk(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
-        page.goto(f"{site.base_url}/p/{STUDY}/keys/")
+        page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         assert find_violations(page) == []
         give(page, "score this thread", "Backspace")
         give(page, "challenges on an interviewer’s turn, responses on a model’s", "Backspace")
@@ -41,7 +41,7 @@ class TestRemapping:
         give(page, "Generic fairness talk", "d")
         give(page, "the next sentence", "\\")
         save_keys(page)
-        expect(page.get_by_role("status").first).to_contain_text("Your keys are saved")
+        expect(page.get_by_role("status").first).to_contain_text("Your shortcuts are saved")
         open_desk(page, site)
         press(page, "m")
         press(page, "\\", "d")
@@ -59,10 +59,10 @@ class TestRemapping:
     def test_keys_follow_the_person_to_another_browser(self, site: Site, sign_in: SignIn) -> None:
         session = next(site.sessions)
         page = sign_in(session=session)
-        page.goto(f"{site.base_url}/p/{STUDY}/keys/")
+        page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         give(page, "Balance", "Backspace")
         save_keys(page)
-        expect(page.get_by_role("status").first).to_contain_text("Your keys are saved")
+        expect(page.get_by_role("status").first).to_contain_text("Your shortcuts are saved")
         browser = page.context.browser
         assert browser is not None
         # Only who is signed in goes along, nothing that this browser has stored.
@@ -76,7 +76,7 @@ class TestRemapping:
     @pytest.mark.full
     def test_switched_off_key_does_nothing_and_shows_no_cap(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
-        page.goto(f"{site.base_url}/p/{STUDY}/keys/")
+        page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         give(page, "nothing more here, next sentence", "Backspace")
         save_keys(page)
         open_desk(page, site)
@@ -89,7 +89,7 @@ class TestRemapping:
     @pytest.mark.full
     def test_one_key_for_two_acts_is_refused(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
-        page.goto(f"{site.base_url}/p/{STUDY}/keys/")
+        page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         give(page, "memo on the sentence", "x")
         save_keys(page)
         expect(page.get_by_role("alert")).to_contain_text("x is used twice")
@@ -103,7 +103,7 @@ class TestRemapping:
     @pytest.mark.full
     def test_keys_can_be_typed_without_script(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in(java_script_enabled=False)
-        page.goto(f"{site.base_url}/p/{STUDY}/keys/")
+        page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         page.get_by_label("memo on the sentence", exact=True).fill("=")
         page.get_by_role("button", name="Save").click()
         expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("=")
@@ -145,7 +145,7 @@ class TestCard:
     @pytest.mark.full
     def test_card_prints_on_one_sheet(self, site: Site, sign_in: SignIn) -> None:
         page = sign_in()
-        page.goto(f"{site.base_url}/p/{STUDY}/keys/card/")
+        page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/card/")
         printed = page.pdf(prefer_css_page_size=True)
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) == 1
 

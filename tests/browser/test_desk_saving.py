@@ -121,7 +121,7 @@ def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboar
         page.keyboard.type("invitation to user correction")
         press(page, "Enter")
         page.wait_for_function("() => document.getElementById('savestate').textContent !== 'saving…'")
-    words = "remove it from sentence 2 first and then apply it here"
+    words = "first remove it from sentence 2, then apply it here"
     problem = page.get_by_role("alert").filter(has_text=words)
     expect(problem).to_be_visible()
     expect(page.locator("#savestate")).to_have_text("last change not saved")

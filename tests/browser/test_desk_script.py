@@ -132,7 +132,7 @@ def test_an_interview_of_54_sentences_takes_at_most_98_presses(site: Site, sign_
         "window.pointed = 0; for (const name of ['pointerdown', 'mousedown', 'pointermove', 'wheel'])"
         " window.addEventListener(name, () => { window.pointed += 1; }, true);"
     )
-    page.goto(f"{site.base_url}/p/demo/interviews/{FIXED_INTERVIEW}/")
+    page.goto(f"{site.base_url}/studies/demo/interviews/{FIXED_INTERVIEW}/")
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     own = page.locator(".sentence .chip.own[data-coding]")
     expect(own).to_have_count(0)

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
 def test_what_is_wrong_with_a_form_has_the_focus_and_other_pages_keep_theirs(visit: Visit) -> None:
-    page = visit.open("/p/demo/rounds/new/")
+    page = visit.open("/studies/demo/rounds/new/")
     assert page.evaluate("document.activeElement === document.body")
     page.evaluate("document.querySelector('main form').noValidate = true")
     page.get_by_role("button", name="Show the plan").click()

@@ -99,7 +99,7 @@ def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, si
     report.get_by_role("button", name="Import", exact=True).click()
     expect(page.locator("#messages")).to_contain_text("Imported: 1 interview with 2 sentences")
     page.get_by_role("link", name="Talk", exact=True).first.click()
-    page.wait_for_url(f"**/p/{slug}/interviews/*/")
+    page.wait_for_url(f"**/studies/{slug}/interviews/*/")
     expect(page.locator(".sentence .text").last).to_have_text("I would ask first.")
     await_desk(page)
     expect(page.locator(f"{CURRENT} .text")).to_have_text("I would ask first.")

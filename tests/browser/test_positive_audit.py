@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 @pytest.mark.full
 def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit: Visit) -> None:
-    page = lead_visit.open("/p/demo/evaluation/audits/draw/")
+    page = lead_visit.open("/studies/demo/evaluation/audits/draw/")
     page.locator("#id_per_code").fill("2")
     send(page, "Draw")
     assert "hidden from you" in page.locator("main").inner_text()
@@ -45,6 +45,6 @@ def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit: 
     # Going to the same address with a fragment would load nothing.
     page = lead_visit.open(page.url.removeprefix(lead_visit.base_url).partition("#")[0])
     check_looks(page)
-    page = lead_visit.open("/p/demo/evaluation/audits/")
+    page = lead_visit.open("/studies/demo/evaluation/audits/")
     check_looks(page)
     assert lead_visit.complaints == []

@@ -26,7 +26,7 @@ def test_an_operation_is_tried_with_a_token(visit: Visit) -> None:
     assert find_violations(page) == []
     page.get_by_role("button", name="Apply credentials").click()
     page.locator(".auth-container").get_by_role("button", name="Close").click()
-    open_operation(page, "list_projects")
+    open_operation(page, "list_studies")
     page.get_by_role("button", name="Try it out").click()
     page.get_by_role("button", name="Execute").click()
     expect(page.locator(".live-responses-table tbody .response-col_status").first).to_have_text("200")

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
 def search(site: Site, page: Page, words: str) -> None:
-    page.goto(f"{site.base_url}/p/{STUDY}/search/")
+    page.goto(f"{site.base_url}/studies/{STUDY}/search/")
     page.get_by_label("Words", exact=True).fill(words)
     page.keyboard.press("Enter")
     page.wait_for_url("**words=**")
@@ -75,7 +75,7 @@ def test_a_search_is_narrowed_by_a_code_and_widened_again(site: Site, sign_in: S
 @pytest.mark.full
 def test_a_long_list_of_codes_is_narrowed_by_words_and_keeps_what_is_ticked(site: Site, sign_in: SignIn) -> None:
     page = sign_in()
-    page.goto(f"{site.base_url}/p/{STUDY}/search/")
+    page.goto(f"{site.base_url}/studies/{STUDY}/search/")
     page.get_by_text("Narrow the search").click()
     codes = page.locator(".codes input[type='checkbox']")
     total = codes.count()

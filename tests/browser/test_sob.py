@@ -9,7 +9,7 @@ from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
-REPORT = "/p/demo/sob/batches/2/"
+REPORT = "/studies/demo/sob/batches/2/"
 CELL = "table.heat tbody:not(.published) td.overall a"
 
 
@@ -77,6 +77,6 @@ def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(vi
 )
 def test_a_narrow_window_loses_nothing(visit: Visit, path: str) -> None:
     page = visit.open(f"{REPORT}{path}", width=320)
-    assert page.locator("aside.reading").is_visible()
+    assert page.locator("aside.interpretation").is_visible()
     assert page.locator(".section-nav a[aria-current=page], .section-nav .group a[aria-current=true]").count() >= 1
     assert visit.complaints == []

@@ -83,11 +83,11 @@ def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site: Site, sign_in:
 
 def edit_open_one(page: Page) -> None:
     """Keep the one that is left, read as latent; without a reason it is not taken."""
-    page.locator(f"{PANEL} summary", has_text="Keep with changes").click()
+    page.locator(f"{PANEL} summary", has_text="Accept with changes").click()
     form = page.locator(f"{PANEL} form.stack")
     form.get_by_label("Level").select_option("latent")
     form.get_by_label("Reason for the change").fill("It is not said outright.")
-    form.get_by_role("button", name="Keep this version").click()
+    form.get_by_role("button", name="Accept this version").click()
     expect(page.locator(f"{PANEL} .error")).to_contain_text("your interpretation of the sentence in one line")
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
     note = page.locator(f"{PANEL} form.stack").get_by_label("Interpretation in one line")
@@ -99,7 +99,7 @@ def edit_open_one(page: Page) -> None:
     form = page.locator(f"{PANEL} form.stack")
     expect(form.get_by_label("Reason for the change")).to_have_value("It is not said outright.")
     form.get_by_label("Interpretation in one line").fill("She asks before she answers.")
-    form.get_by_role("button", name="Keep this version").click()
+    form.get_by_role("button", name="Accept this version").click()
 
 
 def take_all_back(page: Page) -> None:
@@ -247,11 +247,11 @@ def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_scri
     # The sentence in question stays above the panel.
     expect(page.locator(CURRENT)).to_be_in_viewport(ratio=1)
     assert page.locator(CURRENT).evaluate(IS_UNCOVERED)
-    page.locator(f"{PANEL} summary", has_text="Keep with changes").last.click()
+    page.locator(f"{PANEL} summary", has_text="Accept with changes").last.click()
     form = page.locator(f"{PANEL} details[open] form")
     form.get_by_label("Level").select_option("latent")
     form.get_by_label("Reason for the change").fill("It is not said outright.")
-    form.get_by_role("button", name="Keep this version").click()
+    form.get_by_role("button", name="Accept this version").click()
     expect(page.locator(f"{PANEL} .error")).to_be_in_viewport()
     assert page.locator(CURRENT).evaluate(IS_UNCOVERED)
     assert find_violations(page) == []
@@ -264,7 +264,7 @@ def use_without_script(site: Site, sign_in: SignIn) -> None:
     page.get_by_role("button", name="Nothing more here").click()
     page.locator(".open-suggestions").first.click()
     expect(page.locator(".suggestion")).to_have_count(3)
-    page.get_by_role("button", name="Keep", exact=True).first.or_(
+    page.get_by_role("button", name="Accept", exact=True).first.or_(
         page.get_by_role("button", name="k Keep").first
     ).click()
     expect(page.locator(".sentence .chip.own")).to_have_count(1)

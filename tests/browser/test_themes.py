@@ -28,14 +28,14 @@ def follow(link: Locator) -> None:
 
 @pytest.mark.full
 def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -> None:
-    page = lead_visit.open("/p/demo/themes/group/")
+    page = lead_visit.open("/studies/demo/themes/group/")
     for code in ("theme.balance", "theme.compassion"):
         press(page.locator(f"input[value='{code}']"), "Space")
     for field, words in (("new_name", "Weighing"), ("reason", "One idea.")):
         page.locator(f"#id_{field}").focus()
         page.keyboard.type(words)
     send(page, "Group them")
-    page = lead_visit.open("/p/demo/themes/presence/?coder=all")
+    page = lead_visit.open("/studies/demo/themes/presence/?coder=all")
     check_looks(page)
     press(page.locator("#unblinding_confirmed"), "Space")
     send(page, "Unblind")
@@ -52,22 +52,22 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -
     assert page.locator(".quotes blockquote").first.inner_text().startswith("[So it says:]")
     check_looks(page)
     for name in ("History", "Change", "Split"):
-        page = lead_visit.open("/p/demo/themes/1/")
+        page = lead_visit.open("/studies/demo/themes/1/")
         follow(page.locator("main").get_by_role("link", name=name, exact=True).first)
         check_looks(page)
-    page = lead_visit.open("/p/demo/memos/new/?theme=1")
+    page = lead_visit.open("/studies/demo/memos/new/?theme=1")
     page.locator("#id_text").focus()
     page.keyboard.type("Not quite one idea yet.")
     send(page, "Save the memo")
     check_looks(page)
-    for path in ("/p/demo/phases/", "/p/demo/memos/?words=idea", "/p/demo/themes/"):
+    for path in ("/studies/demo/phases/", "/studies/demo/memos/?words=idea", "/studies/demo/themes/"):
         check_looks(lead_visit.open(path))
     assert lead_visit.complaints == []
 
 
 @pytest.mark.full
 def test_codes_are_dragged_onto_a_theme_and_from_one_to_another(lead_visit: Visit) -> None:
-    page = lead_visit.open("/p/demo/themes/group/")
+    page = lead_visit.open("/studies/demo/themes/group/")
     page.locator("input[value='theme.intersectionality']").check()
     page.locator("#id_new_name").fill("Positions that cross")
     page.locator("#id_reason").fill("A theme to move to.")

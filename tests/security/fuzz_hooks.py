@@ -17,7 +17,7 @@ KNOWN: dict[str, list[object]] = {
     "experiment_id": [1],
     "what": ["codebook", "codings", "sentences"],
     "number": [1],
-    "play_id": [1, 2],
+    "session_id": [1, 2],
     "annotator_id": [1, 2],
 }
 SHARE_KNOWN = 0.8

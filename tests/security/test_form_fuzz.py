@@ -20,7 +20,7 @@ from tests.support.whole_study import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_PERSON, OF_A_STUDY, OF_THE_SITE_OWNER, undone
 from tools.environment import ROOT
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "40"))
@@ -50,7 +50,7 @@ class Fuzzer:
         self.wrong: dict[str, str] = {}
         self.sent = 0
         account = stage.things["variant_id"]
-        self.site = {"account_id": stage.version.project.batches.all()[0].arms.all()[0].variant.account_id}
+        self.site = {"account_id": stage.version.study.batches.all()[0].arms.all()[0].variant.account_id}
         self.site |= {"variant_id": account, "user_id": stage.things["user_id"]}
 
     def find_path(self, name: str) -> str:
@@ -100,8 +100,8 @@ def is_ours(path: str) -> bool:
 
 
 @pytest.fixture
-def fuzzer(project: Project, owner: User, second_coder: User) -> Fuzzer:
-    return Fuzzer(set_stage(project, owner, second_coder), SEED)
+def fuzzer(study: Study, owner: User, second_coder: User) -> Fuzzer:
+    return Fuzzer(set_stage(study, owner, second_coder), SEED)
 
 
 @pytest.mark.full

@@ -30,14 +30,14 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview
 from transcripts.exchange.rows import list_exports
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MARKUP = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def fuzzer(project: Project, owner: User, second_coder: User) -> Fuzzer:
-    return Fuzzer(set_stage(project, owner, second_coder), 1)
+def fuzzer(study: Study, owner: User, second_coder: User) -> Fuzzer:
+    return Fuzzer(set_stage(study, owner, second_coder), 1)
 
 
 @pytest.mark.full
@@ -91,13 +91,11 @@ def put_markup(made: dict[type[models.Model], set[Any]]) -> int:
 
 
 @pytest.mark.full
-def test_no_text_that_is_stored_comes_out_as_markup_on_any_page(
-    project: Project, owner: User, second_coder: User
-) -> None:
+def test_no_text_that_is_stored_comes_out_as_markup_on_any_page(study: Study, owner: User, second_coder: User) -> None:
     before = list_rows()
-    made = Fuzzer(set_stage(project, owner, second_coder), 1)
+    made = Fuzzer(set_stage(study, owner, second_coder), 1)
     rows = {model: {*now} - {*before[model]} for model, now in list_rows().items()}
-    rows[Project] = {project.pk}
+    rows[Study] = {study.pk}
     rows[Code] = {*Code.objects.values_list("pk", flat=True)}
     assert put_markup(rows) > 60
     shown, raw, failed = set(), set(), {}
@@ -118,12 +116,12 @@ def test_no_text_that_is_stored_comes_out_as_markup_on_any_page(
     assert len(shown) > len(PAGES) / 2
 
 
-def test_interview_text_is_shown_as_text_and_metadata_too(project: Project, owner: User, second_coder: User) -> None:
+def test_interview_text_is_shown_as_text_and_metadata_too(study: Study, owner: User, second_coder: User) -> None:
     line = json.dumps({"id": "i2", "title": MARKUP, "turns": [{"role": "model", "text": f"Before. {MARKUP} After."}]})
     from transcripts.corpus.actions import import_file
 
-    import_file(project=project, name="markup.jsonl", data=line.encode(), by=owner)
-    made = Fuzzer(set_stage(project, owner, second_coder), 1)
+    import_file(study=study, name="markup.jsonl", data=line.encode(), by=owner)
+    made = Fuzzer(set_stage(study, owner, second_coder), 1)
     interview = Interview.objects.get(external_id="i2")
     for name in ("desk:desk", "corpus:interview_consent", "corpus:interviews", "search:search"):
         path = (
@@ -135,11 +133,11 @@ def test_interview_text_is_shown_as_text_and_metadata_too(project: Project, owne
 
 
 def test_an_export_opens_no_path_that_stands_in_the_data(
-    project: Project, owner: User, second_coder: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: Study, owner: User, second_coder: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("NOBODY MAY READ THIS", encoding="utf-8")
-    set_stage(project, owner, second_coder)
+    set_stage(study, owner, second_coder)
     told = {
         "path": str(secret),
         "file": f"file://{secret}",
@@ -163,8 +161,8 @@ def test_an_export_opens_no_path_that_stands_in_the_data(
                 "study",
                 "export",
                 export.key,
-                "--project",
-                project.slug,
+                "--study",
+                study.slug,
                 "--format",
                 format,
                 "--output",
@@ -233,9 +231,9 @@ def list_rows() -> dict[type[models.Model], dict[Any, dict[str, Any]]]:
 
 @pytest.mark.full
 def test_ids_of_another_study_among_ones_own_change_nothing_there(
-    project: Project, owner: User, second_coder: User
+    study: Study, owner: User, second_coder: User
 ) -> None:
-    stage = set_stage(project, owner, second_coder)
+    stage = set_stage(study, owner, second_coder)
     before = list_rows()
     stranger = make_user("stranger")
     foreign = start_study(slug="foreign", name="Foreign", by=stranger)
@@ -292,9 +290,9 @@ def flatten(things: dict[str, Any]) -> Iterator[Any]:
 
 
 def test_formulas_in_names_of_people_and_codes_and_in_headings_are_text_in_a_csv(
-    project: Project, owner: User, second_coder: User
+    study: Study, owner: User, second_coder: User
 ) -> None:
-    stage = set_stage(project, owner, second_coder)
+    stage = set_stage(study, owner, second_coder)
     second_coder.username = "@SUM(1+1)*cmd"
     User.objects.filter(pk=owner.pk).update(username="+1+cmd|' /C calc'!A0")
     Code.objects.filter(pk=stage.things["own_coding"].code_id).update(name='=HYPERLINK("http://x")')
@@ -309,8 +307,8 @@ def test_formulas_in_names_of_people_and_codes_and_in_headings_are_text_in_a_csv
             "study",
             "export",
             export.key,
-            "--project",
-            project.slug,
+            "--study",
+            study.slug,
             "--format",
             "csv",
             "--output",

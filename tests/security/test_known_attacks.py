@@ -22,7 +22,7 @@ from tests.docs.test_code_rules import read_sources
 from tests.support.whole_study import ADDRESSES, set_stage
 from tools.environment import ROOT
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 SignIn = Callable[[User], Client]
@@ -117,9 +117,9 @@ def read_words(page: str) -> str:
 
 @pytest.mark.full
 def test_no_list_is_filtered_by_what_is_not_its_filter(
-    project: Project, owner: User, coder: User, client_of: SignIn
+    study: Study, owner: User, coder: User, client_of: SignIn
 ) -> None:
-    stage = set_stage(project, owner, coder)
+    stage = set_stage(study, owner, coder)
     client = client_of(owner)
     changed, looked_at = [], 0
     for name, address in ADDRESSES.items():
@@ -172,7 +172,7 @@ def test_strangers_have_a_handful_of_addresses(client: Client) -> None:
     }
     assert open_to_strangers <= PUBLIC
     assert len(PUBLIC) <= 10
-    assert client.get("/api/v1/projects/").status_code == 401
+    assert client.get("/api/v1/studies/").status_code == 401
 
 
 def test_nobody_can_make_an_account_of_her_own(client: Client, db: None) -> None:
@@ -186,24 +186,22 @@ def test_nobody_can_make_an_account_of_her_own(client: Client, db: None) -> None
     assert not User.objects.filter(username="x").exists()
 
 
-def test_no_role_gives_what_it_has_not(project: Project, owner: User, client_of: SignIn) -> None:
+def test_no_role_gives_what_it_has_not(study: Study, owner: User, client_of: SignIn) -> None:
     for role in ROLES:
         if role == "owner":
             continue
-        member = make_member(project, owner, role, f"a-{role}")
+        member = make_member(study, owner, role, f"a-{role}")
         client = client_of(member)
-        answer = client.post(f"/p/{project.slug}/members/{member.pk}/role/", {"role": "owner"})
+        answer = client.post(f"/studies/{study.slug}/members/{member.pk}/role/", {"role": "owner"})
         assert answer.status_code == 403
-        assert project.memberships.get(user=member).role == role
+        assert study.memberships.get(user=member).role == role
         assert not User.objects.get(pk=member.pk).is_superuser
 
 
-def test_no_import_takes_a_path_or_an_address_in_place_of_a_file(
-    project: Project, lead: User, client_of: SignIn
-) -> None:
+def test_no_import_takes_a_path_or_an_address_in_place_of_a_file(study: Study, lead: User, client_of: SignIn) -> None:
     client = client_of(lead)
     for name in ("corpus:import", "exchange:import", "codebook:import", "sob:load"):
-        path = reverse(name, args=[project.slug])
+        path = reverse(name, args=[study.slug])
         for place in ("/etc/passwd", "file:///etc/passwd", "http://127.0.0.1:9/x", "gopher://127.0.0.1:9/"):
             fields = dict.fromkeys(("uploads", "file", "url", "path", "source", "upload"), place)
             page = client.post(path, {**fields, "format": "auto", "name": "x"})

@@ -27,8 +27,8 @@ from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview, RedactionList
 from transcripts.corpus.pure.redacting import Entry
 from transcripts.negotiation.actions import pair_threads, write_case_sheet, write_stance
-from transcripts.negotiation.models import CaseSheet, Pair, Stance
-from transcripts.studies.models import Membership, Project
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair
+from transcripts.studies.models import Membership, Study
 
 
 class History(NamedTuple):
@@ -39,31 +39,31 @@ class History(NamedTuple):
     looks: bool = True
 
 
-def write_stance_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Stance:
+def write_stance_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> NormativeStance:
     statement = f"Nobody is left worse off, {wording}."
-    stance = Stance(project=project, name="care", statement=statement, author="The team", reason=reason)
+    stance = NormativeStance(study=study, name="care", statement=statement, author="The team", reason=reason)
     return write_stance(stance=stance, by=by, based_on=based_on)
 
 
-def write_script_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Script:
+def write_script_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> Script:
     script = ScriptText(name="identity", use="interview", openings={"plain": "Let us talk."}, max_questions=wording)
-    return write_script(project=project, script=script, by=by, based_on=based_on, reason=reason)
+    return write_script(study=study, script=script, by=by, based_on=based_on, reason=reason)
 
 
-def write_targets_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> TargetTable:
+def write_targets_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> TargetTable:
     rows = [{"raw": "elves", "target": f"elf {wording}"}]
-    return save_targets(project=project, rows=rows, by=by, based_on=based_on, reason=reason)
+    return save_targets(study=study, rows=rows, by=by, based_on=based_on, reason=reason)
 
 
-def write_mapping_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> MappingTable:
+def write_mapping_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> MappingTable:
     rows = {"women": {"self": ["woman", f"girl {wording}"], "dominant": ["man"]}}
-    return save_mapping(project=project, rows=rows, by=by, based_on=based_on, reason=reason)[0]
+    return save_mapping(study=study, rows=rows, by=by, based_on=based_on, reason=reason)[0]
 
 
-def write_sheet_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> CaseSheet:
+def write_sheet_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> CaseSheet:
     return write_case_sheet(
-        project=project,
-        interview=find_threads(project, by)[0],
+        study=study,
+        interview=find_threads(study, by)[0],
         relevant=[{"feature": "feature.power", "reason": f"Power decides, {wording}."}],
         irrelevant=[],
         by=by,
@@ -72,42 +72,42 @@ def write_sheet_again(project: Project, by: User, wording: int, *, based_on: Any
     )
 
 
-def write_pair_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Pair:
-    a, b = find_threads(project, by)
+def write_pair_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> Pair:
+    a, b = find_threads(study, by)
     said = {"differs": f"The tutor, {wording}.", "expect": "no_change"}
-    return pair_threads(project=project, name="tutor 1", a=a, b=b, **said, by=by, based_on=based_on, reason=reason)
+    return pair_threads(study=study, name="tutor 1", a=a, b=b, **said, by=by, based_on=based_on, reason=reason)
 
 
-def write_redaction_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> RedactionList:
+def write_redaction_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> RedactionList:
     entries = [Entry("Anna Berg", f"[PERSON {wording}]")]
-    return save_redaction(project=project, entries=entries, by=by, based_on=based_on, reason=reason)
+    return save_redaction(study=study, entries=entries, by=by, based_on=based_on, reason=reason)
 
 
-def write_theme_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> ThemeVersion:
+def write_theme_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> ThemeVersion:
     text = ThemeText(f"Weighing, {wording}")
     if not based_on:
-        return create_theme(project=project, text=text, codes=[], by=by, reason=reason)
-    theme = Theme.objects.get(project=project)
+        return create_theme(study=study, text=text, codes=[], by=by, reason=reason)
+    theme = Theme.objects.get(study=study)
     return revise_theme(theme=theme, based_on=based_on, text=text, state="candidate", codes=[], reason=reason, by=by)
 
 
-def write_purpose_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Purpose:
-    Membership.objects.filter(project=project, user=by).update(role="owner")
-    return allow_probe(project=project, text=f"To learn, {wording}.", by=by, based_on=based_on)
+def write_purpose_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> Purpose:
+    Membership.objects.filter(study=study, user=by).update(role="owner")
+    return allow_probe(study=study, text=f"To learn, {wording}.", by=by, based_on=based_on)
 
 
-def write_price_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Price:
+def write_price_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> Price:
     amount = Decimal(wording)
     return set_price(variant=find_variant(), price_in=amount, price_out=amount / 2, source=reason, by=by)
 
 
-def write_capabilities_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Capabilities:
+def write_capabilities_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> Capabilities:
     return set_capabilities(variant=find_variant(), max_output_tokens=1_000 * wording, source=reason, by=by)
 
 
-def write_grant_again(project: Project, by: User, wording: int, *, based_on: Any, reason: str) -> Grant:
+def write_grant_again(study: Study, by: User, wording: int, *, based_on: Any, reason: str) -> Grant:
     limits = {"study_usd": Decimal(wording), "study_day_usd": Decimal(1), "person_day_usd": Decimal(1)}
-    return set_grant(project=project, account=find_variant().account, by=trail.SYSTEM, **limits)
+    return set_grant(study=study, account=find_variant().account, by=trail.SYSTEM, **limits)
 
 
 def find_variant() -> ModelVariant:
@@ -116,12 +116,12 @@ def find_variant() -> ModelVariant:
     return ModelVariant.objects.get_or_create(label="small", account=account, model="small", defaults=now)[0]
 
 
-def find_threads(project: Project, by: User) -> list[Interview]:
-    return list(project.interviews.order_by("pk")) or bring_in(project, by, ["A", "B"])
+def find_threads(study: Study, by: User) -> list[Interview]:
+    return list(study.interviews.order_by("pk")) or bring_in(study, by, ["A", "B"])
 
 
 HISTORIES = {
-    "stance": History(Stance, write_stance_again),
+    "stance": History(NormativeStance, write_stance_again),
     "script": History(Script, write_script_again),
     "targets": History(TargetTable, write_targets_again),
     "mapping": History(MappingTable, write_mapping_again),

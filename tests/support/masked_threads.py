@@ -10,7 +10,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.previews import Choices
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 CONDITIONS = {
     "xenobare": {"model": "zephyrine-9x", "vendor": "Quillworks", "system": ""},
@@ -105,21 +105,22 @@ def write_file(threads: Iterable[dict[str, Any]]) -> bytes:
 
 
 def bring_in_masked(
-    project: Project, by: User, threads: Iterable[dict[str, Any]], *, name: str = FILE_NAME, mask: bool = True
+    study: Study, by: User, threads: Iterable[dict[str, Any]], *, name: str = FILE_NAME, mask: bool = True
 ) -> list[Interview]:
     """Import threads masked; all that the study then has, in their order."""
-    import_files(project=project, files=[(name, write_file(threads))], by=by, choices=Choices(mask=mask))
-    return list(project.interviews.order_by("pk"))
+    import_files(study=study, files=[(name, write_file(threads))], by=by, choices=Choices(mask=mask))
+    return list(study.interviews.order_by("pk"))
 
 
-def describe_all(project: Project) -> list[Any]:
+def describe_all(study: Study) -> list[Any]:
     """Everything that is known of the threads of a study but their numbers, by the ids in their files."""
     found = []
-    for each in project.interviews.select_related("imported_file", "hangs_on__interview").order_by("external_id"):
+    for each in study.interviews.select_related("imported_file", "hangs_on__interview").order_by("external_id"):
         known = {
             field.attname: getattr(each, field.attname)
             for field in Interview._meta.concrete_fields
-            if field.name not in {"id", "project", "study", "imported_file", "hangs_on", "mask_label", "unmasked_at"}
+            if field.name
+            not in {"id", "study", "owning_study", "imported_file", "hangs_on", "mask_label", "unmasked_at"}
         }
         turns = [
             {
@@ -135,9 +136,9 @@ def describe_all(project: Project) -> list[Any]:
     return found
 
 
-def list_quotes(project: Project) -> list[tuple[Any, ...]]:
+def list_quotes(study: Study) -> list[tuple[Any, ...]]:
     """The sentences of turns that are not system prompts: their turn, place, kind and hash."""
-    rows = Sentence.objects.filter(turn__interview__project=project).exclude(turn__role="system")
+    rows = Sentence.objects.filter(turn__interview__study=study).exclude(turn__role="system")
     return sorted(
         rows.values_list("turn__interview__external_id", "turn__position", "start", "end", "kind", "text_hash")
     )

@@ -27,7 +27,7 @@ from tools.local_model import SMALL, LocalModel, choose_model
 
 TEXTS, TURNS = 5, 2
 PLAYS = (
-    "SELECT p.state, count(*) FROM scenarios_play p JOIN batches_arm a ON a.id = p.arm_id WHERE a.batch_id = {batch} "
+    "SELECT p.state, count(*) FROM scenarios_session p JOIN batches_arm a ON a.id = p.arm_id WHERE a.batch_id = {batch} "
     "GROUP BY 1"
 )
 TASKS = ("acceptability", "non_acceptability")
@@ -88,14 +88,14 @@ class RealModel:
         address = ("--local-model", self.model.label, "--local-model-url", self.model.base_url)
         self.instance.ask("prepare", "--no-demo", *address, "--local-model-is-small")
         self.instance.manage("study", "create", "real", "--name", "A real model")
-        self.instance.manage("interview", "import", str(demo / "interviews.jsonl"), "--project", "real")
-        self.instance.manage("sob", "load", str(demo / "sob_texts.csv"), "--name", "texts", "--project", "real")
+        self.instance.manage("interview", "import", str(demo / "interviews.jsonl"), "--study", "real")
+        self.instance.manage("sob", "load", str(demo / "sob_texts.csv"), "--name", "texts", "--study", "real")
 
     def judge_through_an_outage(self) -> int:
         """A sob batch whose server dies after two answers and comes back; its number."""
         tasks = [word for task in TASKS for word in ("--task", task)]
         batch = self.instance.ask(
-            *("sob", "launch", "--dataset", "texts", "--project", "real", "--limit", str(TEXTS)),
+            *("sob", "launch", "--dataset", "texts", "--study", "real", "--limit", str(TEXTS)),
             *("--model", self.model.label, *tasks, "--confirm-terms"),
         )["batch"]
         self.wait(lambda: self.count_answered(batch) >= 2)
@@ -110,7 +110,7 @@ class RealModel:
     def annotate(self) -> int:
         """A batch of pre-annotation; its number."""
         batch = self.instance.ask(
-            *("annotator", "run", "--project", "real", "--annotator", self.model.label),
+            *("annotator", "run", "--study", "real", "--annotator", self.model.label),
             *("--limit", str(TURNS), "--family", "themes", "--pilot", "0"),
         )["batch"]
         self.wait_for_end(batch)
@@ -118,46 +118,46 @@ class RealModel:
 
     def interview(self) -> tuple[int, dict[str, Any]]:
         """An interview, through the end of a worker; its batch, and what closing it told."""
-        self.instance.manage("play", "script", "--project", "real", "--name", "identity")
+        self.instance.manage("session", "script", "--study", "real", "--name", "identity")
         opened = self.instance.ask(
-            *("play", "open", "--project", "real", "--script", "identity", "--seed", "1"),
+            *("session", "open", "--study", "real", "--script", "identity", "--seed", "1"),
             *("--model", self.model.label, "--wait"),
         )
-        play = str(opened["play"])
+        session = str(opened["session"])
         for number, (kind, text) in enumerate(QUESTIONS):
-            asked = ("play", "ask", play, "--kind", kind, "--text", text)
+            asked = ("session", "ask", session, "--kind", kind, "--text", text)
             intent = ("--intent", "warranted") if kind == "challenge" else ()
             self.instance.ask(*asked, *intent)
             if number == len(QUESTIONS) // 2:
                 tell("killing the worker while the model answers")
                 self.restart_worker()
-            self.wait(lambda: all(each["answer"] for each in self.show_turns(play)))
+            self.wait(lambda: all(each["answer"] for each in self.show_turns(session)))
         closed = self.instance.ask(
-            "play", "close", play, "--inclusion", "included", "--reason", "Held to its end with a real model."
+            "session", "close", session, "--inclusion", "included", "--reason", "Held to its end with a real model."
         )
         return int(opened["batch"]), closed
 
-    def show_turns(self, play: str) -> list[dict[str, Any]]:
-        turns: list[dict[str, Any]] = self.instance.ask("play", "show", play)["turns"]
+    def show_turns(self, session: str) -> list[dict[str, Any]]:
+        turns: list[dict[str, Any]] = self.instance.ask("session", "show", session)["turns"]
         return turns
 
-    def play_cases(self) -> int:
+    def session_cases(self) -> int:
         """The first cases of the suite that ships, with their twins; their batch's number."""
         # The two sides of a case are consecutive lines.
         lines = SHIPPED_FILE.read_text(encoding="utf-8").splitlines()[: 2 * CASES]
         chosen = self.instance.folder / "three-cases.jsonl"
         chosen.write_text("\n".join(line.replace(SHIPPED, "three-cases") for line in lines), encoding="utf-8")
-        self.instance.manage("scenario", "load", str(chosen), "--project", "real")
+        self.instance.manage("scenario", "load", str(chosen), "--study", "real")
         batch = self.instance.ask(
-            *("scenario", "launch", "--project", "real", "--suite", "three-cases", "--model", self.model.label),
+            *("scenario", "launch", "--study", "real", "--suite", "three-cases", "--model", self.model.label),
             *("--pilot", "0"),
         )["batch"]
         self.wait_for_end(batch)
         # The worker stores the last plays a moment after their batch has ended.
-        self.wait(lambda: "open" not in self.count_plays(int(batch)))
+        self.wait(lambda: "open" not in self.count_sessions(int(batch)))
         return int(batch)
 
-    def count_plays(self, batch: int) -> dict[str, int]:
+    def count_sessions(self, batch: int) -> dict[str, int]:
         return {str(state): int(count) for state, count in self.instance.query(PLAYS.format(batch=batch))}
 
     def wait_for_end(self, batch: int) -> None:
@@ -183,8 +183,8 @@ class RealModel:
         """What is promised of the interview and of the cases."""
         told = closed["questions"], closed["left_out"]
         held = ("interview: every question was answered", told == (len(QUESTIONS) + 1, 0), f"{told[0]} questions")
-        states = self.count_plays(suite)
-        stored = ("suite: every play is a thread", states == {"stored": 2 * CASES}, str(states))
+        states = self.count_sessions(suite)
+        stored = ("suite: every session is a thread", states == {"stored": 2 * CASES}, str(states))
         report = self.instance.manage("scenario", "report", "--batch", str(suite))
         return [held, stored, ("suite: it has a report", bool(report), f"{len(report.splitlines())} lines")]
 
@@ -229,7 +229,7 @@ def main() -> int:
         tell(f"holding an interview of {len(QUESTIONS) + 1} questions")
         interview, closed = real.interview()
         tell(f"playing {CASES} cases and their twins")
-        suite = real.play_cases()
+        suite = real.session_cases()
         batches = {"sob": sob, "pre-annotation": annotation, "interview": interview, "suite": suite}
         found = [*real.check_talks(closed, suite), *real.check(batches)]
         for promise, kept, words in found:

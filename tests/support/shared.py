@@ -1,4 +1,4 @@
-"""Real input that lies beside the project, for tests that gain from it and pass without it."""
+"""Real input that lies beside the study, for tests that gain from it and pass without it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Workers and their children are killed every few seconds, Redis is killed, flushed and away for a while, PostgreSQL is
 restarted, the paid API turns calls away. Three batches run through it: one that must come to its end with every cell
-answered, one of plays, whose calls each continue the one before, and one whose cap does not suffice for it. A call whose
+answered, one of sessions, whose calls each continue the one before, and one whose cap does not suffice for it. A call whose
 end is unknown is asked again once and no more, so a cell under way at two kills fails, and says so: the storm asks such
 cells again, as a person would, and counts them.
 Prints what it found as one JSON object and in sentences; the exit status is 1 when any of them is not as it must be. The
@@ -31,7 +31,7 @@ import psutil
 import psycopg
 
 from tests.auditapp.batches.ground import ANSWER_NANO, Ground, add_model, compare_books, find_breaks, write_texts
-from tests.auditapp.batches.plays import count_hasty_calls, find_wrong_histories, launch_plays, retry_plays
+from tests.auditapp.batches.sessions import count_hasty_calls, find_wrong_histories, launch_sessions, retry_sessions
 from tests.support.instance import FakeProvider, Instance, Process, find_children, kill_group, wait_until
 from tests.support.servers import OwnServers
 
@@ -120,9 +120,9 @@ class Storm:
         self.capped = self.ground.launch(
             "--limit", str(cells), "--cap", cap, model=CAPPED_MODEL, in_flight=self.plan.in_flight
         )
-        plays = max(20, self.plan.cells // 10 // QUESTIONS)
-        self.chained = launch_plays(
-            self.instance, CHAINED_MODEL, plays=plays, questions=QUESTIONS, in_flight=self.plan.in_flight
+        sessions = max(20, self.plan.cells // 10 // QUESTIONS)
+        self.chained = launch_sessions(
+            self.instance, CHAINED_MODEL, sessions=sessions, questions=QUESTIONS, in_flight=self.plan.in_flight
         )
         deck = self.shuffle_faults()
         end = time.monotonic() + self.plan.patience
@@ -184,7 +184,7 @@ class Storm:
         told = [f"cell {cell}: tries {tries}, {ends}" for cell, tries, unknown, ends in failed if unknown != TWICE]
         self.found.unexplained.extend(told)
         if batch == self.chained:
-            retry_plays(self.instance, batch)
+            retry_sessions(self.instance, batch)
         else:
             self.instance.manage("batch", "retry", str(batch))
         return True
@@ -333,20 +333,20 @@ class Storm:
                 f"Spent and promised were at most {most / 1e9:.4f} of {cap / 1e9:.4f} US dollars, in "
                 f"{self.found.looks} looks; that batch is {capped['state']}.",
             ),
-            *self.check_plays(chained),
+            *self.check_sessions(chained),
             self.check_invariants(),
         ]
 
-    def check_plays(self, shown: dict[str, Any]) -> list[Check]:
+    def check_sessions(self, shown: dict[str, Any]) -> list[Check]:
         [(answered,)] = self.instance.query(
             f"{NUMBER} batches_result r JOIN batches_cell c ON c.id = r.cell_id WHERE c.batch_id = {self.chained}"
         )
         wrong, hasty = find_wrong_histories(self.instance, self.chained), count_hasty_calls(self.instance, self.chained)
         return [
             Check(
-                "every question of every play is answered",
+                "every question of every session is answered",
                 shown["state"] == "done" and answered == shown["cells"],
-                f"The batch of plays is {shown['state']}; {answered} of {shown['cells']} questions are answered.",
+                f"The batch of sessions is {shown['state']}; {answered} of {shown['cells']} questions are answered.",
             ),
             Check(
                 "each call sent what was said before it",

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 
-from auditapp.annotators.actions.annotators import plant_sentence
+from auditapp.annotators.actions.annotators import add_control_sentence
 from auditapp.annotators.actions.withholding import ensure_arms, set_withholding
-from auditapp.annotators.models import Annotator, DraftReading, OfflineRun, Reading, Suggestion
+from auditapp.annotators.models import Annotator, DraftInterview, OfflineRun, Suggestion, TurnAnswer
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.pure.plans import make_plan
@@ -20,9 +20,9 @@ from auditapp.benchmarks.gender_cues.actions import allow_probe, load_reviews
 from auditapp.benchmarks.gender_cues.models import Trial
 from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
-from auditapp.benchmarks.scenarios.actions.plays import open_play
 from auditapp.benchmarks.scenarios.actions.scripts import write_script
-from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.actions.sessions import open_session
+from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
 from auditapp.benchmarks.sob.models import Audit, AuditItem, Dataset, Judgment, Text
 from auditapp.benchmarks.sob.tables.actions import save_targets
@@ -43,12 +43,12 @@ from transcripts.exchange.export_jobs import start_export
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.jobs.models import ImportJob
 from transcripts.negotiation.actions import pair_threads, write_case_sheet, write_stance
-from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.revision.models import AnchorSentence
 from transcripts.rounds.models import Round
 from transcripts.studies.access import find_role
 from transcripts.studies.actions import invite_user
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class Address(NamedTuple):
@@ -92,15 +92,15 @@ class Stage(NamedTuple):
         return reverse(name, kwargs={hole: others.get(hole, self.find(name, hole)) for hole in ADDRESSES[name].holes})
 
 
-def add_batch(project: Project, kind: str, input_id: int) -> Attempt:
+def add_batch(study: Study, kind: str, input_id: int) -> Attempt:
     """A running batch of one call, so that it can be paused, resumed and looked into."""
     now = timezone.now()
     account, _ = ProviderAccount.objects.get_or_create(name="fake", defaults={"provider": "fake", "created_at": now})
     variant, _ = ModelVariant.objects.get_or_create(
-        label=f"Fake of {project.slug}", defaults={"account": account, "model": "fake", "created_at": now}
+        label=f"Fake of {study.slug}", defaults={"account": account, "model": "fake", "created_at": now}
     )
     batch = Batch.objects.create(
-        project=project, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
+        study=study, kind=kind, title="A batch", created_at=now, launched_by_name="x", parameters={"texts": 1}
     )
     task = {"sob": "acceptability", "probe": "primed"}.get(kind, "themes")
     arm = Arm.objects.create(batch=batch, variant=variant, task=task, system_prompt="…", prompt_hash="0" * 64)
@@ -132,36 +132,34 @@ def add_decision(sentence: Sentence, coder: User) -> Decision:
     )
 
 
-def add_memo(project: Project, author: User) -> Memo:
+def add_memo(study: Study, author: User) -> Memo:
     """A memo of ``author``'s own on the study."""
-    place = Place(Memo.Subject.PROJECT)
-    return write_memo(
-        project=project, place=place, text="A note.", kind="reading", by=author, idempotency_key=uuid.uuid4()
-    )
+    place = Place(Memo.Subject.STUDY)
+    return write_memo(study=study, place=place, text="A note.", kind="reading", by=author, idempotency_key=uuid.uuid4())
 
 
-def add_theme(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
+def add_theme(study: Study, sentence: Sentence, owner: User) -> dict[str, int]:
     """A theme of one code with a quote, under the names that the addresses of themes use."""
-    code = Code.objects.filter(version__project=project)[0].identifier
-    version = create_theme(project=project, text=ThemeText("A theme"), codes=[code], by=owner)
+    code = Code.objects.filter(version__study=study)[0].identifier
+    version = create_theme(study=study, text=ThemeText("A theme"), codes=[code], by=owner)
     quote = add_quote(theme=version.theme, sentence=sentence, side="for", by=owner)
     return {"number": version.theme.number, "quote_id": quote.pk}
 
 
-def add_cases(project: Project, owner: User) -> dict[str, str]:
+def add_cases(study: Study, owner: User) -> dict[str, str]:
     """A case sheet of the first thread and a pair with its branch, under the names that their addresses use."""
-    a, b = project.interviews.get(external_id="i1"), project.interviews.get(external_id="branch")
+    a, b = study.interviews.get(external_id="i1"), study.interviews.get(external_id="branch")
     relevant = [{"feature": "feature.stakeholders", "reason": "Others are affected."}]
-    write_case_sheet(project=project, interview=a, relevant=relevant, irrelevant=[], by=owner)
+    write_case_sheet(study=study, interview=a, relevant=relevant, irrelevant=[], by=owner)
     pair = pair_threads(
-        project=project, name=f"pair of {project.slug}", a=a, b=b, differs="Who asks.", expect="no_change", by=owner
+        study=study, name=f"pair of {study.slug}", a=a, b=b, differs="Who asks.", expect="no_change", by=owner
     )
     return {"pair_name": pair.name}
 
 
-def add_judgements(project: Project, coding: Coding, owner: User) -> dict[str, int]:
+def add_judgements(study: Study, coding: Coding, owner: User) -> dict[str, int]:
     """A normative stance, and as they are stored a score and a link, under the names that their addresses use."""
-    stance = Stance(project=project, name="care", statement="Nobody is worse off.", author="The team")
+    stance = NormativeStance(study=study, name="care", statement="Nobody is worse off.", author="The team")
     write_stance(stance=stance, by=owner)
     now, key = timezone.now(), uuid.uuid4()
     end = {"kind": "revises", "sentence": coding.sentence, "idempotency_key": key}
@@ -179,15 +177,15 @@ def add_judgements(project: Project, coding: Coding, owner: User) -> dict[str, i
     return {"stance_id": stance.pk, "link_id": link.pk, "score_id": score.pk}
 
 
-def add_play(project: Project, owner: User) -> dict[str, int]:
+def add_session(study: Study, owner: User) -> dict[str, int]:
     """A script of interviews, and one that is recorded by it, under the names that their addresses use."""
     text = ScriptText(name="guide", use="interview", openings={"short": "Shall we talk?"})
-    script = write_script(project=project, script=text, by=owner)
-    play = open_play(
-        project=project, script=script, opening="short", model_as_shown="Chat", surface="chat.example", by=owner
+    script = write_script(study=study, script=text, by=owner)
+    session = open_session(
+        study=study, script=script, opening="short", model_as_shown="Chat", surface="chat.example", by=owner
     )
-    record_answer(play=play, kind="open", text="Shall we talk?", answer="Yes.", by=owner)
-    return {"script_id": script.pk, "play_id": play.pk, "number": 1}
+    record_answer(session=session, kind="open", text="Shall we talk?", answer="Yes.", by=owner)
+    return {"script_id": script.pk, "session_id": session.pk, "number": 1}
 
 
 def add_provider_job(batch: Batch) -> int:
@@ -196,11 +194,11 @@ def add_provider_job(batch: Batch) -> int:
     return ProviderJob.objects.create(queue=queue, token=uuid.uuid4(), calls=0, written_at=timezone.now()).pk
 
 
-def add_job(project: Project, owner: User) -> ImportJob:
+def add_job(study: Study, owner: User) -> ImportJob:
     """An import whose files were checked, so that it can be imported and cancelled."""
     now = timezone.now()
     return ImportJob.objects.create(
-        project=project,
+        study=study,
         kind="interviews",
         files=[{"name": "large.jsonl", "size": 1_000_000}],
         options={"format": "auto"},
@@ -213,21 +211,21 @@ def add_job(project: Project, owner: User) -> ImportJob:
     )
 
 
-def add_export(project: Project, user: User) -> ImportJob:
+def add_export(study: Study, user: User) -> ImportJob:
     """A file that ``user`` asked for, of her own rows, which no worker has written yet."""
-    codings, role = find_export("codings"), find_role(user, project)
+    codings, role = find_export("codings"), find_role(user, study)
     assert codings
     assert role
-    return start_export(export=codings, scope=Scope(project, user), format="csv", exact=False, by=user, role=role)
+    return start_export(export=codings, scope=Scope(study, user), format="csv", exact=False, by=user, role=role)
 
 
-def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, int]:
+def add_draft(study: Study, sentence: Sentence, owner: User) -> dict[str, int]:
     """A draft of the codebook with a pinned sentence, and a proposal, under the names of the codebook's addresses."""
-    draft = start_draft(project=project, by=owner)
+    draft = start_draft(study=study, by=owner)
     code = draft.codes.all()[0]
     example = pin_example(version=draft, code=code, sentence=sentence, kind="include", by=owner)
     proposal = propose_code(
-        project=project,
+        study=study,
         name="Missing",
         family_identifier=code.family.identifier,
         idempotency_key=uuid.uuid4(),
@@ -243,12 +241,12 @@ def add_draft(project: Project, sentence: Sentence, owner: User) -> dict[str, in
     }
 
 
-def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
+def add_answer(study: Study, attempt: Attempt) -> dict[str, int]:
     """An answer that no rule could read, a sample of it, and a second one that gives a score, under the names that the
     addresses of sob use."""
     now = timezone.now()
     dataset = Dataset.objects.create(
-        project=project, name="Texts", file_name="x", sha256="0" * 64, format="x", loaded_by_name="x", loaded_at=now
+        study=study, name="Texts", file_name="x", sha256="0" * 64, format="x", loaded_by_name="x", loaded_at=now
     )
     text = Text.objects.create(dataset=dataset, position=1, source="x", external_id="1", text="A text.", target="women")
     Result.objects.create(cell=attempt.cell, attempt=attempt, answer="Somebody.", stored_at=now)
@@ -261,7 +259,7 @@ def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
         batch=attempt.cell.batch, number=1, scope="answers", size=1, seed=1, frame=1, made_by_name="x", made_at=now
     )
     item = AuditItem.objects.create(
-        audit=audit, position=1, judgment=judgment, layer="rules", outcome="off_format", n_attributes=0
+        audit=audit, position=1, judgment=judgment, reader="rules", outcome="off_format", n_attributes=0
     )
     return {
         "dataset_id": dataset.pk,
@@ -272,12 +270,12 @@ def add_answer(project: Project, attempt: Attempt) -> dict[str, int]:
     }
 
 
-def add_probe(project: Project, owner: User) -> dict[str, object]:
+def add_probe(study: Study, owner: User) -> dict[str, object]:
     """The probe allowed, one review kept of two, and an answer about it, under the names that the addresses of the probe use."""
-    allow_probe(project=project, text="To try every address.", by=owner)
+    allow_probe(study=study, text="To try every address.", by=owner)
     rules = {"name": "all", "steps": [{"name": "two words", "rule": "length", "unit": "words", "at_least": 2}]}
     reviews = load_reviews(
-        project=project,
+        study=study,
         name="Reviews",
         file=io.BytesIO(b"text,category\nInvented words.,woman\nShort,man\n"),
         rules=check_rules(rules),
@@ -287,7 +285,7 @@ def add_probe(project: Project, owner: User) -> dict[str, object]:
         by=owner,
     )
     review = reviews.reviews.get()
-    attempt = add_batch(project, "probe", review.pk)
+    attempt = add_batch(study, "probe", review.pk)
     batch = attempt.cell.batch
     Batch.objects.filter(pk=batch.pk).update(parameters={"reviews": reviews.pk, "texts": {"primed": 1}})
     Trial.objects.create(
@@ -296,26 +294,26 @@ def add_probe(project: Project, owner: User) -> dict[str, object]:
     return {"batch_id": batch.pk, "set_id": reviews.pk, "what": "table1", "format": "csv"}
 
 
-def add_run(project: Project, owner: User) -> dict[str, object]:
+def add_run(study: Study, owner: User) -> dict[str, object]:
     """A suite of one case and a batch whose play of it failed, under the names that the addresses of scenarios use."""
     turn = QuestionText(kind="open", text="Who goes first?")
     script = write_script(
-        project=project,
+        study=study,
         script=ScriptText(name="case", use="scenario", suite="A suite", questions=(turn,)),
         by=owner,
     )
-    attempt = add_batch(project, "scenario", script.questions.get().pk)
+    attempt = add_batch(study, "scenario", script.questions.get().pk)
     # A cancelled batch hides nothing from those who may code: no thread will come of it.
     Batch.objects.filter(pk=attempt.cell.batch_id).update(
         parameters={"suite": "A suite", "scripts": [script.pk]}, state=Batch.State.CANCELLED
     )
-    Play.objects.create(
-        project=project,
+    Session.objects.create(
+        study=study,
         script=script,
         arm=attempt.arm,
-        mode=Play.Mode.RUN,
-        state=Play.State.FAILED,
-        label="A play",
+        mode=Session.Mode.RUN,
+        state=Session.State.FAILED,
+        label="A session",
         opened_at=timezone.now(),
         opened_by_name="x",
     )
@@ -331,65 +329,63 @@ def add_positive_audit(suggestion: Suggestion) -> dict[str, int]:
     return {"audit_id": audit.pk, "item_id": item.pk}
 
 
-def add_reading(suggestion: Suggestion, owner: User) -> DraftReading:
+def add_reading(suggestion: Suggestion, owner: User) -> DraftInterview:
     """What stands around a suggestion that people are shown: its answer, no withholding; and a draft that is closed."""
     cell, sentence, annotator = suggestion.cell, suggestion.sentence, suggestion.annotator
     assert cell is not None
     now, told = timezone.now(), {"annotator": annotator.pk, "codes": [suggestion.code.identifier]}
     Cell.objects.filter(pk=cell.pk).update(input_id=sentence.turn_id)
     Arm.objects.filter(pk=cell.arm_id).update(settings=told)
-    Reading.objects.create(cell=cell, annotator=annotator, outcome="valid", accepted=1, asked=[sentence.pk])
-    set_withholding(project=annotator.project, share_percent=0, reason="x", by=owner)
-    ensure_arms(project=annotator.project, interviews=[sentence.turn.interview_id], by=owner)
-    return DraftReading.objects.create(
+    TurnAnswer.objects.create(cell=cell, annotator=annotator, outcome="valid", accepted=1, asked=[sentence.pk])
+    set_withholding(study=annotator.study, share_percent=0, reason="x", by=owner)
+    ensure_arms(study=annotator.study, interviews=[sentence.turn.interview_id], by=owner)
+    return DraftInterview.objects.create(
         interview=sentence.turn.interview, reason="x", opened_at=now, opened_by_name="x", closed_at=now
     )
 
 
-def add_experiment(project: Project, owner: User) -> dict[str, object]:
+def add_experiment(study: Study, owner: User) -> dict[str, object]:
     plan = {"outcome": "asked", "baseline": "old", "variant": "new", "allocation": {"old": 1, "new": 1}}
-    experiment = lock_plan(project=project, plan=make_plan(plan), name="asking", by=owner)
+    experiment = lock_plan(study=study, plan=make_plan(plan), name="asking", by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm,outcome\nu1,old,0\nu2,new,1\n", by=owner)
     draw_audit(experiment=experiment, per_arm=1, seed=1, by=owner)
     return {"experiment_id": experiment.pk}
 
 
-def set_stage(project: Project, owner: User, member: User) -> Stage:
+def set_stage(study: Study, owner: User, member: User) -> Stage:
     lines = (
         '{"id": "i1", "turns": [{"role": "model", "text": "It depends. Ask first."}]}\n'
         '{"id": "branch", "relation": "branch", "hangs_on": {"id": "i1", "turn": 1},'
         ' "turns": [{"role": "model", "text": "Or not."}]}'
     )
-    import_file(project=project, name=f"{project.slug}.jsonl", data=lines.encode(), by=owner)
-    sentence = Sentence.objects.filter(turn__interview__project=project).select_related("turn")[0]
-    version = CodebookVersion.objects.filter(project=project).prefetch_related("codes")[0]
+    import_file(study=study, name=f"{study.slug}.jsonl", data=lines.encode(), by=owner)
+    sentence = Sentence.objects.filter(turn__interview__study=study).select_related("turn")[0]
+    version = CodebookVersion.objects.filter(study=study).prefetch_related("codes")[0]
     # First, for lists of batches begin with the newest, and crawlers follow a few of each kind.
-    probe, scenarios = add_probe(project, owner), add_run(project, owner)
-    read, judged = (add_batch(project, kind, sentence.pk) for kind in ("preannotation", "sob"))
+    probe, scenarios = add_probe(study, owner), add_run(study, owner)
+    read, judged = (add_batch(study, kind, sentence.pk) for kind in ("preannotation", "sob"))
     annotator = Annotator.objects.create(
-        project=project, name="Fake", variant=read.cell.arm.variant, version=version, created_at=timezone.now()
+        study=study, name="Fake", variant=read.cell.arm.variant, version=version, created_at=timezone.now()
     )
     suggestion = Suggestion.objects.create(
         annotator=annotator, cell=read.cell, sentence=sentence, code=version.codes.all()[0]
     )
     draft = add_reading(suggestion, owner)
     # Without assignments, so that everybody may code everything.
-    Round.objects.create(project=project, number=1, name="First", opened_at=timezone.now(), opened_by_name="x")
-    anchor = AnchorSentence.objects.create(
-        project=project, sentence=sentence, added_at=timezone.now(), added_by_name="x"
-    )
+    Round.objects.create(study=study, number=1, name="First", opened_at=timezone.now(), opened_by_name="x")
+    anchor = AnchorSentence.objects.create(study=study, sentence=sentence, added_at=timezone.now(), added_by_name="x")
     coding = add_coding(sentence, version, owner)
-    held = add_play(project, owner)
-    experiment = add_experiment(project, owner)
+    held = add_session(study, owner)
+    experiment = add_experiment(study, owner)
     things = {
-        "slug": project.slug,
+        "slug": study.slug,
         "user_id": member.pk,
-        "invitation_id": invite_user(project=project, username="somebody", role="reader", by=owner).pk,
+        "invitation_id": invite_user(study=study, username="somebody", role="reader", by=owner).pk,
         "number": version.number,
         "older": version.number,
         "anchor_id": anchor.pk,
         "interview_id": sentence.turn.interview_id,
-        "other_id": project.interviews.get(external_id="branch").pk,
+        "other_id": study.interviews.get(external_id="branch").pk,
         "file_id": sentence.turn.interview.imported_file_id,
         "sentence_id": sentence.pk,
         "batch_id": read.cell.batch_id,
@@ -397,7 +393,7 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "suggestion_id": suggestion.pk,
         "variant_id": annotator.variant_id,
         "annotator_id": annotator.pk,
-        "planted_id": plant_sentence(project=project, text="Nobody said this.", codes=[], by=owner).pk,
+        "control_id": add_control_sentence(study=study, text="Nobody said this.", codes=[], by=owner).pk,
         "run_id": OfflineRun.objects.create(annotator=annotator, created_at=timezone.now(), launched_by_name="x").pk,
         "draft_id": draft.pk,
         "own_coding": coding,
@@ -406,11 +402,11 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "idempotency_key": coding.idempotency_key.hex,
         "what": "codebook",
         "format": "csv",
-        "codebook": add_draft(project, sentence, owner),
+        "codebook": add_draft(study, sentence, owner),
         "sob": {
-            **add_answer(project, judged),
+            **add_answer(study, judged),
             "batch_id": judged.cell.batch_id,
-            "number": save_targets(project=project, rows=[{"raw": "x", "target": "y"}], reason="x", by=owner).number,
+            "number": save_targets(study=study, rows=[{"raw": "x", "target": "y"}], reason="x", by=owner).number,
             "wording": "paper",
             "mapping": "published",
             "what": "cells",
@@ -419,21 +415,21 @@ def set_stage(project: Project, owner: User, member: User) -> Stage:
         "api:end_job": {"job_id": add_provider_job(judged.cell.batch)},
         "gender_cues": probe,
         "api:sob_comparison": {"other_id": judged.cell.batch_id},
-        "api": {"batch_id": judged.cell.batch_id, "play_id": held["play_id"], **experiment},
+        "api": {"batch_id": judged.cell.batch_id, "session_id": held["session_id"], **experiment},
         "api:probe_report": probe,
         "api:scenario_report": scenarios,
         "evaluation": add_positive_audit(suggestion),
         "scenarios": {**held, **scenarios},
-        "themes": add_theme(project, sentence, owner),
+        "themes": add_theme(study, sentence, owner),
         "experiments": experiment,
-        **add_cases(project, owner),
-        **add_judgements(project, coding, owner),
-        "memo_id": add_memo(project, owner).pk,
+        **add_cases(study, owner),
+        **add_judgements(study, coding, owner),
+        "memo_id": add_memo(study, owner).pk,
         "webhook_id": add_webhook(
-            project=project, address=f"https://{project.slug}.example.org/", events=["batch.ended"], by=owner
+            study=study, address=f"https://{study.slug}.example.org/", events=["batch.ended"], by=owner
         )[0].pk,
         "resource": "codings",
-        "job_id": add_job(project, owner).pk,
-        "export_id": add_export(project, owner).pk,
+        "job_id": add_job(study, owner).pk,
+        "export_id": add_export(study, owner).pk,
     }
     return Stage(sentence, version, things)

@@ -184,7 +184,7 @@ def end_session(*, user: User, reference: str, by: trail.Actor) -> bool:
 
 def _check_may_end(user: User, by: trail.Actor) -> None:
     if isinstance(by, User) and by.pk != user.pk and not by.is_superuser:
-        raise PermissionDenied("Only an owner of the site can sign somebody else out.")
+        raise PermissionDenied("Only an owner of the site can sign another person out.")
 
 
 @transaction.atomic
@@ -221,9 +221,7 @@ def reopen_account(*, user: User, by: trail.Actor) -> None:
     if locked.is_active:
         raise Refused(f"The account of {user.username} is open.")
     if locked.closed_at is None:
-        raise Refused(
-            f"{user.username} stands for a person of an imported file. This is not an account that somebody can use."
-        )
+        raise Refused(f"{user.username} represents a person in an imported file. Nobody can use this account.")
     locked.is_active, locked.closed_at = True, None
     locked.save(update_fields=["is_active", "closed_at"])
     trail.record("account.reopened", target=locked, by=by, details={"username": locked.username})
@@ -250,7 +248,7 @@ def _end_links_made_by(user: User) -> None:
 def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta = SIGN_IN_LINK_LIFE) -> str:
     """The secret of a link that signs ``user`` in once within its ``life``; her older links end.
 
-    Anybody with the link signs in as ``user``: callers make sure that ``by`` may have that (see ``projects.actions``).
+    Anybody with the link signs in as ``user``: callers make sure that ``by`` may have that (see ``studies.actions``).
     """
     if not user.is_active:
         raise Refused(f"The account of {user.username} is closed, so no sign-in link can be created for it.")
@@ -264,7 +262,7 @@ def create_sign_in_link(*, user: User, by: trail.Actor, life: datetime.timedelta
 
 @transaction.atomic
 def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
-    """End the unused links of ``user``; whether there were any. Callers make sure that ``by`` may (see ``projects.actions``)."""
+    """End the unused links of ``user``; whether there were any. Callers make sure that ``by`` may (see ``studies.actions``)."""
     if not _end_open_links(user):
         return False
     trail.record("account.sign_in_link.revoked", target=user, by=by, details={"username": user.username})
@@ -366,8 +364,8 @@ def create_token(
         raise Refused(f"The account of {user.username} is closed, so it cannot have a token.")
     if queries.living_tokens().filter(user=user).count() >= MAX_TOKENS:
         raise Refused(
-            f"{user.username} has {MAX_TOKENS} API tokens, which is the most an account can have. Revoke one that is not "
-            "used any more: the list of tokens shows when each was used last."
+            f"{user.username} has {MAX_TOKENS} API tokens, which is the most an account can have. Revoke one that is no longer "
+            "used. The list of tokens shows when each was last used."
         )
     secret = make_secret()
     now = timezone.now()

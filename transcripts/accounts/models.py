@@ -93,7 +93,7 @@ class ApiToken(models.Model):
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens")
-    name = models.CharField("name of the token", max_length=100, help_text="What it is for, such as “nightly export”.")
+    name = models.CharField("name of the token", max_length=100, help_text="Its purpose, such as “nightly export”.")
     secret_hash = models.CharField(max_length=64, unique=True)
     last_four = models.CharField(max_length=4)
     scopes = models.JSONField(default=list, db_default=[])

@@ -68,7 +68,7 @@ def find_link(secret: str) -> SignInLink | None:
 def explain_link(link: SignInLink | None) -> str:
     """Why a link does not work any more, and who can send a new one. Shown only to somebody who has its secret."""
     if link is None:
-        return "There is no such link. Perhaps a part of its address is missing: copy all of it."
+        return "There is no such link. Part of its address may be missing. Copy all of it."
     made = AuditEvent.objects.filter(action="account.sign_in_link.created", target=describe_target(link)).first()
     maker = made.actor_name if made and made.actor_id.isdecimal() else ""
     ask = f"Ask {maker} for a new one." if maker else "Ask the person who runs this site for a new one."

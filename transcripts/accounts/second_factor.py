@@ -51,10 +51,10 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
 
     error_messages: ClassVar[dict[str, Any]] = {
         **DefaultMFAAdapter.error_messages,
-        "incorrect_code": "This code is wrong, or was used before. An app shows a new one every thirty seconds.",
+        "incorrect_code": "This code is wrong, or has already been used. The app shows a new one every thirty seconds.",
         "cannot_delete_authenticator": "This site requires a second factor of its owners.",
         "seal_broken": (
-            "This site cannot read your second factor any more, because its FIELD_KEY is another one. Ask the person who runs the "
+            "This site can no longer read your second factor, because its FIELD_KEY has changed. Ask the person who runs the "
             "server to put the former key back, or for: manage.py user remove-second-factor NAME."
         ),
     }

@@ -186,7 +186,7 @@ def end_session(request: HttpRequest, reference: str) -> HttpResponse:
     if actions.end_session(user=user, reference=reference, by=user):
         messages.success(request, "You are signed out there.")
     else:
-        messages.info(request, "This session had ended before.")
+        messages.info(request, "This session had already ended.")
     return redirect("accounts:sessions")
 
 
@@ -244,7 +244,7 @@ def set_password(request: HttpRequest) -> HttpResponse:
 
 def _describe_new_password(tokens: int) -> str:
     said = "Your password is set. You have been signed out everywhere else."
-    return f"{said} Your API tokens ended: make new ones for the programs that need one." if tokens else said
+    return f"{said} Your API tokens ended. Create new ones for the programs that need one." if tokens else said
 
 
 def _render_me(request: HttpRequest, form: TokenForm, made: ApiToken | None = None, secret: str = "") -> HttpResponse:
@@ -268,7 +268,7 @@ def owner_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     @wraps(view)
     def wrapped(request: HttpRequest, **kwargs: int) -> HttpResponse:
         if not queries.person_of(request).is_superuser:
-            raise PermissionDenied("Only an owner of the site sees its people and changes what they may do.")
+            raise PermissionDenied("Only an owner of the site can see its people and change what they may do.")
         return view(request, **kwargs)
 
     return wrapped

@@ -19,8 +19,8 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import find_stance
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import find_method
 from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
 Outcome = Adjudication.Outcome
@@ -61,7 +61,7 @@ class UsedForAnother(Refused):
 @transaction.atomic
 def adjudicate(
     *,
-    project: Project,
+    study: Study,
     family: CodeFamily,
     sentence: Sentence,
     outcome: str,
@@ -82,7 +82,7 @@ def adjudicate(
     # One decision about a sentence at a time, so that one sent twice at once finds what its twin stored.
     Sentence.objects.select_for_update(no_key=True).get(pk=sentence.pk)
     row = Adjudication(
-        project=project,
+        study=study,
         sentence=sentence,
         family_identifier=family.identifier,
         outcome=outcome,
@@ -96,38 +96,40 @@ def adjudicate(
     )
     if (stored := _find_stored(row)) is not None:
         return stored
-    if find_stance(project, family.identifier) == MethodStance.Stance.REFLEXIVE:
-        raise WrongStance(f"{family.name} are coded by reflexive thematic analysis: differing readings both stand.")
+    if find_method(study, family.identifier) == MethodChoice.Method.REFLEXIVE:
+        raise WrongStance(
+            f"{family.name} are coded by reflexive thematic analysis, in which differing readings are both kept."
+        )
     if list_without([sentence.turn.interview], Consent.Scope.CODING):
         raise NotAllowed(explain_missing([sentence.turn.interview], Consent.Scope.CODING))
     active = _find_active(sentence, family, revision)
-    readings = read_readings(project, family, sentence)
+    readings = read_readings(study, family, sentence)
     _check_readings(readings, shown)
     _check_verdict(family, readings, row)
     row.readings = list_stored(readings)
-    return _store(row, active, is_own=_check_judge(project, readings, by))
+    return _store(row, active, is_own=_check_judge(study, readings, by))
 
 
-def read_readings(project: Project, family: CodeFamily, sentence: Sentence) -> Readings:
+def read_readings(study: Study, family: CodeFamily, sentence: Sentence) -> Readings:
     """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
     from transcripts.agreement.reading import read_table
 
-    table = read_table(project, Selection(family), interviews=[sentence.turn.interview_id])
+    table = read_table(study, Selection(family), interviews=[sentence.turn.interview_id])
     place = next((place for place, pk in enumerate(table.sentence_ids) if pk == sentence.pk), None)
     return {} if place is None else order_readings(sentence.pk, table.list_readings(place))
 
 
 @transaction.atomic
-def record_computation(*, project: Project, family: CodeFamily, reason: str, by: User) -> None:
+def record_computation(*, study: Study, family: CodeFamily, reason: str, by: User) -> None:
     """Record why a coefficient is computed for a family that uses reflexive thematic analysis. Raises ``WrongInput``."""
-    needed = "Say why a coefficient is computed although this family uses reflexive thematic analysis."
+    needed = "Give a reason for computing a coefficient although this family uses reflexive thematic analysis."
     reason = check_reason(reason, needed=needed, one_line=True)
     trail.record(
         "agreement.computed",
         target=f"family:{family.identifier}",
         by=by,
-        stream=trail.project_stream(project.pk),
-        details={"stance": find_stance(project, family.identifier), "reason": reason},
+        stream=trail.study_stream(study.pk),
+        details={"method": find_method(study, family.identifier), "reason": reason},
     )
 
 
@@ -139,9 +141,7 @@ def _find_stored(row: Adjudication) -> Adjudication | None:
     fields = ("sentence_id", "family_identifier", "outcome", "reason", "chosen_coder_id")
     is_same = all(getattr(stored, field) == getattr(row, field) for field in fields)
     if not is_same or (row.outcome == Outcome.NEITHER and set(stored.codes) != set(row.codes)):
-        raise UsedForAnother(
-            "This page was already sent with another decision, which is the one that counts. Look at it again."
-        )
+        raise UsedForAnother("This page was already sent with another decision, which counts. Reload the page.")
     return stored
 
 
@@ -157,8 +157,8 @@ def _find_active(sentence: Sentence, family: CodeFamily, revision: int) -> Adjud
 
 def _overtaken(active: Adjudication | None) -> Overtaken:
     return Overtaken(
-        "Somebody else has just decided this. Both decisions are below. Yours is not stored. Send it again to replace "
-        "the other one.",
+        "Another person has just decided this. Both decisions are below. Yours is not stored. Send it again to replace the other "
+        "one.",
         active=active,
     )
 
@@ -167,7 +167,7 @@ def _check_readings(readings: Readings, shown: str) -> None:
     if len(set(readings.values())) < 2:
         raise NothingToDecide("The coders no longer disagree about this. There is nothing to decide here.")
     if fingerprint(readings) != shown:
-        raise ReadingsChanged("A coder has changed her reading since this page was shown. Look at it again.")
+        raise ReadingsChanged("A coder has changed her reading since this page was shown. Reload the page.")
 
 
 def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) -> None:
@@ -175,7 +175,7 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
     if row.outcome not in Outcome.values:
         raise WrongInput("Choose a decision.", field="outcome")
     row.reason = check_text(
-        row.reason, field="reason", max_length=MAX_NOTE, needed="Give a reason: others learn from it."
+        row.reason, field="reason", max_length=MAX_NOTE, needed="Give a reason. Others learn from it."
     )
     if row.outcome == Outcome.ONE:
         if row.chosen_coder_id not in readings:
@@ -194,13 +194,13 @@ def _check_verdict(family: CodeFamily, readings: Readings, row: Adjudication) ->
         raise WrongInput("One coder applied exactly these codes. Choose that reading, or other codes.", field="codes")
 
 
-def _check_judge(project: Project, readings: Readings, by: User) -> bool:
+def _check_judge(study: Study, readings: Readings, by: User) -> bool:
     """Whether ``by`` decides about a reading of her own, for want of anybody else."""
     if by.pk not in readings:
         return False
-    if others := queries.find_other_judges(project, list(readings)):
+    if others := queries.find_other_judges(study, list(readings)):
         names = ", ".join(user.username for user in others)
-        raise NotYours(f"You coded this sentence yourself. Somebody who did not can decide: {names}.")
+        raise NotYours(f"You coded this sentence yourself. People who did not code it can decide: {names}.")
     return True
 
 

@@ -10,6 +10,6 @@ class AgreementConfig(AppConfig):
         from transcripts.agreement.models import Adjudication
         from transcripts.audit_trail.rows import register_rows
 
-        names = "project sentence family readings outcome chosen codes adjudicator created_at withdrawn_at revision superseded_by"
+        names = "study sentence family readings outcome chosen codes adjudicator created_at withdrawn_at revision superseded_by"
         paths = {"family": "family_identifier", "chosen": "chosen_coder_id"}
-        register_rows(Adjudication, names, texts=["reason"], study="project_id", **paths)
+        register_rows(Adjudication, names, texts=["reason"], study="study_id", **paths)

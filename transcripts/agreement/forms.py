@@ -14,7 +14,7 @@ from transcripts.agreement.pure.figures import Readings, name_letter
 from transcripts.agreement.queries import Selection
 from transcripts.codebook.models import CodebookVersion, CodeFamily
 from transcripts.rounds.models import Assignment
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, MAX_SEED
 
@@ -44,19 +44,19 @@ class SelectionForm(forms.Form):
     last_version = forms.ChoiceField(label="To version", required=False)
     seed = forms.IntegerField(label="Seed", required=False, min_value=0, max_value=MAX_SEED)
 
-    def __init__(self, data: Any, *, project: Project, families: list[CodeFamily], is_of_figures: bool) -> None:
+    def __init__(self, data: Any, *, study: Study, families: list[CodeFamily], is_of_figures: bool) -> None:
         super().__init__(data)
         self.families = {family.identifier: family for family in families}
-        self.rounds = {str(each.number): each for each in project.rounds.order_by("number")}
-        labels = project.interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
-        versions = CodebookVersion.objects.filter(project=project, published_at__isnull=False).order_by("number")
+        self.rounds = {str(each.number): each for each in study.rounds.order_by("number")}
+        labels = study.interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
+        versions = CodebookVersion.objects.filter(study=study, published_at__isnull=False).order_by("number")
         numbers = [(str(number), f"v{number}") for number in versions.values_list("number", flat=True)]
         self._choose("family", [(family.identifier, family.name) for family in families], empty=None)
         self._choose("round", [(number, each.name) for number, each in self.rounds.items()], empty="Every round")
         models = [(each or NOT_KNOWN, each or "not known") for each in labels]
         together = [(ALL_MODELS, "All models together" if is_of_figures else "Every model")]
         self._choose("model", [*models, *together] if is_of_figures else [*together, *models], empty=None)
-        self._choose("coders", [(str(user.pk), user.username) for user in list_coders(project)], empty=None)
+        self._choose("coders", [(str(user.pk), user.username) for user in list_coders(study)], empty=None)
         self._choose("first_version", numbers, empty="the first")
         self._choose("last_version", numbers, empty="the latest")
 
@@ -148,7 +148,7 @@ class VerdictForm(OnceForm, RowForm):
         }
 
 
-def list_coders(project: Project) -> list[User]:
+def list_coders(study: Study) -> list[User]:
     """The members of the study and everybody with an assignment in it, by name."""
-    assigned = Assignment.objects.filter(round__project=project).values("coder")
-    return list(User.objects.filter(Q(projects=project) | Q(pk__in=assigned)).distinct().order_by("username"))
+    assigned = Assignment.objects.filter(round__study=study).values("coder")
+    return list(User.objects.filter(Q(studies=study) | Q(pk__in=assigned)).distinct().order_by("username"))

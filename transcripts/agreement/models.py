@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE
 
 
@@ -27,7 +27,7 @@ class Adjudication(models.Model):
         NEITHER = "neither", "Neither; another reading holds"
         REDEFINED = "redefined", "The definition is changed"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="adjudications")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="adjudications")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="adjudications")
     family_identifier = models.CharField(
         max_length=100, help_text="Identifier of the family of codes that was decided on."
@@ -44,7 +44,7 @@ class Adjudication(models.Model):
         null=True,
         blank=True,
         related_name="upheld_readings",
-        help_text="Whose reading was upheld.",
+        help_text="The coder whose reading was upheld.",
     )
     codes = models.JSONField(default=list, help_text="The codes that apply after the decision.")
     reason = models.TextField("why", max_length=MAX_NOTE)
@@ -54,13 +54,15 @@ class Adjudication(models.Model):
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
-    revision = models.PositiveIntegerField(default=1, help_text="Which decision on this sentence and family, from 1.")
+    revision = models.PositiveIntegerField(
+        default=1, help_text="Number of the decision on this sentence and family, from 1."
+    )
     superseded_by = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes"
     )
 
     class Meta:
-        ordering: ClassVar = ["project", "pk"]
+        ordering: ClassVar = ["study", "pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["sentence", "family_identifier"],

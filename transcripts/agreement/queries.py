@@ -15,7 +15,7 @@ from transcripts.coding.models import Coding, Layer, Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.rounds.models import Round
-from transcripts.studies.models import Membership, Project
+from transcripts.studies.models import Membership, Study
 from transcripts.studies.roles import ROLES, Permission
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Selection(NamedTuple):
         return self.first_version is not None or self.last_version is not None
 
 
-def find_interviews(project: Project, selection: Selection) -> list[int] | None:
+def find_interviews(study: Study, selection: Selection) -> list[int] | None:
     """The numbers of the interviews that are looked at; ``None`` for all of the study."""
-    interviews = project.interviews.order_by("pk")
+    interviews = study.interviews.order_by("pk")
     if selection.model is None and selection.round is None:
         return None
     if selection.model is not None:
@@ -65,18 +65,18 @@ def find_interviews(project: Project, selection: Selection) -> list[int] | None:
     return list(interviews.values_list("pk", flat=True))
 
 
-def list_families(project: Project) -> list[CodeFamily]:
+def list_families(study: Study) -> list[CodeFamily]:
     """The families of the version people code with, in order."""
-    version = current_version(project)
+    version = current_version(study)
     if version is None:
         return []
     return list(version.families.select_related("version").order_by("position"))
 
 
-def find_active(project: Project, family: str) -> dict[int, Adjudication]:
+def find_active(study: Study, family: str) -> dict[int, Adjudication]:
     """The active decisions about a family, by the number of the sentence."""
     rows = Adjudication.objects.filter(
-        sentence__turn__interview__project=project,
+        sentence__turn__interview__study=study,
         family_identifier=family,
         withdrawn_at__isnull=True,
         sentence__retired_by__isnull=True,
@@ -90,9 +90,9 @@ def list_versions(sentence: Sentence, family: str) -> list[Adjudication]:
     return list(rows.select_related("adjudicator", "chosen_coder").order_by("-revision"))
 
 
-def find_other_judges(project: Project, coders: Collection[int]) -> list[User]:
+def find_other_judges(study: Study, coders: Collection[int]) -> list[User]:
     """Members who may adjudicate and are none of these coders, by name."""
-    members = Membership.objects.filter(project=project, user__is_active=True)
+    members = Membership.objects.filter(study=study, user__is_active=True)
     memberships = members.filter(role__in=JUDGING_ROLES).exclude(user__in=coders)
     return [each.user for each in memberships.select_related("user").order_by("user__username")]
 

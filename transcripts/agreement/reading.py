@@ -11,17 +11,17 @@ from transcripts.agreement.queries import Selection, find_interviews
 from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
 from transcripts.rounds.models import Assignment
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def read_table(project: Project, selection: Selection, *, interviews: Collection[int] | None = None) -> BlindTable:
+def read_table(study: Study, selection: Selection, *, interviews: Collection[int] | None = None) -> BlindTable:
     """The blind readings of what is selected, or of those ``interviews`` of it, for the codes of the family as it is now.
 
     Within a round an interview counts for the coders to whom it is assigned.
     """
     if interviews is None:
-        interviews = find_interviews(project, selection)
-    readings = read_blind(project, interviews=interviews, span=_find_span(project, selection))
+        interviews = find_interviews(study, selection)
+    readings = read_blind(study, interviews=interviews, span=_find_span(study, selection))
     family = selection.family
     codes = list(family.codes.order_by("position").values_list("identifier", flat=True))
     table = readings.arrange(family.identifier, family.unit, codes)
@@ -114,11 +114,11 @@ def _keep_assigned(table: BlindTable, selection: Selection) -> BlindTable:
     return table._replace(decided=table.decided & kept, labels=table.labels & kept)
 
 
-def _find_span(project: Project, selection: Selection) -> VersionSpan | None:
+def _find_span(study: Study, selection: Selection) -> VersionSpan | None:
     """The wanted versions, and when they were the ones people coded with."""
     if not selection.has_span:
         return None
-    published = CodebookVersion.objects.filter(project=project, published_at__isnull=False).order_by("number")
+    published = CodebookVersion.objects.filter(study=study, published_at__isnull=False).order_by("number")
     moments = list(published.values_list("number", "published_at"))
     first = selection.first_version if selection.first_version is not None else 0
     last = selection.last_version if selection.last_version is not None else max(number for number, _ in moments)

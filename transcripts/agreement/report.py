@@ -120,7 +120,7 @@ def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, cod
         note=" ".join(
             [
                 RELIABILITY_RULE,
-                *explain_marks((row["mark"] for row in rows), "turns in which somebody applied the code"),
+                *explain_marks((row["mark"] for row in rows), "turns in which a coder applied the code"),
                 "Select a code to see the labels behind it.",
             ]
         ),

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT
 
 
@@ -20,7 +20,7 @@ class Theme(models.Model):
     ``came_from`` are the themes it was merged or split from.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="themes")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="themes")
     number = models.PositiveIntegerField(help_text="Number of the theme in the study.")
     came_from: models.ManyToManyField[Theme, models.Model] = models.ManyToManyField(
         "self", symmetrical=False, related_name="led_to"
@@ -29,9 +29,9 @@ class Theme(models.Model):
     created_by_name = models.CharField(max_length=200)
 
     class Meta:
-        ordering: ClassVar = ["project", "number"]
+        ordering: ClassVar = ["study", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
         ]
 
     def __str__(self) -> str:
@@ -57,7 +57,7 @@ class ThemeVersion(models.Model):
         "central organising concept",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="The one idea that unites the theme: what its codes say when read together.",
+        help_text="The one idea that unites the theme: what its codes say together.",
     )
     description = models.TextField(
         max_length=MAX_TEXT,
@@ -146,7 +146,7 @@ class PhaseEntry(models.Model):
         DEFINING_THEMES = 5, "Defining and naming themes"
         WRITING_UP = 6, "Writing up"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="phase_entries")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="phase_entries")
     phase = models.PositiveSmallIntegerField(
         choices=Phase.choices,
         help_text="1 familiarisation, 2 initial coding, 3 generating, 4 reviewing, 5 defining themes, 6 writing up.",
@@ -160,7 +160,7 @@ class PhaseEntry(models.Model):
     )
 
     class Meta:
-        ordering: ClassVar = ["project", "phase", "pk"]
+        ordering: ClassVar = ["study", "phase", "pk"]
         constraints: ClassVar = [
             models.CheckConstraint(condition=Q(phase__gte=1, phase__lte=6), name="%(app_label)s_%(class)s_one_of_six")
         ]
@@ -172,7 +172,7 @@ class PhaseEntry(models.Model):
 class PositionalityStatement(models.Model):
     """What one coder says she brings to the reading; dated, in her own words, never required."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="positionality_statements")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="positionality_statements")
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="positionality_statements"
     )
@@ -180,8 +180,8 @@ class PositionalityStatement(models.Model):
         "what you bring to these interviews",
         max_length=MAX_TEXT,
         help_text=(
-            "The statement, in one's own words and as long as one likes: training, experience, commitments, what one expects "
-            "to find. All of it is optional."
+            "The statement, in the person's own words and of any length: training, experience, commitments, expectations. All of "
+            "it is optional."
         ),
     )
     written_at = models.DateTimeField()
@@ -191,10 +191,10 @@ class PositionalityStatement(models.Model):
     )
 
     class Meta:
-        ordering: ClassVar = ["project", "author", "pk"]
+        ordering: ClassVar = ["study", "author", "pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "author"],
+                fields=["study", "author"],
                 condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_one_stands",
             )

@@ -9,7 +9,7 @@ from django.db import models, transaction
 
 from transcripts.audit_trail.models import AuditText
 from transcripts.audit_trail.rows import ERASED, RecordedModel, list_changes, list_recorded
-from transcripts.audit_trail.trail import Actor, project_stream, read_entries, record
+from transcripts.audit_trail.trail import Actor, read_entries, record, study_stream
 
 ACTION = "audit.texts.erased"
 
@@ -33,7 +33,7 @@ def erase_texts(row: str, *, reason: str, by: Actor) -> list[str]:
         raise NothingToErase(f"{row} holds no text.")
     emptied = {name: ERASED if isinstance(getattr(stored, name), str) else {} for name in held}
     recorded.model._base_manager.filter(pk=stored.pk).update(**emptied)  # noqa: SLF001
-    stream = project_stream(_find_project(stored, recorded))
+    stream = study_stream(_find_study(stored, recorded))
     hashes = _find_hashes(stream, row)
     AuditText.objects.filter(hash__in=list(hashes)).update(salt="", content="")
     details: dict[str, object] = {"columns": held, "hashes": sorted(hashes), "reason": reason}
@@ -53,7 +53,7 @@ def _find(row: str) -> tuple[RecordedModel, models.Model]:
     return recorded, stored
 
 
-def _find_project(stored: models.Model, recorded: RecordedModel) -> int:
+def _find_study(stored: models.Model, recorded: RecordedModel) -> int:
     path = recorded.study.replace(".", "__")
     found = recorded.model._base_manager.filter(pk=stored.pk).values_list(path, flat=True)  # noqa: SLF001
     return int(found[0])

@@ -19,9 +19,9 @@ class AuditEvent(models.Model):
     actor_id = models.CharField(max_length=40, help_text="Number of the person; system for the program itself.")
     actor_name = models.CharField(max_length=200, help_text="Name of the person at the time.")
     action = models.CharField(max_length=100, help_text="What was done.")
-    target = models.CharField(max_length=200, help_text="What it was done to: kind and number.")
+    target = models.CharField(max_length=200, help_text="The object of the action: kind and number.")
     details = models.JSONField(default=dict, help_text="Numbers and short states; never text of an interview.")
-    previous_hash = models.CharField(max_length=64, help_text="Hash of the event before.")
+    previous_hash = models.CharField(max_length=64, help_text="Hash of the previous event.")
     hash = models.CharField(
         max_length=64,
         help_text="SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an "

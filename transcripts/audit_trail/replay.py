@@ -26,7 +26,7 @@ from transcripts.audit_trail.rows import (
     list_changes,
     list_recorded,
 )
-from transcripts.audit_trail.trail import list_streams, read_entries
+from transcripts.audit_trail.trail import SITE, list_streams, read_entries
 
 MOST_NAMED = 10_000
 ROWS_AT_A_TIME = 500
@@ -88,7 +88,7 @@ class Comparison:
             self.more += 1
 
 
-def compare_rows(streams: Sequence[str], *, project_id: int | None = None) -> Comparison:
+def compare_rows(streams: Sequence[str], *, study_id: int | None = None) -> Comparison:
     """Rebuild every recorded row from the events of ``streams`` and compare it with its table, or with those of one study.
 
     What somebody does meanwhile is no difference: a row that later events speak of is left out.
@@ -98,16 +98,18 @@ def compare_rows(streams: Sequence[str], *, project_id: int | None = None) -> Co
     with closing(sqlite3.connect("")) as sorter:
         sorter.execute("CREATE TABLE change (number INTEGER PRIMARY KEY, label, row, stream, sequence, change)")
         erased: set[str] = set()
-        ends = {stream: _sort(sorter, stream, models, erased) for stream in streams}
+        # The site's last: an event there may name a row, which the stream of its study made.
+        in_order = sorted(streams, key=lambda stream: stream == SITE)
+        ends = {stream: _sort(sorter, stream, models, erased) for stream in in_order}
         sorter.execute("CREATE INDEX by_row ON change (label, row, number)")
         for recorded in models:
             comparison.counts[recorded.label] = Counter()
             rebuilt = _rebuild(sorter, recorded)
-            stored = _read_table(recorded, project_id)
+            stored = _read_table(recorded, study_id)
             for some in _batch(_merge(rebuilt, stored)):
                 _compare(recorded, some, erased, comparison)
     if comparison.differences:
-        if project_id is None:
+        if study_id is None:
             # The study may be new, and its stream with it.
             ends = dict.fromkeys(list_streams(), 0) | ends
         since = _list_changed_since(ends)
@@ -167,13 +169,13 @@ def _rebuild(sorter: sqlite3.Connection, recorded: RecordedModel) -> Iterator[tu
         yield key, row
 
 
-def _read_table(recorded: RecordedModel, project_id: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
+def _read_table(recorded: RecordedModel, study_id: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
     """The rows of a model as its table has them, by key: the study's stream, columns and texts."""
     names = [recorded.study, *recorded.columns.values(), *recorded.texts]
     paths = [name.replace(".", "__") for name in names]
     rows = recorded.model._base_manager.order_by("pk")  # noqa: SLF001  # every row, whatever its manager leaves out
     # An import that is under way stores rows that belong to no study yet, and records them when they come to one.
-    of_a_study = {f"{paths[0]}__isnull": False} if project_id is None else {paths[0]: project_id}
+    of_a_study = {f"{paths[0]}__isnull": False} if study_id is None else {paths[0]: study_id}
     rows = rows.filter(**of_a_study)
     for key, *values in rows.values_list("pk", *paths).iterator(chunk_size=ROWS_AT_A_TIME):
         yield key, tuple(values)
@@ -223,7 +225,7 @@ def _compare(recorded: RecordedModel, pairs: Sequence[Pair], erased: set[str], c
             comparison.add(Difference(name, "", "that it is there", "nothing of this row"))
             continue
         values = dict(zip((*recorded.columns, *recorded.texts), map(as_json, stored[1:]), strict=True))
-        for difference in _compare_columns(recorded, name, row, {**values, "study": f"project:{stored[0]}"}):
+        for difference in _compare_columns(recorded, name, row, {**values, "stream": f"study:{stored[0]}"}):
             comparison.add(difference)
         if row.kind != "old":
             for column in recorded.texts:
@@ -237,8 +239,8 @@ def _compare(recorded: RecordedModel, pairs: Sequence[Pair], erased: set[str], c
 def _compare_columns(
     recorded: RecordedModel, name: str, row: Rebuilt, values: Mapping[str, object]
 ) -> Iterator[Difference]:
-    said = {"study": row.stream, **row.columns}
-    for column in said if row.kind == "old" else ("study", *recorded.columns):
+    said = {"stream": row.stream, **row.columns}
+    for column in said if row.kind == "old" else ("stream", *recorded.columns):
         if _normalise(said.get(column)) != _normalise(values[column]):
             yield Difference(name, column, _show(said.get(column)), _show(values[column]))
 

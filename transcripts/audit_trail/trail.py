@@ -67,9 +67,9 @@ class _System:
 SYSTEM: Actor = _System()
 
 
-def project_stream(project_id: int) -> str:
+def study_stream(study_id: int) -> str:
     """The stream of one study."""
-    return f"project:{project_id}"
+    return f"study:{study_id}"
 
 
 def describe_target(target: models.Model) -> str:
@@ -103,8 +103,8 @@ def record(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
     if stream is None:
-        study: int | None = getattr(target, "study_id", None) or getattr(target, "project_id", None)
-        stream = project_stream(study) if study else SITE
+        study: int | None = getattr(target, "owning_study_id", None) or getattr(target, "study_id", None)
+        stream = study_stream(study) if study else SITE
     own, texts, more = dict(details or {}), list[tuple[str, str, str]](), list[Any]()
     if isinstance(rows, SealedRows) or len(rows) > ROWS_IN_AN_EVENT:
         sealed = rows if isinstance(rows, SealedRows) else seal_rows(rows)

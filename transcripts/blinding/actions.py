@@ -14,7 +14,7 @@ from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_locked_interviews
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
 
 # Values of ``where`` for what no page asked: an interview tried out as a draft, and a change of role.
@@ -23,45 +23,43 @@ ROLE = "role"
 
 
 @transaction.atomic
-def unblind_interview(*, project: Project, interview: Interview, by: User, where: str) -> Unblinding:
+def unblind_interview(*, study: Study, interview: Interview, by: User, where: str) -> Unblinding:
     """Record that ``by`` sees others' labels of an interview from now on. Nothing takes it back.
 
     A person whose role does not see every coding may unblind an interview once every round with it is locked. Raises
     ``Refused``.
     """
-    return unblind_interviews(project=project, interviews=[interview], by=by, where=where)[0]
+    return unblind_interviews(study=study, interviews=[interview], by=by, where=where)[0]
 
 
 @transaction.atomic
-def unblind_interviews(
-    *, project: Project, interviews: Collection[Interview], by: User, where: str
-) -> list[Unblinding]:
+def unblind_interviews(*, study: Study, interviews: Collection[Interview], by: User, where: str) -> list[Unblinding]:
     """The same for several interviews, all or none. Each has its own event; those unblinded before have none."""
-    _check(project, interviews, by)
-    return _store(project, interviews, by, where)
+    _check(study, interviews, by)
+    return _store(study, interviews, by, where)
 
 
 @transaction.atomic
-def find_open_draft(*, project: Project, interview: Interview, by: User) -> Unblinding:
+def find_open_draft(*, study: Study, interview: Interview, by: User) -> Unblinding:
     """Record that ``by`` reads an interview as a draft, with others' labels in view.
 
     Asks for no more than that she belongs to the study. Raises ``Refused``.
     """
-    check_belongs(project, [interview], by)
-    return _store(project, [interview], by, DRAFT)[0]
+    check_belongs(study, [interview], by)
+    return _store(study, [interview], by, DRAFT)[0]
 
 
 @transaction.atomic
 def unblind_former_reader(
-    *, project: Project, interviews: Collection[Interview], user: User, by: trail.Actor, where: str = ROLE
+    *, study: Study, interviews: Collection[Interview], user: User, by: trail.Actor, where: str = ROLE
 ) -> list[Unblinding]:
     """Record that ``user`` sees, or could see, others' labels of these interviews without an act of hers: in a role that does not
     code, which ``by`` ends, or because of what she said of others."""
-    return _store(project, interviews, user, where, by=by)
+    return _store(study, interviews, user, where, by=by)
 
 
 def _store(
-    project: Project, interviews: Collection[Interview], user: User, where: str, *, by: trail.Actor | None = None
+    study: Study, interviews: Collection[Interview], user: User, where: str, *, by: trail.Actor | None = None
 ) -> list[Unblinding]:
     stored = []
     for interview in interviews:
@@ -75,26 +73,26 @@ def _store(
                 "coding.opened",
                 target=unblinding,
                 by=by or user,
-                stream=trail.project_stream(project.pk),
+                stream=trail.study_stream(study.pk),
                 details={"interview": interview.pk, "where": where},
             )
     return stored
 
 
-def check_belongs(project: Project, interviews: Collection[Interview], by: User) -> Role:
+def check_belongs(study: Study, interviews: Collection[Interview], by: User) -> Role:
     """The role of ``by`` in the study of these interviews. Raises ``Refused``."""
-    if any(interview.study_id != project.pk for interview in interviews):
+    if any(interview.owning_study_id != study.pk for interview in interviews):
         raise Refused("This interview is not part of this study.")
-    role = find_role(by, project)
+    role = find_role(by, study)
     if role is None:
         raise Refused("You do not belong to this study.")
     return role
 
 
-def _check(project: Project, interviews: Collection[Interview], by: User) -> None:
-    role = check_belongs(project, interviews, by)
+def _check(study: Study, interviews: Collection[Interview], by: User) -> None:
+    role = check_belongs(study, interviews, by)
     if Permission.SEE_ALL_CODINGS in role.permissions:
         return
-    locked = find_locked_interviews(project)
+    locked = find_locked_interviews(study)
     if any(interview.pk not in locked for interview in interviews):
         raise Refused("You can unblind an interview once every round that includes it is locked.")

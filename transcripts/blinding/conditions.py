@@ -17,7 +17,7 @@ from transcripts.corpus import masked
 from transcripts.corpus.models import RUN_FACTS, Interview, InterviewChange, MaskedFacts, Standing
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui.told import write_value
 from transcripts.ui.typed_text import check_reason
@@ -39,41 +39,41 @@ SHOWN = {
 
 
 @transaction.atomic
-def open_condition(*, project: Project, interview: Interview, by: User) -> Unblinding:
+def open_condition(*, study: Study, interview: Interview, by: User) -> Unblinding:
     """Record that ``by`` knows the condition of a masked interview from now on. Nothing takes it back.
 
     She may do so at any time, also before the round is locked, for it shows her nobody's labels; what she codes there afterwards is
     assisted. Raises ``Refused``.
     """
-    role = check_belongs(project, [interview], by)
+    role = check_belongs(study, [interview], by)
     if Permission.CODE not in role.permissions:
-        raise Refused("Only those who code open the condition for themselves. A lead can unmask the interview.")
+        raise Refused("Only people who code can open the condition for themselves. A lead can unmask the interview.")
     if not Interview.objects.masked().select_for_update(no_key=True).filter(pk=interview.pk).exists():
-        raise Refused("This interview is not masked. Everybody sees what is known of it on the page of its details.")
-    return find_opening(interview, by) or _store_opening(project, interview, by)
+        raise Refused("This interview is not masked. Everyone can see its condition on the page of its details.")
+    return find_opening(interview, by) or _store_opening(study, interview, by)
 
 
 @transaction.atomic
-def open_interviews(*, project: Project, interviews: Collection[Interview], by: User) -> None:
+def open_interviews(*, study: Study, interviews: Collection[Interview], by: User) -> None:
     """Record that ``by`` will not code these interviews: she sees others' labels there, and the condition of those that are masked.
 
     All or none, with the events of both. Raises ``Refused``.
     """
-    unblind_interviews(project=project, interviews=interviews, by=by, where=NOT_CODING)
+    unblind_interviews(study=study, interviews=interviews, by=by, where=NOT_CODING)
     unopened = find_unopened(by.pk, [each.pk for each in interviews])
     for interview in interviews:
         if interview.pk in unopened:
-            _store_opening(project, interview, by)
+            _store_opening(study, interview, by)
 
 
 @transaction.atomic
-def open_later_interviews(*, project: Project, before: Collection[int], stored: Collection[Interview]) -> None:
+def open_later_interviews(*, study: Study, before: Collection[int], stored: Collection[Interview]) -> None:
     """Open ``stored`` too to everybody who would not code the interviews ``before``, which they belong with."""
     rows = Unblinding.objects.filter(interview__in=before, where=NOT_CODING).order_by("user").values("user").distinct()
     for user in User.objects.filter(pk__in=rows).order_by("pk"):
-        unblind_former_reader(project=project, interviews=stored, user=user, by=trail.SYSTEM, where=NOT_CODING)
+        unblind_former_reader(study=study, interviews=stored, user=user, by=trail.SYSTEM, where=NOT_CODING)
         for interview in stored:
-            _store_opening(project, interview, user, by=trail.SYSTEM)
+            _store_opening(study, interview, user, by=trail.SYSTEM)
 
 
 def will_not_code(user_id: int, interviews: Collection[int]) -> bool:
@@ -81,7 +81,7 @@ def will_not_code(user_id: int, interviews: Collection[int]) -> bool:
     return Unblinding.objects.filter(user=user_id, interview__in=interviews, where=NOT_CODING).exists()
 
 
-def _store_opening(project: Project, interview: Interview, user: User, *, by: trail.Actor | None = None) -> Unblinding:
+def _store_opening(study: Study, interview: Interview, user: User, *, by: trail.Actor | None = None) -> Unblinding:
     try:
         with transaction.atomic():
             stored = Unblinding.objects.create(
@@ -93,7 +93,7 @@ def _store_opening(project: Project, interview: Interview, user: User, *, by: tr
         "coding.condition.opened",
         target=stored,
         by=by or user,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"interview": interview.pk, "where": CONDITION},
     )
     return stored
@@ -124,27 +124,27 @@ def describe_condition(facts: MaskedFacts) -> dict[str, Any]:
 
 
 @transaction.atomic
-def unmask_interviews(*, project: Project, interviews: Collection[Interview], reason: str, by: User) -> list[Interview]:
+def unmask_interviews(*, study: Study, interviews: Collection[Interview], reason: str, by: User) -> list[Interview]:
     """Put back everything that was sealed of these interviews, for everybody and for good: all or none.
 
     A lead or an owner does it, with a reason, once every round with one of them is locked. The hashes of sentences whose text
     changes follow; a file has its name again when no masked interview is left that it brought something to. Returns the
     interviews that were masked. Raises ``Refused``.
     """
-    needed = "Say why the interviews are unmasked, such as “all rounds are locked”. The reason is kept."
+    needed = "Give a reason for unmasking, such as “all rounds are locked”. The reason is kept."
     reason = check_reason(reason, needed=needed)
-    role = check_belongs(project, interviews, by)
+    role = check_belongs(study, interviews, by)
     if Permission.IMPORT not in role.permissions:
-        raise Refused(f"Only leads and owners unmask interviews. Your role in this study is {role.name}.")
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    wanted = Interview.objects.kept().masked().filter(study=project, pk__in=[each.pk for each in interviews])
+        raise Refused(f"Only leads and owners can unmask interviews. Your role in this study is {role.name}.")
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    wanted = Interview.objects.kept().masked().filter(owning_study=study, pk__in=[each.pk for each in interviews])
     held = list(wanted.select_for_update(no_key=True).order_by("pk"))
     if not held:
         raise Refused("Choose at least one interview that is masked.")
-    if rounds := find_unlocked_rounds(project, [each.pk for each in held]):
+    if rounds := find_unlocked_rounds(study, [each.pk for each in held]):
         named = ", ".join(rounds[:LABELS_NAMED])
-        raise Refused(f"Lock the rounds in which these interviews are coded first: {named}. Nothing was unmasked.")
-    _check_ids(project, held)
+        raise Refused(f"Nothing was unmasked. First lock the rounds in which these interviews are coded: {named}.")
+    _check_ids(study, held)
     now = timezone.now()
     told = masked.unseal(held, at=now)
     changes = [
@@ -154,10 +154,10 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
         for each in held
     ]
     InterviewChange.objects.bulk_create(changes, batch_size=500)
-    files = masked.name_files(project, told)
+    files = masked.name_files(study, told)
     trail.record(
         "corpus.interviews.unmasked",
-        target=project,
+        target=study,
         by=by,
         details={
             "interviews": [each.pk for each in held],
@@ -169,12 +169,12 @@ def unmask_interviews(*, project: Project, interviews: Collection[Interview], re
     return held
 
 
-def _check_ids(project: Project, held: Collection[Interview]) -> None:
+def _check_ids(study: Study, held: Collection[Interview]) -> None:
     """No other interview of the study may bear an id that comes back."""
-    others = Interview.objects.filter(study=project).exclude(standing=Standing.UNDONE)
+    others = Interview.objects.filter(owning_study=study).exclude(standing=Standing.UNDONE)
     taken = others.filter(external_id__in=MaskedFacts.objects.filter(interview__in=held).values("external_id"))
     if named := list(taken.order_by("pk").values_list("external_id", flat=True)[:LABELS_NAMED]):
         raise Refused(
-            f"Other interviews of the study have the ids that these had in their files: {', '.join(named)}. Undo the import of "
-            "those, then unmask again. Nothing was unmasked."
+            f"Other interviews of the study already have the ids of these in their files: {', '.join(named)}. Undo the import of "
+            "those interviews, then unmask again. Nothing was unmasked."
         )

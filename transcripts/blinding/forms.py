@@ -38,7 +38,7 @@ class UnblindingForm(forms.Form):
         self.opens_conditions = False
         token = data.get("token") if data is not None else self.initial.get("token")
         self.is_readable = bool(token) and self._read(str(token))
-        self.open_count = len(set(self.interview_ids).intersection(find_open(viewer.project, viewer.user)[0]))
+        self.open_count = len(set(self.interview_ids).intersection(find_open(viewer.study, viewer.user)[0]))
         if not (self.open_count or self.opens_conditions):
             del self.fields["confirmed"]
 
@@ -67,15 +67,15 @@ class UnblindingForm(forms.Form):
 
     def _read(self, token: str) -> bool:
         try:
-            project, user, self.interview_ids, self.where, self.back = _signer.unsign_object(token)
+            study, user, self.interview_ids, self.where, self.back = _signer.unsign_object(token)
         except (signing.BadSignature, ValueError):
             return False
         self.opens_conditions = self.where == NOT_CODING
-        return [project, user] == [self.viewer.project.pk, self.viewer.user_id]
+        return [study, user] == [self.viewer.study.pk, self.viewer.user_id]
 
 
 def _write(viewer: Viewer, interview_ids: Sequence[int], where: str, back: str) -> str:
-    return _signer.sign_object([viewer.project.pk, viewer.user_id, interview_ids, where, back], compress=True)
+    return _signer.sign_object([viewer.study.pk, viewer.user_id, interview_ids, where, back], compress=True)
 
 
 class ConditionForm(forms.Form):
@@ -99,6 +99,6 @@ class UnmaskForm(forms.Form):
     reason = forms.CharField(
         max_length=MAX_REASON,
         help_text="Such as “All rounds are locked”. It is kept in the history of each interview.",
-        error_messages={"required": "Say why the interviews are unmasked."},
+        error_messages={"required": "Give a reason for unmasking the interviews."},
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

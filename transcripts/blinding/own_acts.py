@@ -8,11 +8,11 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import ROLE
 from transcripts.coding.models import CONDITION, Unblinding
 from transcripts.desk.history import Act, HistoryPart, Rows, select_acts
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def _list_unblindings(project: Project, user: User) -> Iterator[Rows]:
-    own = Unblinding.objects.filter(interview__project=project, user=user)
+def _list_unblindings(study: Study, user: User) -> Iterator[Rows]:
+    own = Unblinding.objects.filter(interview__study=study, user=user)
     yield select_acts(own.of_conditions(), "condition", "unblinded_at")
     # What a change of role unblinded was nothing that she did.
     yield select_acts(own.of_labels().exclude(where=ROLE), "unblinded", "unblinded_at")

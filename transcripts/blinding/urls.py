@@ -7,9 +7,9 @@ from transcripts.blinding import views
 app_name = "blinding"
 
 urlpatterns = [
-    # /p/<slug>/unblind/
-    path("p/<slug:slug>/unblind/", views.unblind, name="unblind"),
-    # /p/<slug>/interviews/
-    path("p/<slug:slug>/interviews/unmask/", views.unmask, name="unmask"),
-    path("p/<slug:slug>/interviews/<int:interview_id>/condition/", views.show_condition, name="condition"),
+    # /studies/<slug>/unblind/
+    path("studies/<slug:slug>/unblind/", views.unblind, name="unblind"),
+    # /studies/<slug>/interviews/
+    path("studies/<slug:slug>/interviews/unmask/", views.unmask, name="unmask"),
+    path("studies/<slug:slug>/interviews/<int:interview_id>/condition/", views.show_condition, name="condition"),
 ]

@@ -14,9 +14,9 @@ from transcripts.coding.models import Coding, Decision, Memo, Unblinding
 from transcripts.coding.queries import find_closed_turns
 from transcripts.corpus.models import Interview, Turn
 from transcripts.hooks import load_registrations
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.actions import RoleChange
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
 
 
@@ -27,8 +27,8 @@ class Viewer:
     other people's labels. Who does both sees others' labels of an interview only after she has unblinded it.
     """
 
-    def __init__(self, project: Project, user: User, role: Role) -> None:
-        self.project = project
+    def __init__(self, study: Study, user: User, role: Role) -> None:
+        self.study = study
         self.user = user
         self.role = role
         self.user_id = user.pk
@@ -38,12 +38,12 @@ class Viewer:
     @cached_property
     def unblinded(self) -> frozenset[int]:
         """The interviews that she has unblinded. One query."""
-        return find_unblinded(self.user_id, self.project.pk)
+        return find_unblinded(self.user_id, self.study.pk)
 
     @cached_property
     def unblinded_anywhere(self) -> frozenset[int]:
         """The interviews of the study that she has unblinded, archived and excluded ones too. One query."""
-        rows = Unblinding.objects.of_labels().filter(user=self.user_id, interview__study=self.project)
+        rows = Unblinding.objects.of_labels().filter(user=self.user_id, interview__owning_study=self.study)
         return frozenset(rows.values_list("interview", flat=True))
 
     @property
@@ -71,7 +71,7 @@ class Viewer:
         decided = Decision.objects.active().filter(sentence__turn__interview=OuterRef("pk")).exclude(coder=own)
         noted = Memo.objects.active().filter(interview=OuterRef("pk")).exclude(author=own)
         unblinded = Unblinding.objects.of_labels().filter(user=own).values("interview")
-        interviews = self.project.interviews.filter(Exists(coded) | Exists(decided) | Exists(noted))
+        interviews = self.study.interviews.filter(Exists(coded) | Exists(decided) | Exists(noted))
         return frozenset(interviews.exclude(pk__in=unblinded).values_list("pk", flat=True))
 
     @cached_property
@@ -84,21 +84,21 @@ class Viewer:
         """Those of ``turns``, or of all of the study, that are closed to her. One query."""
         if not self.codes:
             return frozenset()
-        of_study = Turn.objects.filter(interview__project=self.project)
+        of_study = Turn.objects.filter(interview__study=self.study)
         return find_closed_turns(of_study if turns is None else of_study.filter(pk__in=turns), self.user_id)
 
 
-def get_viewer(request: ProjectRequest) -> Viewer:
+def get_viewer(request: StudyRequest) -> Viewer:
     """The viewer of a request, made once."""
     viewer = getattr(request, "viewer", None)
     if viewer is None:
-        viewer = request.viewer = Viewer(request.project, request.user, request.role)  # type: ignore[attr-defined]
+        viewer = request.viewer = Viewer(request.study, request.user, request.role)  # type: ignore[attr-defined]
     return viewer
 
 
-def find_unblinded(user_id: int, project_id: int) -> frozenset[int]:
+def find_unblinded(user_id: int, study_id: int) -> frozenset[int]:
     """The interviews of a study whose labels a person has unblinded. To have seen a condition shows her nobody's labels."""
-    rows = Unblinding.objects.of_labels().filter(user=user_id, interview__project=project_id)
+    rows = Unblinding.objects.of_labels().filter(user=user_id, interview__study=study_id)
     return frozenset(rows.values_list("interview", flat=True))
 
 
@@ -109,13 +109,13 @@ def find_unopened(user_id: int, interviews: Collection[int]) -> set[int]:
     return masked - set(opened.values_list("interview", flat=True))
 
 
-def read_unblindings(project: Project) -> dict[tuple[int, int], datetime.datetime]:
+def read_unblindings(study: Study) -> dict[tuple[int, int], datetime.datetime]:
     """When each person unblinded the labels of each interview of the study, by the numbers of both."""
-    rows = Unblinding.objects.of_labels().filter(interview__project=project)
+    rows = Unblinding.objects.of_labels().filter(interview__study=study)
     return {(user, interview): at for user, interview, at in rows.values_list("user", "interview", "unblinded_at")}
 
 
-LabelFinder = Callable[[Project], Collection[int]]
+LabelFinder = Callable[[Study], Collection[int]]
 
 _finders: list[LabelFinder] = []
 
@@ -132,10 +132,10 @@ def keep_what_was_seen(change: RoleChange) -> None:
     where = "sentence__turn__interview"
     labelled: set[int] = set()
     for rows in (Coding.objects.all(), Decision.objects.all()):
-        others = rows.filter(**{f"{where}__project": change.project}).exclude(coder=change.user).order_by()
+        others = rows.filter(**{f"{where}__study": change.study}).exclude(coder=change.user).order_by()
         labelled |= set(others.values_list(where, flat=True).distinct())
     load_registrations()
     for find in _finders:
-        labelled |= set(find(change.project))
-    interviews = list(change.project.interviews.filter(pk__in=labelled).order_by("pk"))
-    unblind_former_reader(project=change.project, interviews=interviews, user=change.user, by=change.by)
+        labelled |= set(find(change.study))
+    interviews = list(change.study.interviews.filter(pk__in=labelled).order_by("pk"))
+    unblind_former_reader(study=change.study, interviews=interviews, user=change.user, by=change.by)

@@ -24,14 +24,14 @@ from transcripts.corpus import queries
 from transcripts.corpus.models import Interview, MaskedFacts
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_open, find_unlocked_rounds
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_numbers
 
 
 def offer_unblinding(
-    request: ProjectRequest, interview_ids: Iterable[int], *, where: str, back: str = "", to_coders: bool = False
+    request: StudyRequest, interview_ids: Iterable[int], *, where: str, back: str = "", to_coders: bool = False
 ) -> UnblindingForm | None:
     """What a page hands to ``blinding/_notice.html`` as ``unblinding``; ``None`` when it would show her no more.
 
@@ -45,18 +45,18 @@ def offer_unblinding(
 
 
 @require_POST
-@project_view(Permission.CODE)
-def unblind(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def unblind(request: StudyRequest) -> HttpResponse:
     """Unblind the interviews that the form names, and go back to the page that it was on."""
     form = UnblindingForm(request.POST, viewer=get_viewer(request))
     if not form.is_valid():
         return render(request, "blinding/unblind.html", {"unblinding": form}, status=422)
-    interviews = list(request.project.interviews.filter(pk__in=form.interview_ids).order_by("pk"))
+    interviews = list(request.study.interviews.filter(pk__in=form.interview_ids).order_by("pk"))
     with at_form(form):
         if form.opens_conditions:
-            open_interviews(project=request.project, interviews=interviews, by=request.user)
+            open_interviews(study=request.study, interviews=interviews, by=request.user)
         else:
-            unblind_interviews(project=request.project, interviews=interviews, by=request.user, where=form.where)
+            unblind_interviews(study=request.study, interviews=interviews, by=request.user, where=form.where)
         count = len(interviews)
         if form.opens_conditions:
             messages.success(request, f"{count} thread{pluralize(count, ' is,s are')} open to you now.")
@@ -70,16 +70,16 @@ LABELS_SHOWN = 50
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_condition(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Ask whether she wants to know the condition of a masked interview; once she does, show it to her alone."""
-    interview = get_object_or_404(request.project.every_interview.kept(), pk=interview_id)
-    is_open = interview.pk in find_open(request.project, request.user)[0]
+    interview = get_object_or_404(request.study.every_interview.kept(), pk=interview_id)
+    is_open = interview.pk in find_open(request.study, request.user)[0]
     form = ConditionForm(request.POST if request.method == "POST" else None, is_open=is_open)
     if request.method == "POST" and form.is_valid():
         with at_form(form):
-            open_condition(project=request.project, interview=interview, by=request.user)
-            return redirect("blinding:condition", request.project.slug, interview.pk)
+            open_condition(study=request.study, interview=interview, by=request.user)
+            return redirect("blinding:condition", request.study.slug, interview.pk)
     opening = find_opening(interview, request.user) if interview.is_masked else None
     context: dict[str, object] = {"interview": interview, "form": form, "opening": opening}
     if opening is not None:
@@ -88,8 +88,8 @@ def show_condition(request: ProjectRequest, interview_id: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def unmask(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def unmask(request: StudyRequest) -> HttpResponse:
     """Show which interviews would be unmasked, ask for a reason, and unmask them."""
     chosen = _find_chosen(request)
     is_asked = request.method == "POST" and "unmask" in request.POST
@@ -98,7 +98,7 @@ def unmask(request: ProjectRequest) -> HttpResponse:
     if is_asked and form.is_valid():
         try:
             unmasked = unmask_interviews(
-                project=request.project, interviews=chosen, reason=form.cleaned_data["reason"], by=request.user
+                study=request.study, interviews=chosen, reason=form.cleaned_data["reason"], by=request.user
             )
         except Refused as error:
             form.add_error(None, str(error))
@@ -106,9 +106,9 @@ def unmask(request: ProjectRequest) -> HttpResponse:
         else:
             count = len(unmasked)
             messages.success(
-                request, f"{count} interview{pluralize(count)} unmasked. Everything that was sealed is back."
+                request, f"{count} interview{pluralize(count)} unmasked. Everything that was sealed is visible again."
             )
-            return redirect("corpus:interviews", request.project.slug)
+            return redirect("corpus:interviews", request.study.slug)
     elif form.errors:
         status = 422
     context = {
@@ -116,18 +116,16 @@ def unmask(request: ProjectRequest) -> HttpResponse:
         "chosen": chosen,
         "shown": chosen[:LABELS_SHOWN],
         "more": max(0, len(chosen) - LABELS_SHOWN),
-        "rounds": find_unlocked_rounds(request.project, [each.pk for each in chosen]),
+        "rounds": find_unlocked_rounds(request.study, [each.pk for each in chosen]),
     }
     return render(request, "blinding/unmask.html", context, status=status)
 
 
-def _find_chosen(request: ProjectRequest) -> list[Interview]:
+def _find_chosen(request: StudyRequest) -> list[Interview]:
     """The masked ones among the interviews that are ticked, or of all that match what their list was asked for."""
     asked = request.POST if request.method == "POST" else request.GET
     if "every" in asked:
-        return [
-            row for row in queries.list_matching(request.project, queries.read_wanted(asked), None) if row.is_masked
-        ]
+        return [row for row in queries.list_matching(request.study, queries.read_wanted(asked), None) if row.is_masked]
     ticked = find_numbers(asked.getlist("interview"))
-    kept = request.project.every_interview.kept().masked().filter(pk__in=ticked).order_by("pk")
-    return list(kept.only("pk", "title", "mask_label", "unmasked_at", "study"))
+    kept = request.study.every_interview.kept().masked().filter(pk__in=ticked).order_by("pk")
+    return list(kept.only("pk", "title", "mask_label", "unmasked_at", "owning_study"))

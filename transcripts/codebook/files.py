@@ -85,8 +85,8 @@ def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
 
 
 def make_qdc_codes(version: CodebookVersion) -> list[QdcCode]:
-    """The families and codes of a version as a REFI-QDA codebook holds them. Reads version.project."""
-    return lay_out_codes(read_version(version), scope=version.project.slug)
+    """The families and codes of a version as a REFI-QDA codebook holds them. Reads version.study."""
+    return lay_out_codes(read_version(version), scope=version.study.slug)
 
 
 def read_file(data: bytes, *, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:

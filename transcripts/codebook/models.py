@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT
 
 
@@ -35,7 +35,7 @@ class CodebookVersion(models.Model):
         PUBLISHED = "published", "Published"
         DISCARDED = "discarded", "Discarded"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="codebook_versions")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="codebook_versions")
     number = models.PositiveIntegerField(help_text="Number of the version of the codebook.")
     status = models.CharField(
         max_length=10,
@@ -54,9 +54,9 @@ class CodebookVersion(models.Model):
     based_on = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="drafts")
 
     class Meta:
-        ordering: ClassVar = ["project", "number"]
+        ordering: ClassVar = ["study", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once"),
             models.CheckConstraint(
                 condition=models.Q(status="published") ^ models.Q(published_at__isnull=True),
                 name="%(app_label)s_%(class)s_published_has_date",
@@ -67,8 +67,8 @@ class CodebookVersion(models.Model):
         return f"v{self.number}"
 
     def get_absolute_url(self) -> str:
-        """Reads self.project: costs a query when it is not loaded."""
-        return reverse("codebook:version", args=[self.project.slug, self.number])
+        """Reads self.study: costs a query when it is not loaded."""
+        return reverse("codebook:version", args=[self.study.slug, self.number])
 
 
 class CodeFamily(models.Model):
@@ -93,7 +93,7 @@ class CodeFamily(models.Model):
         max_length=100, help_text="Identifier of the family of codes, the same in every version of the codebook."
     )
     name = models.CharField(max_length=200, help_text="Name of the family, for people.")
-    description = models.TextField(blank=True, help_text="What its codes are for.")
+    description = models.TextField(blank=True, help_text="The purpose of its codes.")
     unit = models.CharField(
         "applied to",
         max_length=10,
@@ -163,7 +163,7 @@ class Code(models.Model):
         max_length=100, blank=True, help_text="The heading within its family that it is listed under; may be empty."
     )
     aliases = models.JSONField(default=list, help_text="Its other names.")
-    definition = models.TextField(blank=True, help_text="What it means, for people.")
+    definition = models.TextField(blank=True, help_text="The meaning, for people.")
     machine_definition = models.TextField(
         "definition for machines",
         blank=True,
@@ -214,7 +214,7 @@ class CodeExampleQuerySet(models.QuerySet["CodeExample"]):
     def shown(self, *, coder: User | None = None) -> Self:
         """Invented ones, and sentences of interviews that count in their study. To a ``coder`` no sentence that she is still to
         code: she would learn its code before her own decision."""
-        counted = models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__project__isnull=False)
+        counted = models.Q(sentence__isnull=True) | models.Q(sentence__turn__interview__study__isnull=False)
         rows = self.filter(counted)
         return rows if coder is None else rows.filter(~_is_still_to_code(coder))
 
@@ -232,15 +232,15 @@ def _is_still_to_code(coder: User) -> models.Q:
     own = interviews.filter(
         assignments__coder=coder,
         assignments__withdrawn_at__isnull=True,
-        assignments__signed_at__isnull=True,
+        assignments__completed_at__isnull=True,
         assignments__round__locked_at__isnull=True,
     )
     closed = interviews.filter(
-        project__rounds__closes_others=True,
-        project__rounds__assignments__isnull=False,
-        project__rounds__assignments__withdrawn_at__isnull=True,
+        study__rounds__closes_others=True,
+        study__rounds__assignments__isnull=False,
+        study__rounds__assignments__withdrawn_at__isnull=True,
     )
-    finished = interviews.filter(finishes__coder=coder, finishes__withdrawn_at__isnull=True)
+    finished = interviews.filter(completions__coder=coder, completions__withdrawn_at__isnull=True)
     is_open = models.Q(Exists(own)) | models.Q(~Exists(given), ~Exists(closed), ~Exists(finished))
     return models.Q(
         is_open,
@@ -352,7 +352,7 @@ class CodeProposal(models.Model):
         ACCEPTED = "accepted", "Accepted"
         DECLINED = "declined", "Declined"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_proposals")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="code_proposals")
     name = models.CharField(
         max_length=200, help_text="Name of the proposed code, in the words of the sentence or in others."
     )
@@ -393,7 +393,7 @@ class CodeProposal(models.Model):
     )
 
     class Meta:
-        ordering: ClassVar = ["project", "pk"]
+        ordering: ClassVar = ["study", "pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["proposed_by", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"

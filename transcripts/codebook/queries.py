@@ -18,7 +18,7 @@ from transcripts.codebook.pure.seed import find_newer_parts as find_newer_parts_
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import CodeExample as FileExample
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PUBLISHED = CodebookVersion.Status.PUBLISHED
 DRAFT = CodebookVersion.Status.DRAFT
@@ -46,31 +46,31 @@ EXAMPLE_TEXT = Case(
 )
 
 
-def current_version(project: Project) -> CodebookVersion | None:
+def current_version(study: Study) -> CodebookVersion | None:
     """The published version with the highest number: the one people code with. ``None`` before the first."""
-    return project.codebook_versions.filter(status=PUBLISHED).order_by("-number").first()
+    return study.codebook_versions.filter(status=PUBLISHED).order_by("-number").first()
 
 
-def latest_version(project: Project) -> CodebookVersion | None:
+def latest_version(study: Study) -> CodebookVersion | None:
     """The version with the highest number, draft or published."""
-    return project.codebook_versions.exclude(status=DISCARDED).order_by("-number").first()
+    return study.codebook_versions.exclude(status=DISCARDED).order_by("-number").first()
 
 
-def next_number(project: Project) -> int:
+def next_number(study: Study) -> int:
     """The number of the next version; that of a discarded draft is not used again."""
-    return (project.codebook_versions.aggregate(last=Max("number"))["last"] or 0) + 1
+    return (study.codebook_versions.aggregate(last=Max("number"))["last"] or 0) + 1
 
 
-def find_open_draft(project: Project) -> CodebookVersion | None:
+def find_open_draft(study: Study) -> CodebookVersion | None:
     """The draft that is being written: the newest that no published version has overtaken."""
-    latest = latest_version(project)
+    latest = latest_version(study)
     return latest if latest is not None and latest.status == DRAFT else None
 
 
-def list_versions(project: Project) -> QuerySet[CodebookVersion]:
+def list_versions(study: Study) -> QuerySet[CodebookVersion]:
     """All versions, newest first, each with ``code_count``."""
     return (
-        project.codebook_versions.select_related("published_by").annotate(code_count=Count("codes")).order_by("-number")
+        study.codebook_versions.select_related("published_by").annotate(code_count=Count("codes")).order_by("-number")
     )
 
 
@@ -141,39 +141,39 @@ def _describe_examples(version: CodebookVersion, coder: User | None) -> dict[str
 def read_steps_between(before: CodebookVersion, after: CodebookVersion) -> list[Step]:
     """The changes by which ``after`` came of ``before``: those of the published versions between, and its own."""
     return read_steps(
-        after.project_id,
+        after.study_id,
         Q(version__number__gt=before.number, version__number__lt=after.number, version__status=PUBLISHED)
         | Q(version=after),
     )
 
 
-def read_steps(project_id: int, which: Q) -> list[Step]:
+def read_steps(study_id: int, which: Q) -> list[Step]:
     """The changes of codes that versions of a study record, oldest first: two queries."""
-    rows = CodeChange.objects.filter(which, version__project=project_id).order_by("version__number", "pk")
+    rows = CodeChange.objects.filter(which, version__study=study_id).order_by("version__number", "pk")
     columns = ("version__number", "kind", "from_identifier", "to_identifier", "effect", "reason", "made_by_name")
     steps = [Step(*row) for row in rows.values_list(*columns)]
-    names = _read_names(project_id, {each for step in steps for each in (step.from_identifier, step.to_identifier)})
+    names = _read_names(study_id, {each for step in steps for each in (step.from_identifier, step.to_identifier)})
     return [
         step._replace(from_name=names.get(step.from_identifier, ""), to_name=names.get(step.to_identifier, ""))
         for step in steps
     ]
 
 
-def _read_names(project_id: int, identifiers: set[str]) -> dict[str, str]:
+def _read_names(study_id: int, identifiers: set[str]) -> dict[str, str]:
     """What codes are called in the newest version that has them."""
-    rows = Code.objects.filter(version__project=project_id, identifier__in=identifiers).order_by("version__number")
+    rows = Code.objects.filter(version__study=study_id, identifier__in=identifiers).order_by("version__number")
     return dict(rows.values_list("identifier", "name"))
 
 
 def read_history(version: CodebookVersion) -> tuple[Names, list[Step]]:
     """What is needed to trace codes up to this version: their names in each version, and all changes. Two queries."""
     which = Q(number__lte=version.number) & (Q(status=PUBLISHED) | Q(pk=version.pk))
-    rows = Code.objects.filter(version__in=CodebookVersion.objects.filter(which, project=version.project_id))
+    rows = Code.objects.filter(version__in=CodebookVersion.objects.filter(which, study=version.study_id))
     names: dict[int, dict[str, str]] = {version.number: {}}
     for number, identifier, name in rows.values_list("version__number", "identifier", "name"):
         names.setdefault(number, {})[identifier] = name
     steps = read_steps(
-        version.project_id,
+        version.study_id,
         Q(version__number__lte=version.number) & (Q(version__status=PUBLISHED) | Q(version=version)),
     )
     return names, steps
@@ -245,7 +245,7 @@ def find_newer_parts(version: CodebookVersion) -> NewerParts:
     parts = find_newer_parts_of(content, built_in, had=())
     if not parts:
         return parts
-    kept = CodebookVersion.objects.filter(project=version.project_id).exclude(status=DISCARDED)
+    kept = CodebookVersion.objects.filter(study=version.study_id).exclude(status=DISCARDED)
     had = set(CodeFamily.objects.filter(version__in=kept).values_list("identifier", flat=True))
     for identifier, attributes in Code.objects.filter(version__in=kept).values_list("identifier", "attributes"):
         had |= {identifier, *(name_question(identifier, question.key) for question in read_attributes(attributes))}
@@ -263,13 +263,13 @@ def find_missing(draft: CodebookVersion) -> list[Code]:
 
 def is_new(code: Code) -> bool:
     """Whether a code of a draft is in no version before it, so that nobody has coded with it."""
-    earlier = Code.objects.filter(version__project=code.version.project_id, identifier=code.identifier)
+    earlier = Code.objects.filter(version__study=code.version.study_id, identifier=code.identifier)
     return not earlier.filter(version__status=PUBLISHED).exists()
 
 
-def used_identifiers(project: Project) -> set[str]:
+def used_identifiers(study: Study) -> set[str]:
     """The identifiers of all codes of all versions: none is given to another code."""
-    return set(Code.objects.filter(version__project=project).values_list("identifier", flat=True))
+    return set(Code.objects.filter(version__study=study).values_list("identifier", flat=True))
 
 
 def read_wordings(code: Code) -> list[tuple[Code, list[Step]]]:
@@ -278,9 +278,9 @@ def read_wordings(code: Code) -> list[tuple[Code, list[Step]]]:
     Two queries.
     """
     version = code.version
-    rows = Code.objects.filter(version__project=version.project_id, identifier=code.identifier)
+    rows = Code.objects.filter(version__study=version.study_id, identifier=code.identifier)
     rows = rows.filter(Q(version__status=PUBLISHED, version__number__lte=version.number) | Q(pk=code.pk))
-    steps = read_steps(version.project_id, Q(from_identifier=code.identifier) | Q(to_identifier=code.identifier))
+    steps = read_steps(version.study_id, Q(from_identifier=code.identifier) | Q(to_identifier=code.identifier))
     wordings: list[tuple[Code, list[Step]]] = []
     before: Code | None = None
     for row in rows.select_related("version").order_by("version__number"):
@@ -292,10 +292,10 @@ def read_wordings(code: Code) -> list[tuple[Code, list[Step]]]:
     return wordings[::-1]
 
 
-def list_proposals(project: Project, *, only: User | None = None) -> QuerySet[CodeProposal]:
+def list_proposals(study: Study, *, only: User | None = None) -> QuerySet[CodeProposal]:
     """The proposals of a study, open ones first and then the newest; ``only`` those of one person."""
-    rows = CodeProposal.objects.filter(project=project).filter(
-        Q(sentence__isnull=True) | Q(sentence__turn__interview__project=project)
+    rows = CodeProposal.objects.filter(study=study).filter(
+        Q(sentence__isnull=True) | Q(sentence__turn__interview__study=study)
     )
     rows = rows.select_related("proposed_by", "answered_by", "code__version")
     rows = rows.annotate(interview_id=F("sentence__turn__interview"))
@@ -319,17 +319,17 @@ def read_examples(which: Q, *, coder: User | None) -> dict[int, list[Any]]:
     return found
 
 
-def find_sentence(project: Project, sentence_id: int) -> Sentence | None:
+def find_sentence(study: Study, sentence_id: int) -> Sentence | None:
     """A sentence of the study with its turn and interview, current or not."""
-    return next(iter(_read_sentences(Q(turn__interview__project=project, pk=sentence_id))), None)
+    return next(iter(_read_sentences(Q(turn__interview__study=study, pk=sentence_id))), None)
 
 
-def find_labelled_sentence(project: Project, interview_id: int, label: str) -> Sentence | None:
+def find_labelled_sentence(study: Study, interview_id: int, label: str) -> Sentence | None:
     """The current sentence with this number (14, 14a) in an interview of the study."""
     digits = label[: len(label) - len(label.lstrip("0123456789"))]
     if not digits or len(digits) > 9:
         return None
-    which = Q(turn__interview__project=project, turn__interview=interview_id, retired_by__isnull=True)
+    which = Q(turn__interview__study=study, turn__interview=interview_id, retired_by__isnull=True)
     return next(iter(_read_sentences(which & Q(position=int(digits), suffix=label[len(digits) :]))), None)
 
 
@@ -353,12 +353,12 @@ FoundQuote = tuple[str, int | None, str, str, str]
 note."""
 
 
-def find_quoted(project: Project, examples: Sequence[FileExample]) -> Iterator[FoundQuote]:
+def find_quoted(study: Study, examples: Sequence[FileExample]) -> Iterator[FoundQuote]:
     """Those of the examples whose words are one sentence at the place they name, and those that name no place: they were
     invented. Each once in a code."""
     wanted = [each for each in examples if each.interview and each.sentence]
     places = {(each.interview, each.sentence) for each in wanted}
-    which = Q(turn__interview__project=project, retired_by__isnull=True)
+    which = Q(turn__interview__study=study, retired_by__isnull=True)
     which &= Q(turn__interview__external_id__in={interview for interview, _ in places})
     which &= Q(position__in={number for _, number in places})
     rows = Sentence.objects.filter(which).annotate(text=SENTENCE_TEXT).order_by("-pk")

@@ -5,18 +5,18 @@ from __future__ import annotations
 from django.urls import reverse
 
 from transcripts.codebook.models import CodeProposal
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.overview import Waiting, register_overview
 from transcripts.studies.roles import Permission
 
 
-def find_proposals(request: ProjectRequest) -> Waiting | None:
+def find_proposals(request: StudyRequest) -> Waiting | None:
     """Proposed codes that nobody has answered, for those who edit the codebook."""
     if Permission.EDIT_CODEBOOK not in request.role.permissions:
         return None
-    count = CodeProposal.objects.filter(project=request.project, state=CodeProposal.State.OPEN).count()
+    count = CodeProposal.objects.filter(study=request.study, state=CodeProposal.State.OPEN).count()
     words = f"{count} proposed code{' waits' if count == 1 else 's wait'} for an answer"
-    return Waiting(words, reverse("codebook:proposals", args=[request.project.slug])) if count else None
+    return Waiting(words, reverse("codebook:proposals", args=[request.study.slug])) if count else None
 
 
 register_overview(waiting=find_proposals)

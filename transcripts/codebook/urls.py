@@ -7,13 +7,13 @@ from transcripts.codebook.views import codes, drafts, proposals, reading
 app_name = "codebook"
 
 version_urls: list[URLPattern | URLResolver] = [
-    # /p/<slug>/codebook/v<number>/
+    # /studies/<slug>/codebook/v<number>/
     path("", reading.show_version, name="version"),
     path("keys/", reading.show_key_card, name="key_card"),
     path("codes/<int:code_id>/", reading.show_code, name="code"),
     path("publish/", drafts.publish, name="publish"),
     path("discard/", drafts.discard, name="discard"),
-    # /p/<slug>/codebook/v<number>/edit/
+    # /studies/<slug>/codebook/v<number>/edit/
     path("edit/", drafts.show_draft, name="draft"),
     path("edit/move/", drafts.move, name="move"),
     path("edit/restore/", drafts.restore, name="restore"),
@@ -32,7 +32,7 @@ version_urls: list[URLPattern | URLResolver] = [
 ]
 
 codebook_urls: list[URLPattern | URLResolver] = [
-    # /p/<slug>/codebook/
+    # /studies/<slug>/codebook/
     path("", reading.show_current, name="current"),
     path("import/", drafts.import_file, name="import"),
     path("draft/", drafts.start_draft, name="start_draft"),
@@ -47,6 +47,6 @@ codebook_urls: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("studies/new/", reading.start_study, name="start_study"),
-    path("p/<slug:slug>/codebook/", include(codebook_urls)),
+    path("new-study/", reading.start_study, name="start_study"),
+    path("studies/<slug:slug>/codebook/", include(codebook_urls)),
 ]

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.comparing import follow_merges
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
 
 IN_PLACE = """
 FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.project_id = %s AND s.retired_by_id IS NULL AND t.channel <> 'tool_result' :interviews
+WHERE i.study_id = %s AND s.retired_by_id IS NULL AND t.channel <> 'tool_result' :interviews
 """
 SENTENCES = """
 SELECT s.id, t.id, i.id, CASE WHEN t.is_answer THEN 1 ELSE 0 END,
@@ -55,17 +55,17 @@ WHERE :blind AND (x.superseded_by_id IS NULL
 CODES = """
 SELECT c.id, c.identifier, f.identifier, f.unit, f.applies_to, v.number
 FROM codebook_code c JOIN codebook_codefamily f ON f.id = c.family_id JOIN codebook_codebookversion v ON v.id = c.version_id
-WHERE v.project_id = %s AND v.status = 'published'
+WHERE v.study_id = %s AND v.status = 'published'
 ORDER BY v.number
 """
 CHANGES = """
 SELECT h.kind, h.from_identifier, h.to_identifier
 FROM codebook_codechange h JOIN codebook_codebookversion v ON v.id = h.version_id
-WHERE v.project_id = %s AND v.status = 'published' AND h.kind IN ('merged', 'split')
+WHERE v.study_id = %s AND v.status = 'published' AND h.kind IN ('merged', 'split')
 ORDER BY v.number, h.id
 """
 
-# The numbers that stand for roles of turns in ``BlindReadings.roles``.
+# The numbers that stand for roles of turns in ``BlindLabels.roles``.
 SIDES = {CodeFamily.AppliesTo.MODEL.value: 1, CodeFamily.AppliesTo.INTERVIEWER.value: 2}
 
 
@@ -130,7 +130,7 @@ class BlindTable(NamedTuple):
         }
 
 
-class BlindReadings(NamedTuple):
+class BlindLabels(NamedTuple):
     """All blind readings of a study or of some of its interviews, sentence by sentence.
 
     ``roles``: of the sentences' turns, as in ``SIDES``, 0 for others. ``decisions``: coders x sentences, whether the coder
@@ -231,14 +231,14 @@ class BlindReadings(NamedTuple):
 
 
 def read_blind(
-    project: Project, *, interviews: Collection[int] | None = None, span: VersionSpan | None = None
-) -> BlindReadings:
+    study: Study, *, interviews: Collection[int] | None = None, span: VersionSpan | None = None
+) -> BlindLabels:
     """The blind readings of the study, or of some interviews; with ``span`` those made under its versions.
 
     What a coder said of a unit counts within a span only when all her codes of the family there were applied under it. Five
     queries.
     """
-    condition, numbers = "", [project.pk]
+    condition, numbers = "", [study.pk]
     if interviews is not None:
         if not interviews:
             condition = "AND 1 = 0"
@@ -257,7 +257,7 @@ def read_blind(
         rows[:, 1] = np.searchsorted(coders, rows[:, 1])
     decisions = np.zeros((len(coders), len(sentences)), dtype=bool)
     decisions[decided[:, 1], decided[:, 0]] = True
-    return BlindReadings(
+    return BlindLabels(
         sentences[:, 0],
         sentences[:, 1],
         sentences[:, 2],
@@ -266,16 +266,16 @@ def read_blind(
         tuple(map(int, coders)),
         decisions,
         coded,
-        _read_codes(project),
+        _read_codes(study),
         span,
     )
 
 
-def _read_codes(project: Project) -> dict[int, UsedCode]:
+def _read_codes(study: Study) -> dict[int, UsedCode]:
     with connection.cursor() as cursor:
-        cursor.execute(CODES, [project.pk])
+        cursor.execute(CODES, [study.pk])
         rows = cursor.fetchall()
-        cursor.execute(CHANGES, [project.pk])
+        cursor.execute(CHANGES, [study.pk])
         changes = cursor.fetchall()
     latest = {identifier: family for _, identifier, family, *_ in rows}
     newest = max((version for *_, version in rows), default=0)

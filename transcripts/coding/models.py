@@ -11,7 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT
 
 MAX_NOTE_LENGTH = 1_000
@@ -59,7 +59,7 @@ class Sees(Protocol):
     """A person who sees labels; `transcripts.blinding.viewers.Viewer` is the one implementation."""
 
     @property
-    def project(self) -> Project: ...
+    def study(self) -> Study: ...
     @property
     def user_id(self) -> int: ...
     @property
@@ -93,7 +93,7 @@ class LabelQuerySet(models.QuerySet[Row]):
 
     def visible_to(self, viewer: Sees) -> Self:
         """Those of her study: her own, and others' where she may see them."""
-        labels = self.filter(sentence__turn__interview__project=viewer.project)
+        labels = self.filter(sentence__turn__interview__study=viewer.study)
         if not viewer.sees_all:
             return labels.filter(coder=viewer.user_id)
         if viewer.visible_interviews is None:
@@ -131,12 +131,12 @@ class MemoQuerySet(models.QuerySet["Memo"]):
 
     def counted(self) -> Self:
         """Memos on no interview, or on one that counts in its study."""
-        return self.filter(models.Q(interview__isnull=True) | models.Q(interview__project__isnull=False))
+        return self.filter(models.Q(interview__isnull=True) | models.Q(interview__study__isnull=False))
 
     def visible_to(self, viewer: Sees) -> Self:
         """Memos of her study: her own, and others' where she may see them. Those on codes, themes and the study are on no
         interview."""
-        memos = self.filter(project=viewer.project).counted()
+        memos = self.filter(study=viewer.study).counted()
         if not viewer.sees_all:
             return memos.filter(author=viewer.user_id)
         if viewer.visible_interviews is None:
@@ -170,15 +170,14 @@ class Coding(models.Model):
         max_length=10,
         choices=Level.choices,
         default=Level.SEMANTIC,
-        help_text="semantic (said outright) or latent (read from what is said).",
+        help_text="semantic (said outright) or latent (interpreted from what is said).",
     )
     enactment = models.CharField(
         max_length=15,
         choices=Enactment.choices,
         blank=True,
-        help_text="enacted, demonstrated in an example, or described. Codes whose family carries it need it, "
-        "others have none; empty for a coding of such a code stored before it was required: enactment "
-        "not stated.",
+        help_text="enacted, demonstrated in an example, or described. Required for codes whose family has enactment, and empty "
+        "for others; also empty for older codings stored before it was required (enactment not stated).",
     )
     note = models.TextField(
         blank=True,
@@ -191,7 +190,7 @@ class Coding(models.Model):
         help_text="First character of the marked words inside the sentence, counted in code points of the turn's text.",
     )
     quote_end = models.PositiveIntegerField(
-        null=True, blank=True, help_text="Character after the marked words; both are empty where none were marked."
+        null=True, blank=True, help_text="Character after the marked words; both are empty if no words were marked."
     )
     range_id = models.UUIDField(
         null=True,
@@ -203,15 +202,14 @@ class Coding(models.Model):
         choices=Grounding.choices,
         blank=True,
         default="",
-        help_text="abstract (a principle) or grounded (guidance tied to a case); empty where not said.",
+        help_text="abstract (a principle) or grounded (guidance tied to a case); empty if not stated.",
     )
     prompting = models.CharField(
         max_length=10,
         choices=Prompting.choices,
         blank=True,
         default="",
-        help_text="prompted, unprompted or unclear, as the coder said it; empty where it is derived from "
-        "earlier turns.",
+        help_text="prompted, unprompted or unclear, as the coder said it; empty if it is derived from earlier turns.",
     )
     attributes = models.JSONField(
         default=dict, blank=True, help_text="Answers to the code's own questions, by their keys."
@@ -224,7 +222,7 @@ class Coding(models.Model):
         blank=True,
         related_name="migrated_to",
         db_index=False,
-        help_text="Number of the coding that this one was made from, by a boundary edit or a merge of codes.",
+        help_text="Number of the coding from which this one was made, by a boundary edit or a merge of codes.",
     )
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
@@ -373,7 +371,7 @@ class Decision(models.Model):
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
     layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
     none_applies = models.BooleanField(
-        help_text="true: read, and no code applies; false: read, and nothing beyond the active codes."
+        help_text="true: read, and no code applies; false: read, and no further codes apply."
     )
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
@@ -413,7 +411,7 @@ class Reveal(models.Model):
         max_length=10,
         choices=Source.choices,
         default=Source.MACHINE,
-        help_text="What was seen: machine (suggestions) or colleagues (their codings).",
+        help_text="Whose labels were seen: machine (suggestions) or colleagues (their codings).",
     )
 
     class Meta:
@@ -460,7 +458,7 @@ class Unblinding(models.Model):
     )
     where = models.CharField(max_length=40, help_text="On which page.")
     unblinded_at = models.DateTimeField(
-        help_text="When, in UTC. What she coded there afterwards is in the layer assisted."
+        help_text="When it was unblinded, in UTC. What she coded there afterwards is in the layer assisted."
     )
 
     objects = UnblindingQuerySet.as_manager()
@@ -524,9 +522,9 @@ class Memo(models.Model):
         INTERVIEW = "interview", "Interview"
         CODE = "code", "Code"
         THEME = "theme", "Theme"
-        PROJECT = "project", "Study"
+        STUDY = "study", "Study"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="memos")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="memos")
     kind = models.CharField(
         max_length=20,
         choices=Kind.choices,
@@ -537,18 +535,18 @@ class Memo(models.Model):
         max_length=10,
         choices=Subject.choices,
         default=Subject.SENTENCE,
-        help_text="What it is about: sentence, interview, code, theme or project.",
+        help_text="Its subject: sentence, interview, code, theme or study.",
     )
     subject_key = models.CharField(
         max_length=100,
         blank=True,
         default="",
-        help_text="Identifier of the code or number of the theme that it is about; else empty.",
+        help_text="Identifier of the code or number of the theme that it is about; otherwise empty.",
     )
     thread = models.UUIDField(
-        null=True, blank=True, help_text="The same for all versions of one memo on a code, a theme or the study."
+        null=True, blank=True, help_text="Shared by all versions of one memo on a code, a theme or the study."
     )
-    revision = models.PositiveIntegerField(default=1, help_text="Which version of the memo, from 1.")
+    revision = models.PositiveIntegerField(default=1, help_text="Number of the version of the memo, from 1.")
     interview = models.ForeignKey(
         Interview,
         on_delete=models.PROTECT,
@@ -598,7 +596,7 @@ class Memo(models.Model):
                 condition=(
                     Q(subject="sentence", interview__isnull=False, sentence__isnull=False)
                     | Q(subject="interview", interview__isnull=False, sentence__isnull=True)
-                    | Q(subject__in=["code", "theme", "project"], interview__isnull=True, sentence__isnull=True)
+                    | Q(subject__in=["code", "theme", "study"], interview__isnull=True, sentence__isnull=True)
                 ),
                 name="%(app_label)s_%(class)s_subject_is_whole",
             ),

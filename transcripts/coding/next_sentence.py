@@ -14,8 +14,8 @@ from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
 from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.rounds.queries import list_still_to_code
-from transcripts.studies.access import ProjectRequest
-from transcripts.studies.models import Project
+from transcripts.studies.access import StudyRequest
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 # The tables of texts, of which each reason keeps some sentences: on one :side of the place where the person is, or at it.
@@ -23,10 +23,10 @@ IN_ORDER = """
 FROM corpus_interview i
 JOIN corpus_turn t ON t.interview_id = i.id
 JOIN corpus_sentence s ON s.turn_id = t.id
-WHERE i.project_id = %s AND s.retired_by_id IS NULL AND (i.id, t.position, s.start) :side (%s, %s, %s)
+WHERE i.study_id = %s AND s.retired_by_id IS NULL AND (i.id, t.position, s.start) :side (%s, %s, %s)
 """
 NEXT = f"SELECT s.id, i.id {IN_ORDER} AND :reason ORDER BY i.id, t.position, s.start LIMIT 1"
-OPEN = f"SELECT i.id FROM corpus_interview i WHERE i.project_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
+OPEN = f"SELECT i.id FROM corpus_interview i WHERE i.study_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
 UNCODED = f"""
 t.is_answer AND i.id IN ({OPEN})
 AND NOT EXISTS (
@@ -40,19 +40,19 @@ CHANGED = f"""
 i.id IN ({OPEN}) AND s.id IN (
   SELECT c.sentence_id FROM coding_coding c
   JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codebookversion v ON v.id = k.version_id
-  WHERE v.project_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL AND NOT EXISTS (
+  WHERE v.study_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM codebook_code n
     WHERE n.version_id = %s AND n.identifier = k.identifier AND n.meaning_version <= v.number))
 """  # noqa: S608
 WITH_MEMO = """
 s.id IN (
   SELECT m.sentence_id FROM coding_memo m
-  WHERE m.project_id = %s AND m.author_id = %s AND m.subject = 'sentence' AND m.withdrawn_at IS NULL)
+  WHERE m.study_id = %s AND m.author_id = %s AND m.subject = 'sentence' AND m.withdrawn_at IS NULL)
 """
 PLACE = """
 SELECT i.id, t.position, s.start
 FROM corpus_sentence s JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id
-WHERE s.id = %s AND i.project_id = %s
+WHERE s.id = %s AND i.study_id = %s
 """
 INTERVIEWS_AT_A_TIME = 10
 
@@ -90,12 +90,12 @@ Found = tuple[Reason, int, int]
 class _Seeker:
     """Looks from the sentence at which somebody is: on to the end of the study, then from its beginning."""
 
-    def __init__(self, project: Project, at: int | None) -> None:
-        self.project, self.at = project, at or 0
+    def __init__(self, study: Study, at: int | None) -> None:
+        self.study, self.at = study, at or 0
         self.place: tuple[int, int, int] = (0, 0, 0)
         if self.at:
             with connection.cursor() as cursor:
-                cursor.execute(PLACE, [self.at, project.pk])
+                cursor.execute(PLACE, [self.at, study.pk])
                 self.place = cursor.fetchone() or self.place
 
     def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
@@ -103,7 +103,7 @@ class _Seeker:
         with connection.cursor() as cursor:
             for side in sides:
                 sql = NEXT.replace(":side", side).replace(":reason", condition)
-                cursor.execute(sql, [self.project.pk, *self.place, *values])
+                cursor.execute(sql, [self.study.pk, *self.place, *values])
                 if row := cursor.fetchone():
                     return reason, row[0], row[1]
         return None
@@ -121,14 +121,14 @@ class _Seeker:
         for side, interviews in around.items():
             for begin in range(0, len(interviews), INTERVIEWS_AT_A_TIME):
                 some = interviews[begin : begin + INTERVIEWS_AT_A_TIME]
-                differing = sorted(find_differing(self.project, version, some))
+                differing = sorted(find_differing(self.study, version, some))
                 condition = f"s.id IN ({', '.join(['%s'] * len(differing))})"
                 if differing and (found := self.find(Reason.DISAGREED, condition, *differing, sides=side)):
                     return found
         return None
 
 
-def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
+def find_next(request: StudyRequest, *, at: int | None) -> Found | None:
     """The next sentence for the person after the sentence ``at``, if any. A few queries.
 
     First what is assigned to her: uncoded sentences, then codings whose code has changed since. Then the same in the other
@@ -136,14 +136,14 @@ def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
     Within a reason, the rest of her present interview comes first, before and after her place; then the interviews after it, and
     the first interview follows the last. The sentence at which she is comes last, for she has passed it over so far.
     """
-    project, user_id = request.project, request.user.pk
-    seeker, version = _Seeker(project, at), current_version(project)
+    study, user_id = request.study, request.user.pk
+    seeker, version = _Seeker(study, at), current_version(study)
     if Permission.CODE in request.role.permissions and version is not None:
-        mine: list[Value] = [project.pk, *[user_id] * CLOSURE_PARAMETERS]
+        mine: list[Value] = [study.pk, *[user_id] * CLOSURE_PARAMETERS]
         uncoded: list[Value] = [*mine, user_id, user_id]
-        changed: list[Value] = [*mine, project.pk, user_id, version.pk]
+        changed: list[Value] = [*mine, study.pk, user_id, version.pk]
         wanted = [(Reason.UNCODED, UNCODED, uncoded), (Reason.CHANGED, CHANGED, changed)]
-        if assigned := list(list_still_to_code(project, request.user).values_list("interview", flat=True)):
+        if assigned := list(list_still_to_code(study, request.user).values_list("interview", flat=True)):
             only = f" AND i.id IN ({', '.join(['%s'] * len(assigned))})"
             first = [(Reason.ASSIGNED, UNCODED + only, [*uncoded, *assigned])]
             wanted = [*first, (Reason.CHANGED, CHANGED + only, [*changed, *assigned]), *wanted]
@@ -152,33 +152,33 @@ def find_next(request: ProjectRequest, *, at: int | None) -> Found | None:
                 return found
     shown = list_shown_to(request) if version is not None else []
     found = seeker.find_disagreed(version, shown) if version is not None and shown else None
-    return found or seeker.find(Reason.MEMO, WITH_MEMO, project.pk, user_id)
+    return found or seeker.find(Reason.MEMO, WITH_MEMO, study.pk, user_id)
 
 
-def describe_reason(request: ProjectRequest, reason: str, *, interview_id: int) -> str:
+def describe_reason(request: StudyRequest, reason: str, *, interview_id: int) -> str:
     """Why the person was led to a sentence, with the name of the round that asks for it; "" for no reason we know."""
     if reason == Reason.ASSIGNED:
-        own = list_still_to_code(request.project, request.user).filter(interview=interview_id)
+        own = list_still_to_code(request.study, request.user).filter(interview=interview_id)
         if name := own.order_by("round__number").values_list("round__name", flat=True).first():
             return f"assigned to you in {name}, not coded yet"
     return WORDS.get(reason, "")
 
 
-def list_shown_to(request: ProjectRequest) -> list[int]:
+def list_shown_to(request: StudyRequest) -> list[int]:
     """The interviews in which the person may see where coders differ: those she opened; all, when she does not code."""
     if Permission.SEE_ALL_CODINGS not in request.role.permissions:
         return []
     if Permission.CODE not in request.role.permissions:
-        return list(request.project.interviews.order_by("pk").values_list("pk", flat=True))
-    opened = Unblinding.objects.of_labels().filter(user=request.user, interview__project=request.project)
+        return list(request.study.interviews.order_by("pk").values_list("pk", flat=True))
+    opened = Unblinding.objects.of_labels().filter(user=request.user, interview__study=request.study)
     return list(opened.order_by("interview").values_list("interview", flat=True))
 
 
-def find_differing(project: Project, version: CodebookVersion, interview_ids: Sequence[int]) -> set[int]:
+def find_differing(study: Study, version: CodebookVersion, interview_ids: Sequence[int]) -> set[int]:
     """The sentences of some interviews on which coders disagreed before they saw each other's work."""
     from transcripts.coding.blind import read_blind
 
-    readings = read_blind(project, interviews=interview_ids)
+    readings = read_blind(study, interviews=interview_ids)
     found: set[int] = set()
     for family, codes in _list_families(version):
         table = readings.arrange(family, CodeFamily.Unit.SENTENCE, codes)
@@ -187,9 +187,9 @@ def find_differing(project: Project, version: CodebookVersion, interview_ids: Se
 
 
 def find_differing_in(interview: Interview) -> set[int]:
-    """The same in one interview. Reads interview.project: costs a query when it is not loaded."""
-    version = current_version(interview.project)
-    return find_differing(interview.project, version, [interview.pk]) if version is not None else set()
+    """The same in one interview. Reads interview.study: costs a query when it is not loaded."""
+    version = current_version(interview.study)
+    return find_differing(interview.study, version, [interview.pk]) if version is not None else set()
 
 
 def _list_families(version: CodebookVersion) -> Iterator[tuple[str, list[str]]]:
@@ -216,11 +216,11 @@ def pair_questions(said: Iterable[Said]) -> dict[int, list[int]]:
     return found
 
 
-def find_decided_questions(project: Project, interview_ids: Collection[int], coder_id: int) -> set[int]:
+def find_decided_questions(study: Study, interview_ids: Collection[int], coder_id: int) -> set[int]:
     """The turns of the interviewer in these interviews with which a person is through.
 
     Nobody has to decide such turns one by one. She is through with one when she has coded it, when she has decided the whole
-    answer that follows (as ``BlindReadings.decide_questions`` counts it), or when she has decided each of its sentences
+    answer that follows (as ``BlindLabels.decide_questions`` counts it), or when she has decided each of its sentences
     herself. Where no answer follows, only the first and the last are possible. Coded counts where each family for the
     interviewer's turns has a code of hers there: otherwise she still has to say something of the others. What she was once
     shown suggestions of stays decided. Five queries.
@@ -234,7 +234,7 @@ def find_decided_questions(project: Project, interview_ids: Collection[int], cod
         said[interview].setdefault(turn, (turn, role == Turn.Role.INTERVIEWER, is_answer))
         sentences[turn].add(pk)
     decided = _list_decided(interview_ids, coder_id)
-    coded = _list_coded(project, interview_ids, coder_id)
+    coded = _list_coded(study, interview_ids, coder_id)
     shown = Reveal.objects.filter(sentence__turn__interview__in=interview_ids, coder=coder_id)
     known = coded | set(shown.values_list("sentence__turn", flat=True))
     return {
@@ -252,10 +252,10 @@ def _list_decided(interview_ids: Collection[int], coder_id: int) -> set[int]:
     return set(rows.values_list("sentence", flat=True))
 
 
-def _list_coded(project: Project, interview_ids: Collection[int], coder_id: int) -> set[int]:
+def _list_coded(study: Study, interview_ids: Collection[int], coder_id: int) -> set[int]:
     """The turns on which she has applied a code of each family that is for the interviewer's turns."""
     families = CodeFamily.objects.filter(
-        version=current_version(project), applies_to=CodeFamily.AppliesTo.INTERVIEWER
+        version=current_version(study), applies_to=CodeFamily.AppliesTo.INTERVIEWER
     ).exclude(unit=CodeFamily.Unit.INTERVIEW)
     units = dict(families.values_list("identifier", "unit"))
     if not units or set(units.values()) != {CodeFamily.Unit.TURN.value}:
@@ -270,5 +270,5 @@ def _list_coded(project: Project, interview_ids: Collection[int], coder_id: int)
 
 
 def is_question_decided(turn: Turn, coder_id: int) -> bool:
-    """Whether a person is through with this turn of the interviewer. Reads turn.interview.project."""
-    return turn.pk in find_decided_questions(turn.interview.project, [turn.interview_id], coder_id)
+    """Whether a person is through with this turn of the interviewer. Reads turn.interview.study."""
+    return turn.pk in find_decided_questions(turn.interview.study, [turn.interview_id], coder_id)

@@ -23,35 +23,35 @@ from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
 from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.hooks import draft_checked, send
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 # A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says. What is assigned
-# to nobody is open to all coders, but for what each has finished, unless a round closes what is not assigned in it. What she
-# finished stays closed once her own figures with it were opened to her, whatever is assigned later.
+# to nobody is open to all coders, but for what each has completed, unless a round closes what is not assigned in it. What she
+# completed stays closed once her own figures with it were opened to her, whatever is assigned later.
 CLOSURE = """
 CASE
   WHEN NOT (
     SELECT agreed.is_given FROM corpus_consent agreed
     WHERE agreed.interview_id = i.id AND agreed.scope = 'coding' ORDER BY agreed.id DESC LIMIT 1) THEN 'refused'
   WHEN EXISTS (
-    SELECT 1 FROM rounds_finish e
+    SELECT 1 FROM rounds_completion e
     WHERE e.interview_id = i.id AND e.coder_id = %s AND e.withdrawn_at IS NULL
       AND (e.shown_at IS NOT NULL OR NOT EXISTS (
         SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-        WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL
-          AND (a.interview_id = i.id OR r.closes_others)))) THEN 'finished'
+        WHERE r.study_id = i.study_id AND a.withdrawn_at IS NULL
+          AND (a.interview_id = i.id OR r.closes_others)))) THEN 'interview_completed'
   WHEN NOT EXISTS (
     SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE r.project_id = i.project_id AND a.withdrawn_at IS NULL
+    WHERE r.study_id = i.study_id AND a.withdrawn_at IS NULL
       AND (a.interview_id = i.id OR r.closes_others)) THEN 'open'
   WHEN EXISTS (
     SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND a.signed_at IS NULL
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND a.completed_at IS NULL
       AND r.locked_at IS NULL) THEN 'open'
   WHEN EXISTS (
     SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND r.locked_at IS NULL) THEN 'signed'
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND r.locked_at IS NULL) THEN 'assignment_completed'
   WHEN EXISTS (
     SELECT 1 FROM rounds_assignment a
     WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL) THEN 'locked'
@@ -74,8 +74,8 @@ class Closure(StrEnum):
 
     OPEN = "open"
     REFUSED = "refused"
-    FINISHED = "finished"
-    SIGNED = "signed"
+    INTERVIEW_COMPLETED = "interview_completed"
+    ASSIGNMENT_COMPLETED = "assignment_completed"
     LOCKED = "locked"
     UNASSIGNED = "unassigned"
 
@@ -88,20 +88,20 @@ class Closure(StrEnum):
 # Where what closes an interview can be changed: the permission that takes, the name of the page, and what its link says.
 WAYS = {
     Closure.REFUSED: (Permission.SET_METHOD, "corpus:consent", "Change its consent"),
-    Closure.FINISHED: (Permission.CODE, "rounds:work", "Your work"),
-    Closure.SIGNED: (Permission.ASSIGN, "rounds:list", "Return it in its round"),
+    Closure.INTERVIEW_COMPLETED: (Permission.CODE, "rounds:work", "My work"),
+    Closure.ASSIGNMENT_COMPLETED: (Permission.ASSIGN, "rounds:list", "Return it in its round"),
     Closure.LOCKED: (Permission.ASSIGN, "rounds:list", "Unlock its round"),
     Closure.UNASSIGNED: (Permission.ASSIGN, "rounds:list", "Assign it in a round"),
 }
 SENTENCES = {
     Closure.OPEN: "",
-    Closure.REFUSED: f"{NO_CODING} You can read it, and what was coded before stays.",
-    Closure.FINISHED: (
-        "You have finished this interview, so you can no longer change your codings of it. Until you have opened your own "
-        "influence figures, you can reopen it under “Your work”. You can still write memos."
+    Closure.REFUSED: f"{NO_CODING} You can read it, and earlier codings remain.",
+    Closure.INTERVIEW_COMPLETED: (
+        "You have completed this interview, so you can no longer change your codings of it. Until you have opened your own "
+        "influence figures, you can reopen it under “My work”. You can still write memos."
     ),
-    Closure.SIGNED: (
-        "You have signed off this interview, so you can no longer change your codings of it. A lead of the study can return it "
+    Closure.ASSIGNMENT_COMPLETED: (
+        "You have completed this interview, so you can no longer change your codings of it. A lead of the study can return it "
         "to you. You can still write memos."
     ),
     Closure.LOCKED: (
@@ -109,8 +109,8 @@ SENTENCES = {
         "memos."
     ),
     Closure.UNASSIGNED: (
-        "This interview is not assigned to you. You can read it and write memos. To code it, have it assigned to you in "
-        "a round; leads and owners can do that."
+        "This interview is not assigned to you. You can read it and write memos. To code it, ask a lead or owner to assign it to "
+        "you in a round."
     ),
 }
 
@@ -153,7 +153,7 @@ SELECT s.id, s.turn_id, s.position, s.start, s."end", t.role, t.channel
 FROM corpus_sentence s
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
-WHERE s.id = %s AND t.interview_id = %s AND i.project_id = %s
+WHERE s.id = %s AND t.interview_id = %s AND i.study_id = %s
 """
 FIRST_OF_TURN = """
 SELECT id, turn_id, position, start, "end" FROM corpus_sentence
@@ -172,11 +172,11 @@ WHERE s.id = %s
 CODE = """
 SELECT c.id, c.version_id, c.family_id, c.identifier, c.name, c.key, CAST(c.attributes AS text), c.is_category,
        f.identifier, f.name, f.unit, f.carries_level, f.carries_enactment, f.once_per_answer, f.applies_to,
-       v.project_id, v.number, v.status
+       v.study_id, v.number, v.status
 FROM codebook_code c
 JOIN codebook_codefamily f ON f.id = c.family_id
 JOIN codebook_codebookversion v ON v.id = c.version_id
-WHERE c.id = %s AND v.project_id = %s
+WHERE c.id = %s AND v.study_id = %s
 """
 # The values of a coding, and the same number of empty columns for rows of another kind.
 VALUES = ", ".join(
@@ -217,7 +217,7 @@ WHERE c.range_id = %s
 HOLD_TURN = "SELECT id FROM corpus_turn WHERE id = %s FOR NO KEY UPDATE"
 HOLD_TURNS = """
 SELECT t.id FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.project_id = %s ORDER BY t.id FOR NO KEY UPDATE OF t
+WHERE i.study_id = %s ORDER BY t.id FOR NO KEY UPDATE OF t
 """
 # Of a sentence and of what the links of a coding on it point at.
 HOLD_TURNS_OF_LINKS = """
@@ -244,14 +244,14 @@ ORDER BY s.start LIMIT 1
 """
 INTERVIEW = f"""
 SELECT i.*,
-       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id <= i.id) AS number,
-       (SELECT COUNT(*) FROM corpus_interview o WHERE o.project_id = i.project_id) AS total,
-       (SELECT MAX(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id < i.id) AS previous_id,
-       (SELECT MIN(o.id) FROM corpus_interview o WHERE o.project_id = i.project_id AND o.id > i.id) AS next_id,
+       (SELECT COUNT(*) FROM corpus_interview o WHERE o.study_id = i.study_id AND o.id <= i.id) AS number,
+       (SELECT COUNT(*) FROM corpus_interview o WHERE o.study_id = i.study_id) AS total,
+       (SELECT MAX(o.id) FROM corpus_interview o WHERE o.study_id = i.study_id AND o.id < i.id) AS previous_id,
+       (SELECT MIN(o.id) FROM corpus_interview o WHERE o.study_id = i.study_id AND o.id > i.id) AS next_id,
        {CLOSURE} AS closure,
        (SELECT CAST(d.keys AS text) FROM coding_desksettings d WHERE d.user_id = %s) AS desk_keys
 FROM corpus_interview i
-WHERE i.id = %s AND i.project_id = %s
+WHERE i.id = %s AND i.study_id = %s
 """  # noqa: S608 (both parts are ours)
 PLACE_FIELDS = ["id", "turn_id", "position", "start", "end"]
 Stored = Coding | Decision | Link | Memo
@@ -306,10 +306,10 @@ class ActiveLabels:
 
 
 def find_interview(
-    project: Project, interview_id: int, person_id: int
+    study: Study, interview_id: int, person_id: int
 ) -> tuple[Interview, dict[str, int | None], Closure, dict[str, dict[str, str]]] | None:
     """An interview of the study, its place there, whether a person may code it, and the keys she gave herself: one query."""
-    parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, project.pk]
+    parameters = [*[person_id] * (CLOSURE_PARAMETERS + 1), interview_id, study.pk]
     found: Any = next(iter(Interview.objects.raw(INTERVIEW, parameters)), None)
     if found is None:
         return None
@@ -391,11 +391,11 @@ def hold_these_turns(turn_ids: Collection[int]) -> None:
         list(Turn.objects.filter(pk__in=turn_ids).order_by("pk").select_for_update(no_key=True).values_list("pk"))
 
 
-def hold_turns(project_id: int) -> None:
+def hold_turns(study_id: int) -> None:
     """``hold_turn`` for all turns of a study. Before anything else is locked: who holds a turn goes on to lock the rest."""
     if connection.features.has_select_for_update:
         with connection.cursor() as cursor:
-            cursor.execute(HOLD_TURNS, [project_id])
+            cursor.execute(HOLD_TURNS, [study_id])
 
 
 def find_elsewhere_in_turn(sentence: Sentence, coder_id: int, identifier: str) -> Sentence | None:
@@ -436,20 +436,20 @@ def lock_sentence(
     return (row[0], bool(row[1])) if row else (None, False)
 
 
-def find_sentence(project: Project, interview_id: int, sentence_id: int) -> Sentence | None:
+def find_sentence(study: Study, interview_id: int, sentence_id: int) -> Sentence | None:
     """A sentence of an interview of the study with its turn and interview; their texts are not loaded.
 
     Also a retired one: an act on it may have been stored before, and is refused otherwise.
     """
     with connection.cursor() as cursor:
-        cursor.execute(SENTENCE, [sentence_id, interview_id, project.pk])
+        cursor.execute(SENTENCE, [sentence_id, interview_id, study.pk])
         row = cursor.fetchone()
     if row is None:
         return None
     pk, turn_id, position, start, end, role, channel = row
     alias = connection.alias
-    interview = Interview.from_db(alias, ["id", "project_id"], [interview_id, project.pk])
-    interview.project = project
+    interview = Interview.from_db(alias, ["id", "study_id"], [interview_id, study.pk])
+    interview.study = study
     turn = Turn.from_db(alias, ["id", "interview_id", "role", "channel"], [turn_id, interview_id, role, channel])
     turn.interview = interview
     sentence = Sentence.from_db(alias, PLACE_FIELDS, [pk, turn_id, position, start, end])
@@ -457,10 +457,10 @@ def find_sentence(project: Project, interview_id: int, sentence_id: int) -> Sent
     return sentence
 
 
-def find_code(project: Project, code_id: int) -> Code | None:
+def find_code(study: Study, code_id: int) -> Code | None:
     """A code of any version of the study's codebook with its family and version; definitions are not loaded."""
     with connection.cursor() as cursor:
-        cursor.execute(CODE, [code_id, project.pk])
+        cursor.execute(CODE, [code_id, study.pk])
         row = cursor.fetchone()
     if row is None:
         return None
@@ -475,9 +475,7 @@ def find_code(project: Project, code_id: int) -> Code | None:
         ],
         [code.family_id, code.version_id, *row[8:11], *map(bool, row[11:14]), row[14]],
     )
-    code.version = CodebookVersion.from_db(
-        alias, ["id", "project_id", "number", "status"], [code.version_id, *row[15:]]
-    )
+    code.version = CodebookVersion.from_db(alias, ["id", "study_id", "number", "status"], [code.version_id, *row[15:]])
     return code
 
 

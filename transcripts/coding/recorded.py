@@ -8,7 +8,7 @@ from __future__ import annotations
 from transcripts.audit_trail.rows import register_rows
 from transcripts.coding.models import Coding, Decision, Link, Memo
 
-STUDY_OF_A_SENTENCE = "sentence.turn.interview.study_id"
+STUDY_OF_A_SENTENCE = "sentence.turn.interview.owning_study_id"
 
 
 def register() -> None:
@@ -35,8 +35,8 @@ def register() -> None:
     )
     register_rows(
         Memo,
-        "project author kind subject key thread revision interview sentence created_at withdrawn_at superseded_by",
+        "study author kind subject key thread revision interview sentence created_at withdrawn_at superseded_by",
         texts=["text"],
-        study="project_id",
+        study="study_id",
         key="subject_key",
     )

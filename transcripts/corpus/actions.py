@@ -27,7 +27,7 @@ from transcripts.corpus.storing import Prepared
 from transcripts.formats.interviews import READERS_VERSION, ReadInterview
 from transcripts.jobs.runs import JobPaused, JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ROWS_IN_A_GROUP = 5_000
 # So little comes in at once: it keeps others waiting for some 20 ms.
@@ -38,14 +38,14 @@ APART = {"turns", "line", "consent", "consent_basis", "relation", "hangs_on", "l
 COPIED = [field.name for field in fields(ReadInterview) if field.name not in APART]
 
 
-def import_file(*, project: Project, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:
+def import_file(*, study: Study, name: str, data: bytes, by: trail.Actor, format: str = "auto") -> ImportReport:
     """Store one file of interviews; see ``import_files``."""
-    return import_files(project=project, files=[(name, data)], by=by, format=format)[0]
+    return import_files(study=study, files=[(name, data)], by=by, format=format)[0]
 
 
 def import_files(
     *,
-    project: Project,
+    study: Study,
     files: Sequence[tuple[str, bytes | Path]],
     by: trail.Actor,
     format: str = "auto",
@@ -64,9 +64,9 @@ def import_files(
     the interviews visible. Raises ``JobStopped`` and ``JobPaused`` too.
     """
     chosen = choices or Choices(format)
-    plans = plan_files(project, files, chosen, run=run)
+    plans = plan_files(study, files, chosen, run=run)
     if chosen.mask:
-        labels = masked.MaskLabels(project)
+        labels = masked.MaskLabels(study)
         plans = [plan._replace(new=masked.MaskedThreads(plan.new, labels)) for plan in plans]
     fresh = [plan for plan in plans if plan.report.created]
     if not fresh and run is None:
@@ -74,18 +74,18 @@ def import_files(
     small = _find_small(fresh) if run is None else None
     if small is not None or connection.in_atomic_block:
         with transaction.atomic():
-            return _store_plans(project, plans, small, by=by, run=run)
-    return _store_plans(project, plans, None, by=by, run=run)
+            return _store_plans(study, plans, small, by=by, run=run)
+    return _store_plans(study, plans, None, by=by, run=run)
 
 
-def plan_import(*, project: Project, name: str, data: bytes, format: str = "auto") -> ImportReport:
+def plan_import(*, study: Study, name: str, data: bytes, format: str = "auto") -> ImportReport:
     """What ``import_file`` would report or refuse; stores nothing."""
-    return plan_imports(project=project, files=[(name, data)], format=format)[0]
+    return plan_imports(study=study, files=[(name, data)], format=format)[0]
 
 
 def plan_imports(
     *,
-    project: Project,
+    study: Study,
     files: Sequence[tuple[str, bytes | Path]],
     format: str = "auto",
     choices: Choices | None = None,
@@ -97,7 +97,7 @@ def plan_imports(
 
     The sentences of a very large file are not counted.
     """
-    plans = plan_files(project, files, choices or Choices(format), counts_sentences=True, run=run)
+    plans = plan_files(study, files, choices or Choices(format), counts_sentences=True, run=run)
     reports = [plan.report for plan in plans]
     if run is not None:
         with transaction.atomic():
@@ -106,7 +106,7 @@ def plan_imports(
 
 
 def find_refused(
-    *, project: Project, files: Sequence[tuple[str, bytes | Path]], choices: Choices, run: JobRun | None = None
+    *, study: Study, files: Sequence[tuple[str, bytes | Path]], choices: Choices, run: JobRun | None = None
 ) -> dict[str, str]:
     """Those of several files that cannot be taken even by themselves, with what is wrong with each; nothing where that is true
     of all of them."""
@@ -115,7 +115,7 @@ def find_refused(
         if run is not None:
             run.tell(READING)
         try:
-            plan_files(project, [(name, data)], choices)
+            plan_files(study, [(name, data)], choices)
         except Refused as error:
             found[name] = str(error)
     return found if len(found) < len(files) else {}
@@ -167,7 +167,7 @@ def _find_small(plans: Sequence[Plan]) -> list[list[Prepared]] | None:
 
 
 def _store_plans(
-    project: Project,
+    study: Study,
     plans: Sequence[Plan],
     small: Sequence[list[Prepared]] | None,
     *,
@@ -175,7 +175,7 @@ def _store_plans(
     run: JobRun | None = None,
 ) -> list[ImportReport]:
     """Store what is new of these files, and make it visible in a last step. Returns the report of each file."""
-    with stage_plans(project=project, plans=plans, small=small, by=by, run=run) as staged, transaction.atomic():
+    with stage_plans(study=study, plans=plans, small=small, by=by, run=run) as staged, transaction.atomic():
         staged.publish(by=by)
         if run is not None:
             is_masked = any(isinstance(plan.new, masked.MaskedThreads) for plan in plans)
@@ -189,7 +189,7 @@ class Staged:
     """Files of interviews that are stored, and that nobody sees. ``reports`` has one for each file that was given; ``hung`` are
     the threads of each that hang on others."""
 
-    project: Project
+    study: Study
     files: list[ImportedFile]
     reports: list[ImportReport]
     consents: list[int]
@@ -207,12 +207,12 @@ class Staged:
 
     def publish(self, *, by: trail.Actor) -> None:
         """Make the interviews visible, with their events. Part of a transaction of the caller."""
-        storing.publish(self.project, self.files)
+        storing.publish(self.study, self.files)
         stored = [report for report in self.reports if report.created]
         for file, report, grown in zip(self.files, stored, self.grown, strict=True):
             told = masked.FileFacts(report.name, report.format)
             for read, there in grown:
-                storing.append_turns(self.project, file, read, there=there, told=told, by=by)
+                storing.append_turns(self.study, file, read, there=there, told=told, by=by)
         if any(self.grown):
             for file, hung in zip(self.files, self.hung, strict=True):
                 storing.hang_on_grown(file, hung)
@@ -223,7 +223,7 @@ class Staged:
 @contextmanager
 def stage_plans(
     *,
-    project: Project,
+    study: Study,
     plans: Sequence[Plan],
     by: trail.Actor,
     small: Sequence[list[Prepared]] | None = None,
@@ -235,10 +235,10 @@ def stage_plans(
     job goes on. Raises ``Refused``, also for an ``ImportInterrupted`` in the block.
     """
     fresh = [plan for plan in plans if plan.report.created]
-    files = [_enter(plan, project=project, by=by, run=run) for plan in fresh]
+    files = [_enter(plan, study=study, by=by, run=run) for plan in fresh]
     tell = _make_teller(fresh, run)
     try:
-        storing.claim(project, files)
+        storing.claim(study, files)
         try:
             if run is not None:
                 storing.remove_work(files)
@@ -252,7 +252,7 @@ def stage_plans(
             for file, (_, _, hung) in zip(files, parts, strict=True):
                 storing.hang_threads(file, hung, beside=files)
             yield Staged(
-                project,
+                study,
                 files,
                 reports,
                 [consents for _, consents, _ in parts],
@@ -271,12 +271,12 @@ def stage_plans(
         raise Refused(str(error)) from error
 
 
-def _enter(plan: Plan, *, project: Project, by: trail.Actor, run: JobRun | None) -> ImportedFile:
+def _enter(plan: Plan, *, study: Study, by: trail.Actor, run: JobRun | None) -> ImportedFile:
     report = plan.report
     return ImportedFile(
         job=run.job if run else None,
         runner=run.job.runner if run else "",
-        project=project,
+        study=study,
         name=MASKED if plan.is_masked else report.name,
         sha256=report.sha256,
         size=plan.size,
@@ -387,13 +387,13 @@ def _count_sentences(turns: Iterable[Sequence[SentenceRow]]) -> int:
 
 @transaction.atomic
 def split_sentence(
-    *, project: Project, sentence: Sentence, at: int, by: User, idempotency_key: UUID, migrate: Migrate | None = None
+    *, study: Study, sentence: Sentence, at: int, by: User, idempotency_key: UUID, migrate: Migrate | None = None
 ) -> BoundaryEdit:
     """Split a sentence before the code point ``at`` of its turn's text; the sentence is retired.
 
     ``migrate`` migrates the work on it, in the same transaction. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
-    turn = boundary_edits.lock_turn(project, sentence)
+    turn = boundary_edits.lock_turn(study, sentence)
     if (stored := boundary_edits.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
         return stored
     old = boundary_edits.lock_current(sentence.pk)
@@ -408,13 +408,13 @@ def split_sentence(
         ]
     for piece in pieces:
         boundary_edits.make_sentence(edit, piece)
-    return _record_boundary_edit(edit, project=project, added=1, migrate=migrate)
+    return _record_boundary_edit(edit, study=study, added=1, migrate=migrate)
 
 
 @transaction.atomic
 def merge_sentences(
     *,
-    project: Project,
+    study: Study,
     first: Sentence,
     by: User,
     idempotency_key: UUID,
@@ -426,17 +426,17 @@ def merge_sentences(
     ``second_id`` is the sentence that the person saw below; for ``migrate`` see ``split_sentence``. Raises
     ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
-    turn = boundary_edits.lock_turn(project, first)
+    turn = boundary_edits.lock_turn(study, first)
     if (stored := boundary_edits.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.MERGE, by)) is not None:
         return stored
     above = boundary_edits.lock_current(first.pk)
     next_id = queries.find_next_in_turn(above)
     if next_id is None:
         raise BoundaryEditRefused(
-            f"Sentence {above.label} is the last of its turn: only sentences of one turn can be merged."
+            f"Sentence {above.label} is the last of its turn, and only sentences of the same turn can be merged."
         )
     if second_id not in {None, next_id}:
-        raise SentenceRetired("The sentence below has changed since. Reload the page.")
+        raise SentenceRetired("The sentence below has since changed. Reload the page.")
     below = boundary_edits.lock_current(next_id)
     extent = Extent(above.start, below.end)
     edit = boundary_edits.retire(
@@ -447,10 +447,10 @@ def merge_sentences(
     )
     [whole] = boundary_edits.find_whole(turn.pk, extent) or [like_above]
     boundary_edits.make_sentence(edit, whole)
-    return _record_boundary_edit(edit, project=project, added=-1, migrate=migrate)
+    return _record_boundary_edit(edit, study=study, added=-1, migrate=migrate)
 
 
-def _record_boundary_edit(edit: BoundaryEdit, *, project: Project, added: int, migrate: Migrate | None) -> BoundaryEdit:
+def _record_boundary_edit(edit: BoundaryEdit, *, study: Study, added: int, migrate: Migrate | None) -> BoundaryEdit:
     """Update the count of sentences, migrate the work on the retired ones, and write the one audit event."""
     boundary_edits.change_sentence_count(edit, by=added)
     migrated, rows = migrate(edit) if migrate else ({}, [])
@@ -458,7 +458,7 @@ def _record_boundary_edit(edit: BoundaryEdit, *, project: Project, added: int, m
         f"corpus.sentence.{edit.kind}",
         target=edit,
         by=edit.edited_by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={
             "interview": edit.turn.interview_id,
             "turn": edit.turn_id,

@@ -14,7 +14,7 @@ from transcripts.corpus import queries
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
 from transcripts.corpus.pure.segmenting import TOOL_KINDS, hash_quote
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # How a room above migrates the work on retired sentences; the details it returns go into the audit event.
 Migrated = tuple[dict[str, object], list[RowChange]]
@@ -29,10 +29,10 @@ def extent_of(sentence: Sentence) -> Extent:
     return Extent(sentence.start, sentence.end)
 
 
-def lock_turn(project: Project, sentence: Sentence) -> Turn:
+def lock_turn(study: Study, sentence: Sentence) -> Turn:
     """The turn of ``sentence``, locked, so that one person at a time edits its boundaries."""
     turn = Turn.objects.select_for_update().get(pk=sentence.turn_id)
-    if not Interview.objects.filter(pk=turn.interview_id, project=project).exists():
+    if not Interview.objects.filter(pk=turn.interview_id, study=study).exists():
         raise BoundaryEditRefused("This sentence is not part of this study.")
     if turn.channel in TOOL_KINDS:
         raise BoundaryEditRefused("Tool traffic is not divided into sentences, so there is nothing to split or merge.")
@@ -44,7 +44,7 @@ def find_boundary_edit(idempotency_key: UUID, turn: Turn, kind: str, by: User) -
     stored = BoundaryEdit.objects.filter(idempotency_key=idempotency_key).first()
     if stored is not None and (stored.turn_id, stored.kind, stored.edited_by_id) != (turn.pk, kind, by.pk):
         raise BoundaryEditRefused(
-            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+            "This request has the same idempotency key as an earlier request. Reload the page and try again."
         )
     return stored
 

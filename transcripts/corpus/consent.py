@@ -26,14 +26,14 @@ from transcripts.corpus.pure.redacting import (
 from transcripts.corpus.queries import list_consenting
 from transcripts.formats.interviews.base import MAX_BASIS_LENGTH, ReadInterview
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import check_reason, check_text
 
 HOW_TO_RECORD = (
     "A lead of the study can record a consent on the page “Consent” of “Interviews”, or with the command consent."
 )
 NO_CODING = (
-    "The consent on record for this interview says that people may not code it: no code, link, score or memo can be added or "
+    "The consent on record for this interview does not allow coding by people, so no code, link, score or memo can be added or "
     f"changed. {HOW_TO_RECORD}"
 )
 MAX_TITLES = 5
@@ -46,7 +46,7 @@ PARTS = {"interviewer", "interviewee", "author", "user", "human", "assistant", "
 @transaction.atomic
 def record_consent(
     *,
-    project: Project,
+    study: Study,
     interviews: Iterable[Interview],
     scope: str,
     is_given: bool,
@@ -58,7 +58,7 @@ def record_consent(
     Raises ``Refused`` and records nothing when one of them is not of the study or the basis is missing.
     """
     basis = basis.strip()
-    chosen = _check(project, interviews, scope=scope, basis=basis)
+    chosen = _check(study, interviews, scope=scope, basis=basis)
     now, name = timezone.now(), by.get_username()[:200]
     rows = Consent.objects.bulk_create(
         Consent(
@@ -73,7 +73,7 @@ def record_consent(
     )
     trail.record(
         "corpus.consent.recorded",
-        target=project,
+        target=study,
         by=by,
         details={
             "scope": scope,
@@ -84,7 +84,7 @@ def record_consent(
     return rows
 
 
-def _check(project: Project, interviews: Iterable[Interview], *, scope: str, basis: str) -> list[Interview]:
+def _check(study: Study, interviews: Iterable[Interview], *, scope: str, basis: str) -> list[Interview]:
     """The interviews, each once; raises ``Refused`` for what no record can say."""
     chosen = sorted({interview.pk: interview for interview in interviews}.values(), key=lambda each: each.pk)
     if not chosen:
@@ -93,7 +93,7 @@ def _check(project: Project, interviews: Iterable[Interview], *, scope: str, bas
         raise Refused(f"There is no scope {scope[:40]!r}; choose {', '.join(Consent.Scope.values)}.")
     needed = "Give the basis, such as a signed form and its date, a platform's terms, or a withdrawal by letter."
     check_text(basis, field="basis", max_length=MAX_BASIS_LENGTH, needed=needed)
-    if any(interview.project_id != project.pk for interview in chosen):
+    if any(interview.study_id != study.pk for interview in chosen):
         raise Refused("One of these interviews is not part of this study; nothing was recorded.")
     return chosen
 
@@ -118,7 +118,7 @@ def name_some(interviews: Sequence[Interview]) -> str:
 
 def name_basis(file: str) -> str:
     """What a consent rests on that a file gives without saying why."""
-    return f"Said in the file {file}."
+    return f"Stated in the file {file}."
 
 
 def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview], *, file: str, by: trail.Actor) -> int:
@@ -145,17 +145,17 @@ def store_stated(interviews: Sequence[Interview], read: Sequence[ReadInterview],
 
 @transaction.atomic
 def save_redaction(
-    *, project: Project, entries: Sequence[Entry], reason: str, by: trail.Actor, based_on: int
+    *, study: Study, entries: Sequence[Entry], reason: str, by: trail.Actor, based_on: int
 ) -> RedactionList:
     """Save the next list of the study; ``based_on`` is the number of the one it was made from (0: there was none).
 
     A list without entries ends redaction. Raises ``Refused``; earlier lists stay as they are.
     """
     reason = check_reason(reason)
-    row = RedactionList(project=project, entries=[entry._asdict() for entry in tidy_entries(entries)], reason=reason)
+    row = RedactionList(study=study, entries=[entry._asdict() for entry in tidy_entries(entries)], reason=reason)
     latest = row.find_latest(based_on)
     if latest is None and not row.entries:
-        raise Refused("Nothing changed: these are the current entries.")
+        raise Refused("Nothing changed, because these are the current entries.")
     return row.store_after(latest, by=by)
 
 
@@ -172,7 +172,7 @@ def tidy_entries(entries: Sequence[Entry]) -> list[Entry]:
 PARTS |= {"ai", "researcher", "question", "q", "i", "me"}
 
 
-def preview(project: Project, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def preview(study: Study, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     """What every entry would do to the study's texts: reads them all, in one query.
 
     ``inside`` counts places inside longer words, which stay as they are. Samples show the text as it would be in the copy.
@@ -181,7 +181,7 @@ def preview(project: Project, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     inside: Counter[int] = Counter()
     interviews: defaultdict[int, set[int]] = defaultdict(set)
     samples: defaultdict[int, list[dict[str, object]]] = defaultdict(list)
-    turns = Turn.objects.filter(interview__project=project).order_by("interview", "position")
+    turns = Turn.objects.filter(interview__study=study).order_by("interview", "position")
     for interview_id, title, text in turns.values_list("interview", "interview__title", "text").iterator():
         inside.update(count_inside(text, entries))
         for place in find_places(text, entries):
@@ -216,10 +216,10 @@ def _show(interview_id: int, title: str, text: str, place: Place, entries: Seque
     }
 
 
-def suggest_entries(project: Project, entries: Sequence[Entry]) -> list[Entry]:
+def suggest_entries(study: Study, entries: Sequence[Entry]) -> list[Entry]:
     """Entries for people whose names came in with the interviews and that no entry replaces yet."""
-    named = set(project.interviews.exclude(interviewer="").values_list("interviewer", flat=True))
-    asking = Turn.objects.filter(interview__project=project, role=Turn.Role.INTERVIEWER).exclude(speaker="")
+    named = set(study.interviews.exclude(interviewer="").values_list("interviewer", flat=True))
+    asking = Turn.objects.filter(interview__study=study, role=Turn.Role.INTERVIEWER).exclude(speaker="")
     named |= set(asking.order_by().values_list("speaker", flat=True).distinct())
     names = sorted({name for each in named for name in re.split(r"\s*(?:,|;|&|\band\b)\s*", each) if _is_name(name)})
     missing = [name for name in names if not find_places(name, entries)]

@@ -89,7 +89,7 @@ class SeveralFilesField(forms.FileField):
         size = sum(file.size or 0 for file in files)
         if size > MAX_UPLOAD_SIZE:
             raise ValidationError(
-                f"These files have {filesizeformat(size)} together; the page takes {filesizeformat(MAX_UPLOAD_SIZE)}. "
+                f"Together these files have {filesizeformat(size)}; the limit of the page is {filesizeformat(MAX_UPLOAD_SIZE)}. "
                 "Import them in parts, or use `manage.py interview import` on the server."
             )
         return files
@@ -103,14 +103,14 @@ class ImportForm(forms.Form):
         label="Format",
         required=False,
         choices=[("auto", "Detect from the file"), *((key, reader.label) for key, reader in FORMATS.items())],
-        help_text="Choose the format yourself if the report shows that a file was read in the wrong one.",
+        help_text="Choose the format yourself if the report shows that a file was read in the wrong format.",
     )
     mask = forms.BooleanField(
         label="Mask these threads",
         required=False,
         help_text=(
-            "Each gets a random label. Model, vendor, date, system prompts and whatever else would reveal its condition are "
-            "sealed, and names of models in the text are covered, until a lead unmasks them."
+            "Each gets a random label. Model, vendor, date, system prompts and everything else that would reveal its condition "
+            "are sealed, and names of models in the text are covered, until a lead unmasks them."
         ),
     )
 
@@ -146,14 +146,14 @@ def _read_named(data: QueryDict, prefix: str) -> dict[str, str]:
 class ChosenForm(forms.Form):
     """What is chosen for all files that were looked at. It is valid if what is chosen of each can be chosen too."""
 
-    model = forms.CharField(label="Model, where a file names none", max_length=200, required=False)
+    model = forms.CharField(label="Model, if a file names none", max_length=200, required=False)
     consent = forms.MultipleChoiceField(
-        label="Consent, where a file says nothing",
+        label="Consent, if a file says nothing",
         choices=SCOPE_CHOICES,
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
-    basis = forms.CharField(label="What the consent rests on", max_length=MAX_BASIS_LENGTH, required=False)
+    basis = forms.CharField(label="Basis of the consent", max_length=MAX_BASIS_LENGTH, required=False)
 
     def __init__(self, data: QueryDict | None = None, *, initial: Mapping[str, object] | None = None) -> None:
         super().__init__(data, initial=dict(initial or {}), auto_id="choose-%s")
@@ -216,7 +216,7 @@ class RedactionForm(NextForm, RowForm):
     entries = EntriesField(
         label="Entries",
         required=False,
-        help_text="One on each line: the text, an arrow (->) and its replacement, for example: Anna Berg -> [PERSON 1]",
+        help_text="One entry per line: the text, an arrow (->) and its replacement, for example: Anna Berg -> [PERSON 1]",
         widget=forms.Textarea({"rows": 10, "dir": "auto", "spellcheck": "false"}),
     )
     needed = ("based_on",)

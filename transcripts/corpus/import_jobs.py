@@ -49,17 +49,17 @@ def run_import(run: JobRun) -> None:
             files = [(name, path) for name, path in unpacked if name not in without]
             try:
                 if job.check_only:
-                    plan_imports(project=job.project, files=files, choices=choices, run=run, left_out=left_out)
+                    plan_imports(study=job.study, files=files, choices=choices, run=run, left_out=left_out)
                 else:
-                    import_files(project=job.project, files=files, choices=choices, by=job.asked_by, run=run)
+                    import_files(study=job.study, files=files, choices=choices, by=job.asked_by, run=run)
             except Refused:
-                refused = find_refused(project=job.project, files=files, choices=choices, run=run)
+                refused = find_refused(study=job.study, files=files, choices=choices, run=run)
                 if not refused:
                     raise
                 job.check_only = True
                 files = [(name, path) for name, path in files if name not in refused]
                 left_out |= refused
-                plan_imports(project=job.project, files=files, choices=choices, run=run, left_out=left_out)
+                plan_imports(study=job.study, files=files, choices=choices, run=run, left_out=left_out)
     except ValueError as error:
         raise Refused(str(error)) from error
 

@@ -36,7 +36,7 @@ from transcripts.corpus.pure.redacting import (
 )
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn, hash_quote
 from transcripts.formats.interviews import ReadInterview, ReadTurn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 LABEL_LETTERS = 4
 # So many times is a label drawn that another thread has, before labels become longer.
@@ -57,8 +57,8 @@ class FileFacts(NamedTuple):
 class MaskLabels:
     """Draws labels that no thread of a study has or had, such as S-7F3K. Two queries."""
 
-    def __init__(self, project: Project) -> None:
-        of_study = Interview.objects.filter(imported_file__project=project)
+    def __init__(self, study: Study) -> None:
+        of_study = Interview.objects.filter(imported_file__study=study)
         self._taken = set(of_study.exclude(mask_label="").values_list("mask_label", flat=True))
         self._taken |= set(of_study.filter(external_id__startswith="S-").values_list("external_id", flat=True))
         self._letters = LABEL_LETTERS
@@ -129,28 +129,28 @@ def store_facts(
     MaskedFacts.objects.bulk_create(rows, batch_size=500)
 
 
-def find_sealed(project: Project, external_ids: Sequence[str]) -> set[int]:
+def find_sealed(study: Study, external_ids: Sequence[str]) -> set[int]:
     """The masked interviews of the study that have one of these ids in their file."""
     if not external_ids:
         return set()
-    masked = project.every_interview.kept().masked()
+    masked = study.every_interview.kept().masked()
     rows = MaskedFacts.objects.filter(interview__in=masked, external_id__in=external_ids)
     return set(rows.values_list("interview_id", flat=True))
 
 
-def list_sealed_ids(project: Project) -> set[str]:
+def list_sealed_ids(study: Study) -> set[str]:
     """The ids in their files of all masked interviews of the study, archived and excluded ones too. One query."""
-    masked = project.every_interview.kept().masked()
+    masked = study.every_interview.kept().masked()
     return set(MaskedFacts.objects.filter(interview__in=masked).values_list("external_id", flat=True))
 
 
-def find_taken(project: Project, staged: InterviewQuerySet, *, limit: int) -> list[str]:
+def find_taken(study: Study, staged: InterviewQuerySet, *, limit: int) -> list[str]:
     """The ids of interviews of the study that those which are coming in have too, in a file or as a label; in their order."""
     coming = staged.values("external_id")
     sealed = MaskedFacts.objects.filter(interview__in=staged).values("external_id")
     own = Q(external_id__in=coming) | Q(external_id__in=sealed)
     masked = Q(masked_facts__external_id__in=coming) | Q(masked_facts__external_id__in=sealed)
-    taken = project.every_interview.kept().filter(own | masked & Q(unmasked_at__isnull=True))
+    taken = study.every_interview.kept().filter(own | masked & Q(unmasked_at__isnull=True))
     return list(taken.order_by("pk").values_list("external_id", flat=True)[:limit])
 
 
@@ -285,10 +285,10 @@ def _cut(turns: Sequence[Turn], interviews: Sequence[Interview]) -> None:
     queries.insert_sentences(rows)
 
 
-def name_files(project: Project, told: Mapping[int, FileFacts]) -> list[int]:
+def name_files(study: Study, told: Mapping[int, FileFacts]) -> list[int]:
     """Give files their names back, where no masked interview is left that they brought something to; by number as ``unseal``
     returns them. Returns their numbers. Part of an action."""
-    left = Interview.objects.filter(study=project).masked()
+    left = Interview.objects.filter(owning_study=study).masked()
     files = ImportedFile.objects.filter(pk__in=told, format=MASKED)
     files = files.exclude(pk__in=left.values("imported_file"))
     named = list(files.exclude(pk__in=InterviewVersion.objects.filter(interview__in=left).values("imported_file")))

@@ -15,7 +15,7 @@ from transcripts.corpus.pure.redacting import read_stored
 from transcripts.formats.interviews.base import MAX_BASIS_LENGTH
 from transcripts.history.models import Numbered
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class ImportedFile(models.Model):
         STORED = "stored", "Stored"
         UNDONE = "undone", "Undone"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="imported_files")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="imported_files")
     name = models.CharField(max_length=255, help_text="Name of the file it was imported from.")
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of that file.")
     size = models.PositiveBigIntegerField()
@@ -55,9 +55,9 @@ class ImportedFile(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "sha256"],
+                fields=["study", "sha256"],
                 condition=~models.Q(state="undone"),
-                name="%(app_label)s_%(class)s_once_per_project",
+                name="%(app_label)s_%(class)s_once_per_study",
             )
         ]
 
@@ -78,11 +78,11 @@ RUN_FACTS = {"task": "Task", "agent": "Agent", "status": "Status", "epoch": "Epo
 
 
 class InterviewQuerySet(models.QuerySet["Interview"]):
-    """Which interviews count. Those of ``project.interviews`` do; see ``Interview``."""
+    """Which interviews count. Those of ``study.interviews`` do; see ``Interview``."""
 
     def staged(self) -> Self:
         """Those of a file that is coming in."""
-        return self.filter(study__isnull=True)
+        return self.filter(owning_study__isnull=True)
 
     def left_out(self) -> Self:
         """Those that are archived or excluded."""
@@ -105,7 +105,7 @@ class InterviewQuerySet(models.QuerySet["Interview"]):
 
     def kept(self) -> Self:
         """Those that count, are archived or are excluded: all but those whose import was undone."""
-        return self.filter(study__isnull=False).exclude(standing=Standing.UNDONE)
+        return self.filter(owning_study__isnull=False).exclude(standing=Standing.UNDONE)
 
     def of_run(self, facts: Mapping[str, str]) -> Self:
         """Those whose run has these facts, by the keys of ``RUN_FACTS``, as text."""
@@ -155,30 +155,30 @@ class Interview(models.Model):
     A masked one (``mask_label`` is set, ``unmasked_at`` is not) is known by a random label, its title and its id; what would
     tell the condition under which it was held is sealed in ``MaskedFacts`` meanwhile.
 
-    ``study`` owns the interview. ``project`` is the same study while the interview counts, and empty while its file comes in
+    ``owning_study`` owns the interview. ``study`` is the same study while the interview counts, and empty while its file comes in
     and while it is archived, excluded or undone. Every list, figure, export and launch asks for the interviews of a
-    ``project``, so none of them finds the others; only what is about archives asks for those of a ``study``.
+    ``study``, so none of them finds the others; only what is about archives asks for those of a ``owning_study``.
 
     The counts tell of text that never changes, so they are taken once, at import; what counts as a question and as a
     word is said in descriptives.py.
     """
 
     if TYPE_CHECKING:
-        project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="interviews")
-        project_id: int
-        study = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="every_interview")
+        study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="interviews")
         study_id: int
+        owning_study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="every_interview")
+        owning_study_id: int
     else:
-        project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="interviews")
-        study = models.ForeignKey(
-            Project, on_delete=models.PROTECT, null=True, related_name="every_interview", db_index=False
+        study = models.ForeignKey(Study, on_delete=models.PROTECT, null=True, related_name="interviews")
+        owning_study = models.ForeignKey(
+            Study, on_delete=models.PROTECT, null=True, related_name="every_interview", db_index=False
         )
     standing = models.CharField(
         max_length=10,
         choices=Standing.choices,
         default=Standing.COUNTED,
         db_default=Standing.COUNTED,
-        help_text="counted, archived or excluded. The last two appear only in files that were asked to include them.",
+        help_text="counted, archived or excluded. The last two appear only in files that include them on request.",
     )
     imported_file = models.ForeignKey(ImportedFile, on_delete=models.PROTECT, related_name="interviews")
     kind = models.CharField(
@@ -195,27 +195,27 @@ class Interview(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="How it hangs on a turn of another: branch, subagent, continuation; or empty.",
+        help_text="How it continues from a turn of another interview: branch, subagent or continuation; empty if it does not.",
     )
     run = models.JSONField(
-        default=dict, db_default={}, help_text="What the file says of a run: an object, with task, status and scores."
+        default=dict, db_default={}, help_text="What the file says about a run: an object with task, status and scores."
     )
     mask_label = models.CharField(
         max_length=12,
         blank=True,
         default="",
         db_default="",
-        help_text="Random label under which it was imported masked; empty: it was not.",
+        help_text="Random label of a masked import; empty if it was not masked.",
     )
     unmasked_at = models.DateTimeField(
         null=True, blank=True, help_text="When it was unmasked, in UTC; empty while it is masked."
     )
     external_id = models.CharField(
         max_length=200,
-        help_text="Identifier in its file; of a masked interview its random label, until it is unmasked.",
+        help_text="Identifier in its file; for a masked interview its random label, until it is unmasked.",
     )
     title = models.CharField(
-        max_length=300, help_text="Title in its file; of a masked interview its random label, until it is unmasked."
+        max_length=300, help_text="Title in its file; for a masked interview its random label, until it is unmasked."
     )
     model_label = models.CharField(
         "model",
@@ -225,59 +225,61 @@ class Interview(models.Model):
     )
     vendor = models.CharField(max_length=200, blank=True, help_text="Maker of the model.")
     surface = models.CharField(
-        max_length=100, blank=True, help_text="Where the talk took place: a public page, an API."
+        max_length=100, blank=True, help_text="Where the interview took place: a public page or an API."
     )
     period = models.CharField(
         "date",
         max_length=100,
         blank=True,
-        help_text="When the talk took place, as it was imported or written, such as 2025-03.",
+        help_text="When the interview took place, as imported or written, such as 2025-03.",
     )
     interviewer = models.CharField(max_length=200, blank=True, help_text="Who asked.")
     tier = models.CharField(max_length=50, blank=True, help_text="Kind of interview, such as brief or comprehensive.")
     inclusion = models.CharField(
         max_length=50,
         blank=True,
-        help_text="Whether it is analysed. With “excluded” it is left out of every list and figure.",
+        help_text="Whether it is analysed. If “excluded”, it is left out of every list and figure.",
     )
     inclusion_reason = models.TextField(
         "reason for the inclusion", max_length=MAX_REASON, blank=True, help_text="Why it is analysed, or why not."
     )
-    opening_prompt = models.TextField(blank=True, help_text="The words it began with, where they are kept apart.")
+    opening_prompt = models.TextField(blank=True, help_text="The words it began with, if they are kept separately.")
     language = models.CharField(
         max_length=20, default="en", help_text="Language of the text, as a tag such as en; empty: unknown."
     )
-    metadata = models.JSONField(default=dict, help_text="What else the file says of the interview: an object.")
-    segmenter = models.CharField(max_length=60, help_text="What divided it into sentences, with its version.")
-    turn_count = models.PositiveIntegerField(help_text="Number of turns.")
-    sentence_count = models.PositiveIntegerField(help_text="Sentences as divided at import.")
-    questions = models.PositiveIntegerField(help_text="Questions that the interviewer asked.")
-    author_words = models.PositiveIntegerField(
-        help_text="Words the interviewer says; a word is a run of characters between white space."
+    metadata = models.JSONField(
+        default=dict, help_text="Everything else that the file says about the interview: an object."
     )
-    model_words = models.PositiveIntegerField(help_text="Words the model says.")
+    segmenter = models.CharField(
+        max_length=60, help_text="The program that divided it into sentences, with its version."
+    )
+    turn_count = models.PositiveIntegerField(help_text="Number of turns.")
+    sentence_count = models.PositiveIntegerField(help_text="Number of sentences at import.")
+    questions = models.PositiveIntegerField(help_text="Number of questions that the interviewer asked.")
+    author_words = models.PositiveIntegerField(
+        help_text="Number of words said by the interviewer; a word is a run of characters between white space."
+    )
+    model_words = models.PositiveIntegerField(help_text="Number of words said by the model.")
 
     objects = InterviewQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "external_id"], name="%(app_label)s_%(class)s_id_once_per_study"),
             models.UniqueConstraint(
-                fields=["project", "external_id"], name="%(app_label)s_%(class)s_id_once_per_project"
-            ),
-            models.UniqueConstraint(
-                fields=["study", "external_id"],
+                fields=["owning_study", "external_id"],
                 condition=~models.Q(standing="undone"),
-                name="%(app_label)s_%(class)s_id_once_per_study",
+                name="%(app_label)s_%(class)s_id_once_until_undone",
             ),
             models.UniqueConstraint(
-                fields=["study", "mask_label"],
+                fields=["owning_study", "mask_label"],
                 condition=~models.Q(mask_label=""),
-                name="%(app_label)s_%(class)s_label_once_per_study",
+                name="%(app_label)s_%(class)s_label_once_per_owning_study",
             ),
             models.CheckConstraint(
-                condition=models.Q(project__isnull=True)
-                | models.Q(standing="counted", study__isnull=False, study=models.F("project")),
+                condition=models.Q(study__isnull=True)
+                | models.Q(standing="counted", owning_study__isnull=False, owning_study=models.F("study")),
                 name="%(app_label)s_%(class)s_counts_in_its_study",
             ),
             models.CheckConstraint(
@@ -287,20 +289,20 @@ class Interview(models.Model):
             ),
         ]
         # Every page of a study counts those that it leaves out.
-        indexes: ClassVar = [models.Index(fields=["study", "standing"], name="corpus_interview_standing")]
+        indexes: ClassVar = [models.Index(fields=["owning_study", "standing"], name="corpus_interview_standing")]
 
     def __str__(self) -> str:
         return self.title
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         """An interview that counts in a study is that study's."""
-        if self.study_id is None:
-            self.study_id = self.project_id
+        if self.owning_study_id is None:
+            self.owning_study_id = self.study_id
         super().save(*args, **kwargs)
 
     def get_absolute_url(self) -> str:
-        """Reads self.project: costs a query when it is not loaded."""
-        return reverse("desk:desk", args=[self.project.slug, self.pk])
+        """Reads self.study: costs a query when it is not loaded."""
+        return reverse("desk:desk", args=[self.study.slug, self.pk])
 
     @property
     def is_masked(self) -> bool:
@@ -359,7 +361,7 @@ class Turn(models.Model):
 
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="turns")
     position = models.PositiveIntegerField(
-        help_text="Place of the turn in the interview, counted from 1 over all who speak."
+        help_text="Place of the turn in the interview, counted from 1 over all speakers."
     )
     role = models.CharField(
         max_length=20, choices=Role.choices, help_text="Who speaks: interviewer, model, system or tool."
@@ -371,28 +373,26 @@ class Turn(models.Model):
         help_text="utterance, reasoning, tool_call or tool_result.",
     )
     speaker = models.CharField(
-        max_length=200, blank=True, help_text="Name of who speaks, as it was imported; of tool traffic the tool's."
+        max_length=200, blank=True, help_text="Name of the speaker as imported; for tool traffic, name of the tool."
     )
-    prompt_kind = models.CharField(
-        max_length=30, blank=True, help_text="What kind of question it is, where the file says."
-    )
+    prompt_kind = models.CharField(max_length=30, blank=True, help_text="The kind of question, if the file gives it.")
     text = models.TextField(blank=True, help_text="The exact words.")
     call_id = models.CharField(
         max_length=200,
         blank=True,
         default="",
         db_default="",
-        help_text="What joins a tool's result with its call; empty where the file has none.",
+        help_text="The id that links a tool's result to its call; empty if the file has none.",
     )
     details = models.JSONField(
         default=dict,
         db_default={},
-        help_text="What else the file says of the turn: an object, such as time, model, tokens and errors.",
+        help_text="Everything else that the file says about the turn, such as time, model, tokens and errors: an object.",
     )
     is_answer = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="true where coders decide: what the model says, and in trajectories its calls.",
+        help_text="true for turns that coders decide: what the model says, and in trajectories its calls.",
     )
 
     class Meta:
@@ -496,9 +496,9 @@ class Sentence(models.Model):
     start = models.PositiveIntegerField(
         help_text="First character of the sentence in the turn's text, in code points counted from 0."
     )
-    end = models.PositiveIntegerField(help_text="Character after the last one of the sentence.")
+    end = models.PositiveIntegerField(help_text="The character after the last character of the sentence.")
     kind = models.CharField(
-        max_length=12, help_text="What the unit is: sentence, list item, heading, call, result and others."
+        max_length=12, help_text="Kind of unit: sentence, list item, heading, call, result and others."
     )
     text_hash = models.CharField(max_length=32)
     suffix = models.CharField(max_length=20, blank=True, default="", db_default="")
@@ -560,11 +560,11 @@ class Consent(models.Model):
         help_text="coding (by people), external (models outside the site), quotation (in publications) or reuse "
         "(and training).",
     )
-    is_given = models.BooleanField(help_text="true: it may be done; false: it may not, refused or taken back.")
+    is_given = models.BooleanField(help_text="true: allowed; false: refused or withdrawn.")
     basis = models.TextField(
         max_length=MAX_BASIS_LENGTH,
         blank=True,
-        help_text="What the consent rests on: a form and its date, the terms of a platform, a letter. No names are needed.",
+        help_text="Basis of the consent: a form and its date, the terms of a platform, a letter. No names are needed.",
     )
     recorded_at = models.DateTimeField(help_text="When it was recorded, in UTC.")
     recorded_by_name = models.CharField(max_length=200, help_text="Who recorded it.")
@@ -583,7 +583,7 @@ class RedactionList(Numbered):
     ``entries``: [{"text": what is looked for, "replacement": what replaces it}]. The latest number is in use.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="redaction_lists")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="redaction_lists")
     entries = models.JSONField(default=list)
     made_at = models.DateTimeField()
     made_by_name = models.CharField(max_length=200)
@@ -595,9 +595,9 @@ class RedactionList(Numbered):
     reason_from = None
 
     class Meta:
-        ordering: ClassVar = ["project", "number"]
+        ordering: ClassVar = ["study", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
         ]
 
     def __str__(self) -> str:

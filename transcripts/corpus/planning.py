@@ -34,7 +34,7 @@ from transcripts.formats.interviews.threads import FileOutline, Joined, Outline
 from transcripts.formats.unseen import drop_unseen
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 IDS_NAMED = 5
 READING = "Reading the files"
@@ -60,7 +60,7 @@ class ImportReport:
     name: Annotated[str, "Its name; of one in an archive, with the archive's."]
     format: Annotated[str, "The format that it was read as."]
     sha256: Annotated[str, "SHA-256 of its bytes."]
-    interviews: Annotated[int, "Number of new interviews; of a skipped file, of its former ones."] = 0
+    interviews: Annotated[int, "Number of new interviews; for a skipped file, of its former interviews."] = 0
     turns: Annotated[int, "Number of their turns."] = 0
     sentences: Annotated[int | None, "Number of their sentences; null where a dry run did not count them."] = 0
     already_there: Annotated[int, "Number of interviews that the study has word for word."] = 0
@@ -109,7 +109,7 @@ class Chosen:
 
 
 def plan_files(
-    project: Project,
+    study: Study,
     files: Sequence[tuple[str, bytes | Path]],
     choices: Choices,
     *,
@@ -128,17 +128,17 @@ def plan_files(
         tell = _make_teller(contents, run)
         memory = _Memory()
         plannings = [
-            _Planning(project, content, choices, beside, memory, counts_sentences=counts_sentences)
+            _Planning(study, content, choices, beside, memory, counts_sentences=counts_sentences)
             for content in contents
         ]
-        _join_files(project, plannings)
+        _join_files(study, plannings)
         plans = [planning.plan(remembers=len(contents) > 1, tell=tell) for planning in plannings]
     except ReadError as error:
         raise Refused(str(error)) from error
     return plans
 
 
-def _join_files(project: Project, plannings: Sequence[_Planning]) -> None:
+def _join_files(study: Study, plannings: Sequence[_Planning]) -> None:
     """Hang what a file tells of another on its thread: one that is imported with it or, of a session, that the study has. The files
     are read one after the other, and only an outline of each is kept for this."""
     readings: list[Reading] = []
@@ -155,7 +155,7 @@ def _join_files(project: Project, plannings: Sequence[_Planning]) -> None:
         for run in each.loose:
             sessions.setdefault(run.links.within, []).append((each, run))
     for session, runs in sessions.items():
-        contents = queries.read_stored_turns(project, [session]).get(session, [])
+        contents = queries.read_stored_turns(study, [session]).get(session, [])
         stored = [ReadTurn(role, channel, "", text) for role, channel, _, text in contents]
         for each, run in runs if stored else ():
             each.hung[run.external_id] = ("subagent", find_call(run.links.words, session, stored))
@@ -204,7 +204,7 @@ class _Planning:
 
     def __init__(
         self,
-        project: Project,
+        study: Study,
         content: Content,
         choices: Choices,
         beside: dict[str, list[bytes]],
@@ -212,7 +212,7 @@ class _Planning:
         *,
         counts_sentences: bool,
     ) -> None:
-        self._project, self.content, self._choices, self._beside = project, content, choices, beside
+        self._study, self.content, self._choices, self._beside = study, content, choices, beside
         self._memory = memory
         self._reading: Reading | None = None
         self._counts_sentences = counts_sentences
@@ -241,12 +241,12 @@ class _Planning:
         """
         content, choices = self.content, self._choices
         sha256 = content.hash()
-        if (earlier := queries.find_imported_file(self._project, sha256)) is not None:
+        if (earlier := queries.find_imported_file(self._study, sha256)) is not None:
             return Plan(_report_earlier(content.name, earlier), content.size)
         reading, preview = self.open(), Preview()
         for some in _group(reading):
             tell(content, reading.read_size / max(1, reading.size))
-            stored = queries.read_stored_turns(self._project, [interview.external_id for interview in some])
+            stored = queries.read_stored_turns(self._study, [interview.external_id for interview in some])
             for interview in some:
                 chosen = apply_choices(interview, choices)
                 preview.add(chosen, interview.turns)
@@ -287,7 +287,7 @@ class _Planning:
             ),
         )
         is_masked = bool(choices.mask and new) or masked.find_sealed(
-            self._project, [read.external_id for read, _ in grown]
+            self._study, [read.external_id for read, _ in grown]
         )
         return Plan(report, content.size, Chosen(reading, choices, new.keys()), grown, bool(is_masked))
 
@@ -309,10 +309,10 @@ class _Planning:
             self._grown[external_id] = interview, len(known)
         else:
             self._refused[external_id] = (
-                f"{self.content.name}, line {interview.line}: found an interview {external_id} whose text differs "
-                f"from the one stored under this id, from turn {_find_difference(known, contents)} on; expected a new id for "
-                "a changed text. (If a file has no ids, they are made from its name and the line: rename the file. If it has some, "
-                "give the text another id in the file.)"
+                f"{self.content.name}, line {interview.line}: found an interview {external_id} whose text differs from the one "
+                f"stored under this id, from turn {_find_difference(known, contents)} on; expected a new id for a changed text. "
+                "(If the file has no ids, they are made from its name and the line, so rename the file. If it has ids, give the "
+                "text another id in the file.)"
             )
 
     def _count_sentences(self, interview: ReadInterview) -> tuple[int, int, int]:
@@ -371,8 +371,8 @@ def _warn_of_long(counted: Collection[_New]) -> list[str]:
         return []
     are = f"{long:,} units are" if long > 1 else "One unit is"
     longest = max(each.longest for each in counted)
-    because = f"(the longest has {longest:,}), because hardly a full stop ends a sentence there"
-    advice = "People and models code a unit as a whole. Put in full stops, or divide the units after the import."
+    because = f"(the longest has {longest:,}), because hardly any sentence there ends with a full stop"
+    advice = "People and models code a unit as a whole. Add full stops, or split the units after the import."
     return [f"{are} longer than {LONG_UNIT:,} characters {because}. {advice}"]
 
 
@@ -382,8 +382,8 @@ def _describe_grown(grown: Sequence[tuple[ReadInterview, int]]) -> list[str]:
     turns = sum(len(interview.turns) - there for interview, there in grown)
     named = ", ".join(interview.external_id for interview, _ in grown[:IDS_NAMED])
     more = ", …" if len(grown) > IDS_NAMED else ""
-    told = f"{len(grown):,} interviews of the study go on in the file, with {turns:,} more turns: {named}{more}."
-    return [f"{told} What is there keeps its sentences and codings."]
+    told = f"{len(grown):,} interviews of the study continue in the file, with {turns:,} more turns: {named}{more}."
+    return [f"{told} The existing turns keep their sentences and codings."]
 
 
 def _report_earlier(name: str, earlier: ImportedFile) -> ImportReport:

@@ -35,7 +35,7 @@ from transcripts.corpus.pure.segmenting import is_answer
 from transcripts.formats.interviews.base import ReadTurn
 from transcripts.formats.numbers import round_percent
 from transcripts.hooks import interviews_listed, send
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 IDS_AT_A_TIME = 500
 # A list of more than these is no choice.
@@ -51,31 +51,31 @@ _write_json = json.JSONEncoder(ensure_ascii=False).encode
 STANDS = "SELECT retired_by_id IS NULL FROM corpus_sentence WHERE id = %s"
 
 
-def find_imported_file(project: Project, sha256: str) -> ImportedFile | None:
+def find_imported_file(study: Study, sha256: str) -> ImportedFile | None:
     """The file of exactly these bytes that came into the study before, if any."""
-    return project.imported_files.filter(sha256=sha256, state=ImportedFile.State.STORED).first()
+    return study.imported_files.filter(sha256=sha256, state=ImportedFile.State.STORED).first()
 
 
 def list_interviews(interviews: InterviewQuerySet) -> list[Interview]:
     """These interviews with what their list shows, in the order in which they came in: one query."""
-    columns = ("project", "external_id", "title", "model_label", "period", "kind", "turn_count", "sentence_count")
+    columns = ("study", "external_id", "title", "model_label", "period", "kind", "turn_count", "sentence_count")
     return list(interviews.order_by("pk").only(*columns, *COUNTED, "mask_label", "unmasked_at"))
 
 
-def list_run_facts(project: Project) -> dict[str, list[str]]:
+def list_run_facts(study: Study) -> dict[str, list[str]]:
     """What files tell of the runs of a study, by the keys of ``RUN_FACTS``; keys with very many values are left out."""
     found: dict[str, set[str]] = {key: set() for key in RUN_FACTS}
-    for run in project.interviews.exclude(run={}).values_list("run", flat=True).iterator():
+    for run in study.interviews.exclude(run={}).values_list("run", flat=True).iterator():
         for key, values in found.items():
             if run.get(key) not in (None, "") and len(values) <= MAX_FACTS:
                 values.add(str(run[key]))
     return {key: sorted(values) for key, values in found.items() if 0 < len(values) <= MAX_FACTS}
 
 
-def list_left_out(project: Project) -> list[Interview]:
+def list_left_out(study: Study) -> list[Interview]:
     """The archived and excluded interviews of the study, each with ``latest``, the last change of its standing, if it is on
     record: two queries."""
-    rows = list(project.every_interview.left_out().order_by("standing", "pk").defer("metadata", "opening_prompt"))
+    rows = list(study.every_interview.left_out().order_by("standing", "pk").defer("metadata", "opening_prompt"))
     changes = InterviewChange.objects.filter(interview__in=rows, field="standing").select_related("changed_by")
     latest = {change.interview_id: change for change in changes.order_by("pk")}
     for row in rows:
@@ -83,15 +83,15 @@ def list_left_out(project: Project) -> list[Interview]:
     return rows
 
 
-def count_left_out(project: Project) -> dict[str, int]:
+def count_left_out(study: Study) -> dict[str, int]:
     """How many interviews of the study are archived, and how many excluded."""
-    rows = project.every_interview.left_out().order_by().values_list("standing")
+    rows = study.every_interview.left_out().order_by().values_list("standing")
     return dict(rows.annotate(count=Count("pk")))
 
 
-def find_left_out(project: Project, *, interview_id: int | None, sentence_id: int | None) -> Interview | None:
+def find_left_out(study: Study, *, interview_id: int | None, sentence_id: int | None) -> Interview | None:
     """The archived or excluded interview of the study with this number, or with this sentence."""
-    rows = project.every_interview.left_out()
+    rows = study.every_interview.left_out()
     if interview_id is None and sentence_id is None:
         return None
     return rows.filter(
@@ -99,12 +99,12 @@ def find_left_out(project: Project, *, interview_id: int | None, sentence_id: in
     ).first()
 
 
-def list_files(project: Project) -> QuerySet[ImportedFile]:
+def list_files(study: Study) -> QuerySet[ImportedFile]:
     """The files that were imported, newest first, each with the number of its interviews that count and of all of them."""
     states = (ImportedFile.State.STORED, ImportedFile.State.UNDONE)
     return (
-        project.imported_files.filter(state__in=states)
-        .annotate(counted=Count("interviews", filter=Q(interviews__project__isnull=False)), brought=Count("interviews"))
+        study.imported_files.filter(state__in=states)
+        .annotate(counted=Count("interviews", filter=Q(interviews__study__isnull=False)), brought=Count("interviews"))
         .order_by("-pk")
     )
 
@@ -115,14 +115,14 @@ def count_contents(imported: ImportedFile) -> tuple[list[int], int, int]:
     return [pk for pk, _, _ in rows], sum(turns for _, turns, _ in rows), sum(count for *_, count in rows)
 
 
-def read_stored_turns(project: Project, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
+def read_stored_turns(study: Study, external_ids: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
     """The ``COMPARED_COLUMNS`` of the turns of those interviews of the study that bear one of these ids, under their id: of
     archived and excluded ones too, so that nothing comes in beside them. A masked one bears the id in its file, with the kinds
     of prompts and the texts there, and its label, with both as they are shown."""
     found: dict[str, list[tuple[str, ...]]] = {}
     for first in range(0, len(external_ids), IDS_AT_A_TIME):
         some = external_ids[first : first + IDS_AT_A_TIME]
-        interviews = project.every_interview.kept()
+        interviews = study.every_interview.kept()
         id_of = dict(interviews.filter(external_id__in=some).values_list("pk", "external_id"))
         sealed = MaskedFacts.objects.filter(interview__in=interviews.masked(), external_id__in=some)
         sealed_of = {facts.interview_id: facts for facts in sealed}
@@ -310,22 +310,22 @@ def list_not_learnt_from(interview_ids: Iterable[int]) -> set[int]:
     return {interview_id for (interview_id, _), is_given in latest.items() if not is_given}
 
 
-def find_redaction(project: Project) -> RedactionList | None:
+def find_redaction(study: Study) -> RedactionList | None:
     """The list that holds now for copies of the study's texts that leave the site, if there is one."""
-    return project.redaction_lists.order_by("-number").first()
+    return study.redaction_lists.order_by("-number").first()
 
 
 GIVEN, REFUSED, UNKNOWN = "given", "refused", "unknown"
 STATES = {GIVEN: "given", REFUSED: "not given", UNKNOWN: "nothing on record"}
 
 
-def list_consents(project: Project) -> list[dict[str, Any]]:
+def list_consents(study: Study) -> list[dict[str, Any]]:
     """Every interview of the study with what holds for it in each scope: two queries."""
-    records = Consent.objects.filter(interview__project=project).order_by("pk")
+    records = Consent.objects.filter(interview__study=study).order_by("pk")
     held: dict[int, dict[str, bool]] = {}
     for interview_id, scope, is_given in records.values_list("interview_id", "scope", "is_given"):
         held.setdefault(interview_id, {})[scope] = is_given
-    rows = project.interviews.order_by("pk").values("pk", "title", "model_label")
+    rows = study.interviews.order_by("pk").values("pk", "title", "model_label")
     return [{**row, "scopes": _list_scopes(held.get(row["pk"], {}))} for row in rows]
 
 
@@ -448,9 +448,9 @@ def read_fact(text: str) -> dict[str, str]:
     return {key: value}
 
 
-def list_matching(project: Project, wanted: Wanted, only: User | None) -> list[Interview]:
+def list_matching(study: Study, wanted: Wanted, only: User | None) -> list[Interview]:
     """The interviews of the study that match, in the wanted order; with ``work`` where that was needed."""
-    found = project.interviews.filter(kind=wanted.kind) if wanted.kind else project.interviews.all()
+    found = study.interviews.filter(kind=wanted.kind) if wanted.kind else study.interviews.all()
     rows = list_interviews(found.of_run(read_fact(wanted.run)) if wanted.run else found)
     words = wanted.q.casefold().split()
     rows = [

@@ -1,7 +1,8 @@
 """Whether interviews count, undoing the import that brought them, and correcting what is known of one. Texts never change;
 every correction leaves the old value in the history.
 
-Nothing is deleted. An interview that does not count has an empty ``project`` and keeps its ``study``; see ``models.Interview``.
+Nothing is deleted. An interview that does not count has an empty ``study`` and keeps its ``owning_study``: see
+``models.Interview``.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from transcripts.corpus.models import (
 )
 from transcripts.corpus.storing import count_grown
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import check_seen
 from transcripts.ui.typed_text import check_reason
 
@@ -48,26 +49,26 @@ SEALED = ("title", "model_label", "period", "tier")
 PROMPT_KIND = "prompt_kind"
 
 
-def archive_interviews(*, project: Project, interviews: Iterable[Interview], reason: str, by: User) -> int:
+def archive_interviews(*, study: Study, interviews: Iterable[Interview], reason: str, by: User) -> int:
     """Take interviews out of every list and figure of the study, until somebody restores them. Returns how many.
 
     Those that are archived already stay as they are. Raises ``Refused``.
     """
-    needed = "Say why, such as “wrong file” or “the participant withdrew”. The reason is kept."
+    needed = "Give a reason, such as “wrong file” or “the participant withdrew”. The reason is kept."
     reason = check_reason(reason, needed=needed)
-    return _move(project, interviews, to=Standing.ARCHIVED, reason=reason, by=by, action="corpus.interviews.archived")
+    return _move(study, interviews, to=Standing.ARCHIVED, reason=reason, by=by, action="corpus.interviews.archived")
 
 
-def restore_interviews(*, project: Project, interviews: Iterable[Interview], by: User, reason: str = "") -> int:
+def restore_interviews(*, study: Study, interviews: Iterable[Interview], by: User, reason: str = "") -> int:
     """Let archived interviews count again; what is said to be excluded becomes excluded. Returns how many.
 
     Raises ``Refused``.
     """
     found = list(interviews)
     if any(interview.standing == Standing.EXCLUDED for interview in found):
-        raise Refused("An excluded interview counts again when its field Inclusion says so. Edit its details.")
+        raise Refused("An excluded interview counts again only when its field Inclusion is changed. Edit its details.")
     reason = check_reason(reason)
-    return _move(project, found, to=Standing.COUNTED, reason=reason, by=by, action="corpus.interviews.restored")
+    return _move(study, found, to=Standing.COUNTED, reason=reason, by=by, action="corpus.interviews.restored")
 
 
 def says_excluded(inclusion: str) -> bool:
@@ -76,15 +77,13 @@ def says_excluded(inclusion: str) -> bool:
 
 
 @transaction.atomic
-def _move(
-    project: Project, interviews: Iterable[Interview], *, to: Standing, reason: str, by: User, action: str
-) -> int:
+def _move(study: Study, interviews: Iterable[Interview], *, to: Standing, reason: str, by: User, action: str) -> int:
     wanted = sorted({interview.pk for interview in interviews})
     if not wanted:
         raise Refused("Choose at least one interview.")
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     held = [
-        row for first in range(0, len(wanted), AT_A_TIME) for row in _lock(project, wanted[first : first + AT_A_TIME])
+        row for first in range(0, len(wanted), AT_A_TIME) for row in _lock(study, wanted[first : first + AT_A_TIME])
     ]
     if len(held) != len(wanted):
         raise Refused("One of these interviews is not part of this study; nothing was changed.")
@@ -93,16 +92,16 @@ def _move(
     if moved:
         trail.record(
             action,
-            target=project,
+            target=study,
             by=by,
             details={"interviews": [row.pk for row in moved], **({"reason": reason} if reason else {})},
         )
     return len(moved)
 
 
-def _lock(project: Project, keys: Sequence[int]) -> list[Interview]:
-    rows = Interview.objects.kept().filter(study=project, pk__in=keys).order_by("pk")
-    return list(rows.select_for_update(no_key=True).only("pk", "study", "project", "standing", "inclusion"))
+def _lock(study: Study, keys: Sequence[int]) -> list[Interview]:
+    rows = Interview.objects.kept().filter(owning_study=study, pk__in=keys).order_by("pk")
+    return list(rows.select_for_update(no_key=True).only("pk", "owning_study", "study", "standing", "inclusion"))
 
 
 def store_standings(interviews: Sequence[Interview], *, to: Standing, reason: str, by: User) -> list[Interview]:
@@ -121,15 +120,15 @@ def store_standings(interviews: Sequence[Interview], *, to: Standing, reason: st
                 interview=row, field="standing", old=row.standing, new=new, reason=reason, changed_at=now, changed_by=by
             )
         )
-        row.standing, row.project_id = new, row.study_id if new == Standing.COUNTED else None
+        row.standing, row.study_id = new, row.owning_study_id if new == Standing.COUNTED else None
         moved.append(row)
     # An update of some thousand rows for each standing: one that has a case for each row takes ten times as long.
     for standing in {row.standing for row in moved}:
         keys = [row.pk for row in moved if row.standing == standing]
-        project = F("study") if standing == Standing.COUNTED else None
+        study = F("owning_study") if standing == Standing.COUNTED else None
         for first in range(0, len(keys), AT_A_TIME):
             rows = Interview.objects.filter(pk__in=keys[first : first + AT_A_TIME])
-            rows.update(standing=standing, project=project)
+            rows.update(standing=standing, study=study)
     InterviewChange.objects.bulk_create(changes, batch_size=AT_A_TIME)
     return moved
 
@@ -147,7 +146,9 @@ class UndoRefused(Refused):
 
     def __init__(self, work: list[Work]) -> None:
         self.work = work
-        super().__init__("The import cannot be undone, because there is work on its interviews. Archive them instead.")
+        super().__init__(
+            "The import cannot be undone, because its interviews already contain work. Archive them instead."
+        )
 
 
 def count_work(file: ImportedFile) -> list[Work]:
@@ -184,17 +185,17 @@ def undo_import(*, file: ImportedFile, by: User) -> int:
 
     The rows stay, for the history. Returns how many interviews there were. Raises ``UndoRefused``.
     """
-    project = Project.objects.select_for_update(no_key=True).get(pk=file.project_id)
+    study = Study.objects.select_for_update(no_key=True).get(pk=file.study_id)
     if grown := count_grown(file):
         raise Refused(
-            f"The import cannot be undone, because it added turns to {grown:,} interviews that were there before. Archive what "
-            "it should not have brought."
+            f"The import cannot be undone, because it added turns to {grown:,} interviews that already existed. Archive what it "
+            "should not have added."
         )
     stored = ImportedFile.objects.filter(pk=file.pk, state=ImportedFile.State.STORED)
     if not stored.update(state=ImportedFile.State.UNDONE):
-        raise Refused("This import was undone before.")
-    rows = Interview.objects.filter(imported_file=file, study=project).order_by("pk")
-    interviews = list(rows.only("pk", "study", "project", "standing", "inclusion"))
+        raise Refused("This import has already been undone.")
+    rows = Interview.objects.filter(imported_file=file, owning_study=study).order_by("pk")
+    interviews = list(rows.only("pk", "owning_study", "study", "standing", "inclusion"))
     store_standings(interviews, to=Standing.UNDONE, reason="", by=by)
     if work := count_work(file):
         raise UndoRefused(work)
@@ -221,7 +222,7 @@ def read_details(interview: Interview) -> dict[str, object]:
 @transaction.atomic
 def edit_details(
     *,
-    project: Project,
+    study: Study,
     interview: Interview,
     values: Mapping[str, str],
     kinds: Mapping[int, str],
@@ -235,13 +236,13 @@ def edit_details(
     What ``inclusion`` says makes a counted interview excluded, and an excluded one counted. Returns what changed. Raises
     ``Refused``.
     """
-    held = Interview.objects.kept().select_for_update(no_key=True).filter(pk=interview.pk, study=project).first()
+    held = Interview.objects.kept().select_for_update(no_key=True).filter(pk=interview.pk, owning_study=study).first()
     if held is None:
         raise Refused("This interview is not part of this study; nothing was changed.")
     check_seen(seen, read_details(held))
     new = {name: values[name].strip() for name in FIELDS if name in values}
     if held.is_masked and any(new.get(name, getattr(held, name)) != getattr(held, name) for name in SEALED):
-        raise Refused("This interview is masked: its title, model, date and tier can be corrected once it is unmasked.")
+        raise Refused("This interview is masked. Its title, model, date and tier can be corrected once it is unmasked.")
     if not new.get("title", held.title):
         raise Refused("An interview needs a title.")
     for name, value in new.items():

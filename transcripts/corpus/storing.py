@@ -35,7 +35,7 @@ from transcripts.corpus.pure.descriptives import describe
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn
 from transcripts.formats.interviews import ReadInterview, ReadTurn
 from transcripts.hooks import interviews_given_up, send
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # A transaction of a thousand rows takes 10 to 20 ms on SQLite, which lets one writer in at a time.
 ROWS_AT_A_TIME = 1_000
@@ -54,19 +54,19 @@ class ImportInterrupted(Exception):
     """The files cannot become visible; a sentence for the person who asked. What was stored of them is to be removed."""
 
 
-def claim(project: Project, files: Sequence[ImportedFile]) -> None:
+def claim(study: Study, files: Sequence[ImportedFile]) -> None:
     """Enter files that are about to come in, unsaved until now. Raises ``ImportInterrupted``.
 
     Their interviews belong to no study until ``publish`` gives them to it in one update; no page or count of a study can find
     them before. What an import that was killed has left is removed by ``remove_abandoned``. What an earlier run of the same job
     has entered is taken over; ``find_whole`` then says what is stored of it.
     """
-    remove_abandoned(Q(project=project, sha256__in=[file.sha256 for file in files]))
+    remove_abandoned(Q(study=study, sha256__in=[file.sha256 for file in files]))
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         for file in files:
             undone = ImportedFile.State.UNDONE
-            other = project.imported_files.filter(sha256=file.sha256).exclude(state=undone).first()
+            other = study.imported_files.filter(sha256=file.sha256).exclude(state=undone).first()
             if other is not None and not _is_of_same_job(file, other):
                 raise ImportInterrupted(_explain_other(file, other))
             file.state, file.touched_at = ImportedFile.State.STORING, timezone.now()
@@ -108,8 +108,8 @@ def _explain_other(file: ImportedFile, other: ImportedFile) -> str:
     if other.state == ImportedFile.State.STORED:
         return f"{file.name}: this file was imported by {other.imported_by_name} a moment ago. Nothing was added."
     return (
-        f"{file.name}: this file is being imported already, by {other.imported_by_name}. Wait until it is there. If that "
-        f"import was interrupted, it can be repeated {ABANDONED_AFTER.seconds // 60} minutes later."
+        f"{file.name}: this file is already being imported by {other.imported_by_name}. Wait until it is finished. If that import "
+        f"was interrupted, it can be repeated {ABANDONED_AFTER.seconds // 60} minutes later."
     )
 
 
@@ -186,7 +186,7 @@ def _find_hung(
     above = sorted({thread.hangs_on[0] for thread in hung.values() if thread.hangs_on})
     for first in range(0, len(above), ROWS_AT_A_TIME):
         some = above[first : first + ROWS_AT_A_TIME]
-        known = imported.project.every_interview.kept()
+        known = imported.study.every_interview.kept()
         parents = {**queries.find_threads(known, some), **queries.find_threads(staged, some)}
         turn_of = queries.read_turn_ids(list(parents.values()))
         rows = []
@@ -198,31 +198,31 @@ def _find_hung(
         yield rows
 
 
-def publish(project: Project, files: Sequence[ImportedFile]) -> None:
+def publish(study: Study, files: Sequence[ImportedFile]) -> None:
     """Make the interviews of these files visible. Part of a transaction of the caller, which writes the events.
 
     Raises ``ImportInterrupted`` when another import has brought one of their ids meanwhile.
     """
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     entered = ImportedFile.objects.filter(pk__in=[file.pk for file in files], state=ImportedFile.State.STORING)
     staged = Interview.objects.staged().filter(imported_file__in=files)
-    if named := masked.find_taken(project, staged, limit=IDS_NAMED):
+    if named := masked.find_taken(study, staged, limit=IDS_NAMED):
         raise ImportInterrupted(
-            f"Interviews of these files came in by another import meanwhile, such as {', '.join(named)}. Nothing was "
-            "stored. Import the files again: what is there is then compared and left out."
+            f"In the meantime, another import stored interviews of these files, such as {', '.join(named)}. Nothing was stored. "
+            "Import the files again. What is already stored is then compared and left out."
         )
     now = timezone.now()
     mine = entered.filter(runner__in={file.runner for file in files})
     if mine.update(state=ImportedFile.State.STORED, touched_at=None, imported_at=now) != len(files):
         raise ImportInterrupted(_STOPPED)
     excluded = reduce(or_, (Q(inclusion__iexact=word) for word in SAYS_EXCLUDED))
-    staged.filter(excluded).update(study=project, standing=Standing.EXCLUDED)
-    staged.update(study=project, project=project)
+    staged.filter(excluded).update(owning_study=study, standing=Standing.EXCLUDED)
+    staged.update(owning_study=study, study=study)
     for file in files:
         file.state, file.touched_at, file.imported_at = ImportedFile.State.STORED, None, now
 
 
-_STOPPED = "The import took a break of many minutes and was given up. Nothing was stored; import the files again."
+_STOPPED = "The import paused for many minutes and was given up. Nothing was stored; import the files again."
 
 
 def remove(files: Iterable[ImportedFile], *, seconds: float = math.inf) -> None:
@@ -332,7 +332,7 @@ def _cut(rows: Iterable[T], *, weigh: Callable[[T], int]) -> Iterator[list[T]]:
 
 
 def append_turns(
-    project: Project,
+    study: Study,
     imported: ImportedFile,
     read: ReadInterview,
     *,
@@ -346,12 +346,12 @@ def append_turns(
     are masked too, and what the file was ``told`` to be is sealed with them. Part of a transaction of the caller. Raises
     ``ImportInterrupted`` when the interview has changed meanwhile.
     """
-    kept = project.every_interview.kept()
+    kept = study.every_interview.kept()
     found = queries.find_threads(kept, [read.external_id])
     interview = kept.select_for_update().filter(pk__in=found.values()).first()
     if interview is None or interview.turn_count != there:
         raise ImportInterrupted(
-            f"The interview {read.external_id} was changed by another import meanwhile. Nothing was stored; import the files "
+            f"The interview {read.external_id} was changed by another import in the meantime. Nothing was stored; import the files "
             "again."
         )
     rest: Sequence[ReadTurn] = read.turns[there:]

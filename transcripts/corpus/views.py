@@ -64,7 +64,7 @@ from transcripts.jobs.actions import start_job
 from transcripts.jobs.runs import list_recent_jobs
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark, explain_mark, mark_clusters
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
@@ -79,8 +79,8 @@ TITLES_SHOWN = 20
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_interviews(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_interviews(request: StudyRequest) -> HttpResponse:
     """The interviews that match what is asked for, with the work on them, and what their counts come to.
 
     Who sees every coding sees everybody's work; a coder sees her own.
@@ -88,12 +88,12 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
     wanted = queries.read_wanted(request.GET)
     sees_all = Permission.SEE_ALL_CODINGS in request.role.permissions
     only = None if sees_all else request.user
-    shown = queries.list_matching(request.project, wanted, only)
+    shown = queries.list_matching(request.study, wanted, only)
     page = Paginator(shown, INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     if not wanted.needs_work:
         queries.add_work(list(page), only)
-    models = request.project.interviews.exclude(model_label="").order_by("model_label")
-    coders = request.project.members.filter(is_active=True).order_by("username") if sees_all else User.objects.none()
+    models = request.study.interviews.exclude(model_label="").order_by("model_label")
+    coders = request.study.members.filter(is_active=True).order_by("username") if sees_all else User.objects.none()
     of_kind = {kind: [row.counts for row in shown if row.kind == kind] for kind in Kind}
     # Interviews and agent runs are never summed up together: interviews first, runs where they are all there is.
     counted = next((kind for kind, rows in of_kind.items() if rows), Kind.INTERVIEW)
@@ -118,19 +118,19 @@ def list_interviews(request: ProjectRequest) -> HttpResponse:
             "sorts": queries.SORTS.items(),
             "stages": queries.STAGES.items(),
             "kinds": Kind.choices,
-            "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
+            "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.study).items()],
             "sees_all": sees_all,
             "consent_form": ConsentForm(),
             "has_masked": any(row.is_masked for row in shown),
-            "study_is_empty": not shown and not any(wanted) and not request.project.interviews.exists(),
+            "study_is_empty": not shown and not any(wanted) and not request.study.interviews.exists(),
         },
     )
 
 
 @takes_uploads(MAX_UPLOAD_SIZE)
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def import_interviews(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def import_interviews(request: StudyRequest) -> HttpResponse:
     """Show what is in files (``check`` in the form) or bring them in. Without htmx the page comes whole."""
     if request.method != "POST":
         return _render_import(request, ImportForm(), ChosenForm(), None)
@@ -142,7 +142,7 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
     without = set(request.POST.getlist("without"))
     uploads = [file for file in form.cleaned_data["uploads"] if (file.name or "file") not in without]
     if not uploads:
-        form.add_error("uploads", "Every file that was chosen is left out.")
+        form.add_error("uploads", "All the chosen files are left out.")
         return _render_import(request, form, chosen, None)
     is_fit = is_check or chosen.is_valid()
     options = {"format": form.cleaned_data["format"], **chosen.options}
@@ -155,11 +155,11 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
         return _render_import(request, form, sent, None)
     try:
         if is_fit and not is_check:
-            reports = import_files(project=request.project, files=files, by=request.user, choices=read_choices(options))
+            reports = import_files(study=request.study, files=files, by=request.user, choices=read_choices(options))
             return _report_import(request, reports)
-        reports = plan_imports(project=request.project, files=files, choices=choices)
+        reports = plan_imports(study=request.study, files=files, choices=choices)
     except Refused as error:
-        refused = find_refused(project=request.project, files=files, choices=choices) if len(files) > 1 else {}
+        refused = find_refused(study=request.study, files=files, choices=choices) if len(files) > 1 else {}
         field = "format" if _can_be_detected(request, files, choices) else "uploads"
         for sentence in refused.values() or [str(error)]:
             form.add_error(field, sentence)
@@ -167,19 +167,19 @@ def import_interviews(request: ProjectRequest) -> HttpResponse:
     return _render_import(request, form, chosen, reports)
 
 
-def _can_be_detected(request: ProjectRequest, files: Sequence[tuple[str, bytes]], choices: Choices) -> bool:
+def _can_be_detected(request: StudyRequest, files: Sequence[tuple[str, bytes]], choices: Choices) -> bool:
     """Whether it was the format chosen by hand that made files unreadable."""
     if choices.format == "auto":
         return False
     try:
-        plan_imports(project=request.project, files=files, choices=replace(choices, format="auto"))
+        plan_imports(study=request.study, files=files, choices=replace(choices, format="auto"))
     except Refused:
         return False
     return True
 
 
 def _leave_to_worker(
-    request: ProjectRequest,
+    request: StudyRequest,
     form: ImportForm,
     chosen: ChosenForm,
     uploads: Sequence[UploadedFile[bytes]],
@@ -188,7 +188,7 @@ def _leave_to_worker(
     """Have a worker check the files or bring them in, and go to the page that shows how far it is."""
     with at_form(form):
         job = start_job(
-            project=request.project,
+            study=request.study,
             kind=INTERVIEWS.name,
             files=uploads,
             check_only="check" in request.POST,
@@ -201,7 +201,7 @@ def _leave_to_worker(
     return _render_import(request, form, chosen, None)
 
 
-def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> HttpResponse:
+def _report_import(request: StudyRequest, reports: list[ImportReport]) -> HttpResponse:
     """Say on the list of interviews what was imported, and what is to be known of it, once each, unless the preview said so."""
     created = [report for report in reports if report.created]
     if interviews := sum(report.interviews for report in created):
@@ -210,7 +210,7 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
         of = f", from {len(created)} files" if len(created) > 1 else ""
         messages.success(request, f"Imported: {came}{of}.{_name_left_out(request)}")
     if turns := sum(report.grown_turns for report in created if report.grown):
-        messages.success(request, f"{turns} turn{pluralize(turns)} were added to interviews that went on.")
+        messages.success(request, f"{turns} turn{pluralize(turns)} were added to interviews that continued.")
     if "looked" not in request.POST or not created:
         files_of: dict[str, list[str]] = defaultdict(list)
         for report in reports:
@@ -219,11 +219,11 @@ def _report_import(request: ProjectRequest, reports: list[ImportReport]) -> Http
         for warning, names in files_of.items():
             more = f" and {len(names) - FILES_NAMED} more files" if len(names) > FILES_NAMED else ""
             messages.warning(request, f"{', '.join(names[:FILES_NAMED])}{more}: {warning}")
-    address = reverse("corpus:interviews", args=[request.project.slug])
+    address = reverse("corpus:interviews", args=[request.study.slug])
     return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
 
 
-def _name_left_out(request: ProjectRequest) -> str:
+def _name_left_out(request: StudyRequest) -> str:
     """The chosen files that were not imported, because they could not be read."""
     chosen = {file.name or "file" for file in request.FILES.getlist("uploads")}
     names = [name for name in request.POST.getlist("without") if name in chosen]
@@ -231,7 +231,7 @@ def _name_left_out(request: ProjectRequest) -> str:
 
 
 def _render_import(
-    request: ProjectRequest,
+    request: StudyRequest,
     form: ImportForm,
     chosen: ChosenForm,
     reports: list[ImportReport] | None,
@@ -245,7 +245,7 @@ def _render_import(
         "chosen": chosen,
         "is_wrong": is_wrong,
         "reports": reports,
-        "jobs": list_recent_jobs(request.project, INTERVIEWS.name, request.user),
+        "jobs": list_recent_jobs(request.study, INTERVIEWS.name, request.user),
         "roles": ROLE_CHOICES,
         "refused": refused,
         "without": request.POST.getlist("without"),
@@ -261,53 +261,53 @@ def _render_import(
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_archive(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_archive(request: StudyRequest) -> HttpResponse:
     """Every interview that is archived or excluded: since when, by whom and why."""
-    rows = queries.list_left_out(request.project)
+    rows = queries.list_left_out(request.study)
     may_restore = Permission.IMPORT in request.role.permissions
     return render(request, "corpus/archive.html", {"rows": rows, "may_restore": may_restore})
 
 
 @require_POST
-@project_view(Permission.IMPORT)
-def archive(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def archive(request: StudyRequest) -> HttpResponse:
     """Archive the ticked interviews."""
     interviews = _find_ticked(request)
     with at_top(request):
         count = archive_interviews(
-            project=request.project, interviews=interviews, reason=request.POST.get("reason", ""), by=request.user
+            study=request.study, interviews=interviews, reason=request.POST.get("reason", ""), by=request.user
         )
         messages.success(request, f"{count} interview{pluralize(count)} archived. Nothing was deleted.")
-        return redirect("corpus:archive", request.project.slug)
-    return redirect("corpus:interviews", request.project.slug)
+        return redirect("corpus:archive", request.study.slug)
+    return redirect("corpus:interviews", request.study.slug)
 
 
 @require_POST
-@project_view(Permission.IMPORT)
-def restore(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def restore(request: StudyRequest) -> HttpResponse:
     """Restore the ticked interviews."""
     with at_top(request):
-        count = restore_interviews(project=request.project, interviews=_find_ticked(request), by=request.user)
+        count = restore_interviews(study=request.study, interviews=_find_ticked(request), by=request.user)
         messages.success(request, f"{count} interview{pluralize(count)} restored.")
-        return redirect("corpus:interviews", request.project.slug)
-    return redirect("corpus:archive", request.project.slug)
+        return redirect("corpus:interviews", request.study.slug)
+    return redirect("corpus:archive", request.study.slug)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_files(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_files(request: StudyRequest) -> HttpResponse:
     """Every file that was imported, newest first, with what of it still counts."""
-    page = Paginator(queries.list_files(request.project), FILES_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(queries.list_files(request.study), FILES_PER_PAGE).get_page(request.GET.get("page"))
     may_undo = Permission.IMPORT in request.role.permissions
     return render(request, "corpus/files.html", {"page": page, "may_undo": may_undo})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def undo(request: ProjectRequest, file_id: int) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def undo(request: StudyRequest, file_id: int) -> HttpResponse:
     """Ask, then undo the import of a file; where somebody has worked with it, say who, and undo nothing."""
-    file = get_object_or_404(request.project.imported_files, pk=file_id, state=ImportedFile.State.STORED)
+    file = get_object_or_404(request.study.imported_files, pk=file_id, state=ImportedFile.State.STORED)
     work = count_work(file)
     if request.method == "POST" and not work:
         try:
@@ -316,26 +316,26 @@ def undo(request: ProjectRequest, file_id: int) -> HttpResponse:
             work = error.work
         except Refused as error:
             messages.error(request, str(error))
-            return redirect("corpus:files", request.project.slug)
+            return redirect("corpus:files", request.study.slug)
         else:
             messages.success(
                 request, f"The import of {file.name} is undone: {count} interview{pluralize(count)} taken back."
             )
-            return redirect("corpus:files", request.project.slug)
+            return redirect("corpus:files", request.study.slug)
     context = {"file": file, "work": work, "interviews": file.interviews.order_by("pk")[:TITLES_SHOWN]}
     context["more"] = max(0, file.interviews.count() - TITLES_SHOWN)
     return render(request, "corpus/undo.html", context, status=409 if request.method == "POST" else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.VIEW)
-def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_details(request: StudyRequest, interview_id: int) -> HttpResponse:
     """What is known of an interview, with the history of corrections; who may import corrects it here."""
     may_edit = Permission.IMPORT in request.role.permissions
     if request.method == "POST" and not may_edit:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     interview = get_object_or_404(
-        request.project.every_interview.kept().select_related("imported_file", "hangs_on__interview"), pk=interview_id
+        request.study.every_interview.kept().select_related("imported_file", "hangs_on__interview"), pk=interview_id
     )
     form = DetailsForm(request.POST if request.method == "POST" else None, interview=interview)
     status = 422
@@ -343,7 +343,7 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
         values = {name: form.cleaned_data[name] for name in FIELDS}
         try:
             changes = edit_details(
-                project=request.project,
+                study=request.study,
                 interview=interview,
                 values=values,
                 kinds=form.read_kinds(),
@@ -357,8 +357,8 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
             interview.refresh_from_db()
             form, status = form.rebase(error.stored, interview=interview), 409
         else:
-            messages.success(request, "Saved." if changes else "Nothing was different, so nothing was saved.")
-            return redirect("corpus:details", request.project.slug, interview.pk)
+            messages.success(request, "Saved." if changes else "Nothing was changed, so nothing was saved.")
+            return redirect("corpus:details", request.study.slug, interview.pk)
     rows = interview.changes.select_related("changed_by", "turn").defer("turn__text").order_by("-pk")
     names = {**FIELDS, "standing": "State", "masked": "Masking", PROMPT_KIND: "Kind of prompt"}
     context = {
@@ -375,12 +375,12 @@ def show_details(request: ProjectRequest, interview_id: int) -> HttpResponse:
 
 def show_left_out(request: HttpRequest) -> HttpResponse | None:
     """The page at an address inside an archived or excluded interview, for a member of its study; otherwise nothing."""
-    project, match = getattr(request, "project", None), request.resolver_match
-    if project is None or match is None:
+    study, match = getattr(request, "study", None), request.resolver_match
+    if study is None or match is None:
         return None
     holes = match.kwargs
     interview = queries.find_left_out(
-        project, interview_id=holes.get("interview_id"), sentence_id=holes.get("sentence_id")
+        study, interview_id=holes.get("interview_id"), sentence_id=holes.get("sentence_id")
     )
     if interview is None:
         return None
@@ -388,40 +388,40 @@ def show_left_out(request: HttpRequest) -> HttpResponse | None:
     context = {
         "interview": interview,
         "latest": changes.order_by("-pk").first(),
-        "project": project,
+        "study": study,
         "may_restore": Permission.IMPORT in request.role.permissions,  # type: ignore[attr-defined]
     }
     return render(request, "corpus/left_out.html", context, status=404)
 
 
-def _find_ticked(request: ProjectRequest) -> list[Interview]:
+def _find_ticked(request: StudyRequest) -> list[Interview]:
     """The interviews that are ticked, or all that match what the list of interviews was asked for."""
     if "every" in request.POST:
-        return queries.list_matching(request.project, queries.read_wanted(request.POST), None)
+        return queries.list_matching(request.study, queries.read_wanted(request.POST), None)
     ticked = find_numbers(request.POST.getlist("interview"))
-    return list(request.project.every_interview.kept().filter(pk__in=ticked).only("pk", "standing"))
+    return list(request.study.every_interview.kept().filter(pk__in=ticked).only("pk", "standing"))
 
 
 CONSENTS_PER_PAGE = 100
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_consent(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_consent(request: StudyRequest) -> HttpResponse:
     """Every interview and what may be done with it; ``?model=``, ``?in_scope=`` with ``?state=`` keep some."""
     return _render_list(request, ConsentForm(initial={"scope": request.GET.get("in_scope", "")}))
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def record(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def record(request: StudyRequest) -> HttpResponse:
     """Put a consent on record for the interviews ticked, or for all that the filter shows."""
     form = ConsentForm(request.POST)
     chosen = _read_chosen(request)
     if form.is_valid():
         with at_form(form):
             rows = record_consent(
-                project=request.project,
+                study=request.study,
                 interviews=chosen,
                 scope=form.cleaned_data["scope"],
                 is_given=form.is_given,
@@ -431,15 +431,15 @@ def record(request: ProjectRequest) -> HttpResponse:
             what = Consent.Scope(form.cleaned_data["scope"]).label
             said = "given" if form.is_given else "not given"
             messages.success(request, f"{what}: {said}, recorded for {len(rows)} interview{pluralize(len(rows))}.")
-            return redirect("corpus:consent", request.project.slug)
+            return redirect("corpus:consent", request.study.slug)
     return _render_list(request, form, {interview.pk for interview in chosen})
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_history(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_history(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Every record of one interview, newest first."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
     context = {
         "interview": interview,
         "scopes": list_scopes(interview),
@@ -449,16 +449,16 @@ def show_history(request: ProjectRequest, interview_id: int) -> HttpResponse:
     return render(request, "corpus/interview_consent.html", context)
 
 
-def _read_chosen(request: ProjectRequest) -> list[Interview]:
+def _read_chosen(request: StudyRequest) -> list[Interview]:
     """The interviews a person has ticked; those of other studies and those that are no numbers are left out."""
     if "every" in request.POST and "sort" in request.POST:
         # From the list of interviews, which is narrowed in another way.
-        return list_matching(request.project, read_wanted(request.POST), None)
+        return list_matching(request.study, read_wanted(request.POST), None)
     if "every" in request.POST:
-        shown = [line["pk"] for line in _filter(list_consents(request.project), request.POST)]
-        return list(request.project.interviews.filter(pk__in=shown))
+        shown = [line["pk"] for line in _filter(list_consents(request.study), request.POST)]
+        return list(request.study.interviews.filter(pk__in=shown))
     ticked = find_numbers(request.POST.getlist("interview"))
-    return list(request.project.interviews.filter(pk__in=ticked))
+    return list(request.study.interviews.filter(pk__in=ticked))
 
 
 def _filter(lines: Sequence[dict[str, Any]], asked: QueryDict) -> list[dict[str, Any]]:
@@ -470,9 +470,9 @@ def _filter(lines: Sequence[dict[str, Any]], asked: QueryDict) -> list[dict[str,
     ]
 
 
-def _render_list(request: ProjectRequest, form: ConsentForm, ticked: set[int] | None = None) -> HttpResponse:
+def _render_list(request: StudyRequest, form: ConsentForm, ticked: set[int] | None = None) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
-    every = list_consents(request.project)
+    every = list_consents(request.study)
     shown = _filter(every, asked)
     context = {
         "form": form,
@@ -491,35 +491,35 @@ def _render_list(request: ProjectRequest, form: ConsentForm, ticked: set[int] | 
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def edit_redaction(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def edit_redaction(request: StudyRequest) -> HttpResponse:
     """Show the list that holds, show what another would change (``check`` in the form), or save it.
 
     ``?suggested=1`` puts the names that came in with the interviews below the entries.
     """
-    current = find_redaction(request.project)
+    current = find_redaction(request.study)
     form = RedactionForm(request.POST if request.method == "POST" else None, initial=_describe(request, current))
     if form.is_valid():
         with at_next(form, "entries"):
             if "check" in request.POST:
-                effects = preview(request.project, tidy_entries(form.cleaned_data["entries"]))
+                effects = preview(request.study, tidy_entries(form.cleaned_data["entries"]))
                 return _render(request, form, current, effects)
-            row = save_redaction(project=request.project, by=request.user, **form.cleaned_data)
-            messages.success(request, f"List {row.number} is now in use, for every copy that has not been sent yet.")
-            return redirect("corpus:redaction", request.project.slug)
+            row = save_redaction(study=request.study, by=request.user, **form.cleaned_data)
+            messages.success(request, f"List {row.number} is now in use for every copy that has not been sent yet.")
+            return redirect("corpus:redaction", request.study.slug)
     # Who is late sees her own entries again, next to the list that came between; saved once more, they take its place.
     return _render(request, form, form.latest or current)
 
 
-def _describe(request: ProjectRequest, current: RedactionList | None) -> dict[str, object]:
+def _describe(request: StudyRequest, current: RedactionList | None) -> dict[str, object]:
     entries = read_stored(current.entries) if current else []
     if "suggested" in request.GET:
-        entries = [*entries, *suggest_entries(request.project, entries)]
+        entries = [*entries, *suggest_entries(request.study, entries)]
     return {"entries": write_lines(entries), "based_on": current.number if current else 0}
 
 
 def _render(
-    request: ProjectRequest,
+    request: StudyRequest,
     form: RedactionForm,
     current: RedactionList | None,
     effects: list[dict[str, object]] | None = None,
@@ -530,7 +530,7 @@ def _render(
         "current": current,
         "held": held,
         "effects": effects,
-        "suggested": suggest_entries(request.project, held),
-        "lists": request.project.redaction_lists.order_by("-number"),
+        "suggested": suggest_entries(request.study, held),
+        "lists": request.study.redaction_lists.order_by("-number"),
     }
     return render(request, "corpus/redaction.html", context, status=form.status)

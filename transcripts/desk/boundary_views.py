@@ -27,27 +27,27 @@ from transcripts.desk.forms import (
     read_idempotency_key,
 )
 from transcripts.desk.rendering import Refusal, make_desk_url, render_desk
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 SCRIPT_HEADER = "X-Desk"
 
-Edit = Callable[[ProjectRequest, Sentence], BoundaryEdit]
+Edit = Callable[[StudyRequest, Sentence], BoundaryEdit]
 
 
 def _boundary_edit(view: Edit) -> Callable[..., HttpResponseBase]:
     """Turn a boundary edit into a view, which answers the page's script with JSON and a plain form with a page."""
 
     @require_POST
-    @project_view(Permission.EDIT_BOUNDARIES)
+    @study_view(Permission.EDIT_BOUNDARIES)
     @wraps(view)
-    def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    def answer(request: StudyRequest, interview_id: int) -> HttpResponse:
         actor = request.headers.get(SCRIPT_HEADER)
         if actor is not None and actor != str(request.user.pk):
-            return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
+            return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
         try:
-            sentence = queries.find_sentence(request.project, interview_id, read_id(request.POST, "sentence"))
+            sentence = queries.find_sentence(request.study, interview_id, read_id(request.POST, "sentence"))
             if sentence is None:
                 raise Http404("This sentence is not in this interview.")
             edit = view(request, sentence)
@@ -67,7 +67,7 @@ def _boundary_edit(view: Edit) -> Callable[..., HttpResponseBase]:
 
 
 @_boundary_edit
-def split(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
+def split(request: StudyRequest, sentence: Sentence) -> BoundaryEdit:
     """Split a sentence at a place (``at``, as browsers count), or before the first words of the second piece."""
     text = queries.read_text(sentence.pk)
     if request.POST.get("before"):
@@ -75,7 +75,7 @@ def split(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
     else:
         at = find_points(text, read_count(request.POST, "at"))
     return split_sentence(
-        project=request.project,
+        study=request.study,
         sentence=sentence,
         at=sentence.start + at,
         by=request.user,
@@ -84,10 +84,10 @@ def split(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
 
 
 @_boundary_edit
-def merge(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
+def merge(request: StudyRequest, sentence: Sentence) -> BoundaryEdit:
     """Merge a sentence with the next; ``below`` is the one the person saw there."""
     return merge_sentences(
-        project=request.project,
+        study=request.study,
         first=sentence,
         by=request.user,
         idempotency_key=read_idempotency_key(request.POST),
@@ -96,10 +96,10 @@ def merge(request: ProjectRequest, sentence: Sentence) -> BoundaryEdit:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_boundary_edits(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_boundary_edits(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Every boundary edit in an interview, with the sentences before and after."""
-    interview = get_object_or_404(Interview, project=request.project, pk=interview_id)
+    interview = get_object_or_404(Interview, study=request.study, pk=interview_id)
     return render(
         request, "desk/boundary_edits.html", {"interview": interview, "edits": list_boundary_edits(interview)}
     )
@@ -143,7 +143,7 @@ def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[
     return found
 
 
-def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
+def _refuse(request: StudyRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
     if SCRIPT_HEADER in request.headers:
         return HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
     at = find_number(request.POST.get("sentence", ""))

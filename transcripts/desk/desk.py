@@ -21,7 +21,7 @@ from transcripts.corpus.models import Interview, Relation, Sentence, Turn
 from transcripts.desk.annotations import CodingView, SentenceAnnotations, read_annotations_in
 from transcripts.desk.exchanges import Exchange, Row, Shown, TurnBlock, apply_filter, pair_calls
 from transcripts.formats.numbers import round_percent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ class DeskPage:
 
 
 def build_page(
-    project: Project,
+    study: Study,
     interview: Interview,
     user_id: int,
     *,
@@ -89,12 +89,12 @@ def build_page(
     closes_reasoning = closes_reasoning and not of_interview.is_opened
     turns = list(_read_turns(interview, marks, of_interview, user_id))
     closed_at = _close_reasoning(turns, at) if closes_reasoning else None
-    _find_threads(project, interview, turns)
+    _find_threads(study, interview, turns)
     parent, beginning = read_beginning(interview, user_id, closes_reasoning=closes_reasoning)
     exchanges = list(_group_turns(pair_calls(turns)))
     rows = {row.id: row for turn in turns for row in turn.rows}
     undecided = [row for exchange in exchanges for row in _count_decided(exchange)]
-    version = current_version(project)
+    version = current_version(study)
     families = read_families(version)
     everywhere = [of_interview, *_list_marks(turns)]
     _mark_changed(everywhere, families)
@@ -163,10 +163,10 @@ def _close_reasoning(turns: list[TurnBlock], at: int | None) -> TurnBlock | None
     return found
 
 
-def _find_threads(project: Project, interview: Interview, turns: list[TurnBlock]) -> None:
+def _find_threads(study: Study, interview: Interview, turns: list[TurnBlock]) -> None:
     """Say of each turn which threads of the study hang on it."""
     by_turn = {turn.id: turn for turn in turns}
-    for thread in project.interviews.filter(hangs_on__interview=interview):
+    for thread in study.interviews.filter(hangs_on__interview=interview):
         if thread.hangs_on_id in by_turn:
             by_turn[thread.hangs_on_id].threads.append(thread)
 

@@ -101,15 +101,15 @@ def find_points(text: str, units: int) -> int:
         return _find_points_past_breaks(text, units)
     if text.isascii():
         if units > len(text):
-            raise WrongSpan("The quote ends after its sentence does. Mark the words again.")
+            raise WrongSpan("The quote ends after its sentence. Mark the words again.")
         return units
     data = text.encode("utf-16-le", "surrogatepass")
     if units * UNIT_BYTES > len(data):
-        raise WrongSpan("The quote ends after its sentence does. Mark the words again.")
+        raise WrongSpan("The quote ends after its sentence. Mark the words again.")
     try:
         return len(data[: units * UNIT_BYTES].decode("utf-16-le"))
     except UnicodeDecodeError:
-        raise WrongSpan("The quote cuts a character in two. Mark the words again.") from None
+        raise WrongSpan("The quote splits a character. Mark the words again.") from None
 
 
 def _find_points_past_breaks(text: str, units: int) -> int:

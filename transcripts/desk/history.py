@@ -13,7 +13,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Level, Link, Memo, Reveal, StageOpening
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.hooks import load_registrations
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ENTRIES_PER_PAGE = 100
 Rows = QuerySet[Any, Any]
@@ -53,7 +53,7 @@ class HistoryPart(NamedTuple):
     """
 
     words: Mapping[str, str]
-    list_rows: Callable[[Project, User], Iterator[Rows]]
+    list_rows: Callable[[Study, User], Iterator[Rows]]
     describe: Callable[[Collection[int]], Mapping[int, Act]]
 
 
@@ -84,7 +84,7 @@ def select_acts(rows: QuerySet[Any], kind: str, at: str) -> Rows:
     return selected
 
 
-def list_history(project: Project, user: User, *, page: int = 1) -> tuple[list[Entry], bool]:
+def list_history(study: Study, user: User, *, page: int = 1) -> tuple[list[Entry], bool]:
     """A page of what ``user`` did in the study, and whether there are older acts. Rows that the program made or withdrew, when
     sentence boundaries were edited, codes merged or codings changed, are no acts.
 
@@ -92,7 +92,7 @@ def list_history(project: Project, user: User, *, page: int = 1) -> tuple[list[E
     """
     load_registrations()
     first = (page - 1) * ENTRIES_PER_PAGE
-    selects = [rows for part in _parts for rows in part.list_rows(project, user)]
+    selects = [rows for part in _parts for rows in part.list_rows(study, user)]
     every = selects[0].union(*selects[1:], all=True).order_by("-act_at", "-act_row", "act")
     found: list[tuple[str, datetime, int]] = list(every[first : first + ENTRIES_PER_PAGE + 1])
     shown = found[:ENTRIES_PER_PAGE]
@@ -106,8 +106,8 @@ def list_history(project: Project, user: User, *, page: int = 1) -> tuple[list[E
     return [Entry(at, kind, words[kind], acts[kind, row]) for kind, at, row in shown], len(found) > len(shown)
 
 
-def _list_codings(project: Project, user: User) -> Iterator[Rows]:
-    own = Coding.objects.filter(sentence__turn__interview__project=project, coder=user)
+def _list_codings(study: Study, user: User) -> Iterator[Rows]:
+    own = Coding.objects.filter(sentence__turn__interview__study=study, coder=user)
     made = own.filter(migrated_from__isnull=True)
     yield select_acts(made.filter(supersedes__isnull=True), "applied", "created_at")
     yield select_acts(made.filter(supersedes__isnull=False), "changed", "created_at")
@@ -128,9 +128,9 @@ def _describe_coding(coding: Coding) -> Act:
     return Act(place.turn.interview, about=coding.code.name, details=" · ".join(said), sentence=place)
 
 
-def _list_links(project: Project, user: User) -> Iterator[Rows]:
+def _list_links(study: Study, user: User) -> Iterator[Rows]:
     place = "coding__sentence"
-    own = Link.objects.filter(**{f"{place}__turn__interview__project": project}, coder=user)
+    own = Link.objects.filter(**{f"{place}__turn__interview__study": study}, coder=user)
     # Where links go along with their codings, the old ones are withdrawn at the moment at which the new ones are made; the
     # same is true of a link that its coder made anew with another quote.
     beside = Link.objects.filter(coder=user, coding__sentence=OuterRef(place))
@@ -168,8 +168,8 @@ def _describe_link(link: Link) -> Act:
     )
 
 
-def _list_decisions(project: Project, user: User) -> Iterator[Rows]:
-    own = Decision.objects.filter(sentence__turn__interview__project=project, coder=user)
+def _list_decisions(study: Study, user: User) -> Iterator[Rows]:
+    own = Decision.objects.filter(sentence__turn__interview__study=study, coder=user)
     made = own.filter(_MADE_BY_HER)
     yield select_acts(made.filter(none_applies=True), "none", "created_at")
     yield select_acts(made.filter(none_applies=False), "decided", "created_at")
@@ -181,8 +181,8 @@ def _describe_decisions(ids: Collection[int]) -> dict[int, Act]:
     return {each.pk: Act(each.sentence.turn.interview, sentence=each.sentence) for each in decisions}
 
 
-def _list_memos(project: Project, user: User) -> Iterator[Rows]:
-    own = Memo.objects.filter(project=project, author=user, interview__project=project).filter(_MADE_BY_HER)
+def _list_memos(study: Study, user: User) -> Iterator[Rows]:
+    own = Memo.objects.filter(study=study, author=user, interview__study=study).filter(_MADE_BY_HER)
     yield select_acts(own.exclude(text=""), "memo", "created_at")
     yield select_acts(own.filter(text=""), "emptied", "created_at")
 
@@ -192,8 +192,8 @@ def _describe_memos(ids: Collection[int]) -> dict[int, Act]:
     return {memo.pk: Act(memo.interview, sentence=memo.sentence) for memo in memos if memo.interview}
 
 
-def _list_boundary_edits(project: Project, user: User) -> Iterator[Rows]:
-    own = BoundaryEdit.objects.filter(turn__interview__project=project, edited_by=user)
+def _list_boundary_edits(study: Study, user: User) -> Iterator[Rows]:
+    own = BoundaryEdit.objects.filter(turn__interview__study=study, edited_by=user)
     for kind in BoundaryEdit.Kind.values:
         yield select_acts(own.filter(kind=kind), kind, "edited_at")
 
@@ -204,8 +204,8 @@ def _describe_boundary_edits(ids: Collection[int]) -> dict[int, Act]:
     return {each.pk: Act(each.turn.interview, sentence=each.made.all()[0]) for each in edits.prefetch_related(pieces)}
 
 
-def _list_openings(project: Project, user: User) -> Iterator[Rows]:
-    own = StageOpening.objects.filter(turn__interview__project=project, coder=user)
+def _list_openings(study: Study, user: User) -> Iterator[Rows]:
+    own = StageOpening.objects.filter(turn__interview__study=study, coder=user)
     yield select_acts(own, "reasoning", "opened_at")
 
 
@@ -214,8 +214,8 @@ def _describe_openings(ids: Collection[int]) -> dict[int, Act]:
     return {each.pk: Act(each.turn.interview, turn=each.turn.position) for each in openings}
 
 
-def _list_reveals(project: Project, user: User) -> Iterator[Rows]:
-    own = Reveal.objects.filter(sentence__turn__interview__project=project, coder=user)
+def _list_reveals(study: Study, user: User) -> Iterator[Rows]:
+    own = Reveal.objects.filter(sentence__turn__interview__study=study, coder=user)
     # A boundary edit copies what was seen to the new sentences.
     of_boundaries = Q(sentence__made_by__isnull=False, revealed_at__lt=F("sentence__made_by__edited_at"))
     for source in Reveal.Source.values:

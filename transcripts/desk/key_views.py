@@ -36,7 +36,7 @@ from transcripts.desk.keys import (
     read_keymap,
 )
 from transcripts.desk.rendering import make_desk_url, render_beside
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
@@ -45,10 +45,10 @@ MAX_PAGE = 100_000
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def change_keys(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def change_keys(request: StudyRequest) -> HttpResponse:
     """One's own keys, to be changed, switched off, or reset."""
-    families = read_families(current_version(request.project))
+    families = read_families(current_version(request.study))
     codes = list_code_keys(families)
     refusal: KeysRefused | None = None
     if request.method == "POST":
@@ -57,7 +57,7 @@ def change_keys(request: ProjectRequest) -> HttpResponse:
         except KeysRefused as error:
             refusal = error
         else:
-            return redirect("desk:keys", request.project.slug)
+            return redirect("desk:keys", request.study.slug)
     keymap, clashes = read_keymap(request.user.pk, codes)
     held = request.POST.dict() if refusal else {}
     wrong = refusal.fields if refusal else frozenset()
@@ -66,7 +66,7 @@ def change_keys(request: ProjectRequest) -> HttpResponse:
     return render(request, "desk/keys.html", context, status=422 if refusal else 200)
 
 
-def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
+def _save(request: StudyRequest, codes: list[CodeKey]) -> None:
     if "reset" in request.POST:
         keys.reset_keys(by=request.user)
         messages.success(request, "All keys are reset to their defaults, in every study.")
@@ -75,7 +75,7 @@ def _save(request: ProjectRequest, codes: list[CodeKey]) -> None:
     defaults |= {f"console:{name}": act.key for name, act in CONSOLE.items()}
     given = {name: find_key(typed, default=defaults.get(name, "")) for name, typed in request.POST.dict().items()}
     keys.set_keys(given=given, codes=codes, by=request.user)
-    messages.success(request, "Your keys are saved. They are the same wherever you sign in.")
+    messages.success(request, "Your shortcuts are saved. They are the same wherever you sign in.")
 
 
 def _list_groups(
@@ -133,10 +133,10 @@ def _list_groups(
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_keycard(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_keycard(request: StudyRequest) -> HttpResponse:
     """Every key on one sheet of paper; ``?definitions=1`` adds what the codes mean."""
-    version = current_version(request.project)
+    version = current_version(request.study)
     families = read_families(version)
     keymap, clashes = read_keymap(request.user.pk, list_code_keys(families))
     context = {
@@ -148,8 +148,8 @@ def show_keycard(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def go_to_next(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def go_to_next(request: StudyRequest) -> HttpResponse:
     """Redirect to the next sentence after ``?at=`` that needs the person, and say why. The page's script gets the address."""
     at = find_number(request.GET.get("at", ""))
     found = find_next(request, at=at)
@@ -158,7 +158,7 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
         if is_script:
             return JsonResponse({"words": NOTHING_LEFT})
         messages.info(request, NOTHING_LEFT)
-        return redirect("studies:home", request.project.slug)
+        return redirect("studies:home", request.study.slug)
     reason, sentence_id, next_interview_id = found
     desk = make_desk_url(request, next_interview_id, None)
     url = f"{desk}?{urlencode({'at': sentence_id, 'why': reason})}#s{sentence_id}"
@@ -170,17 +170,17 @@ def go_to_next(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_history(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_history(request: StudyRequest) -> HttpResponse:
     """What the person did in the study, newest first."""
     page = min(find_number(request.GET.get("page", "")) or 1, MAX_PAGE)
-    entries, has_older = list_history(request.project, request.user, page=page)
+    entries, has_older = list_history(request.study, request.user, page=page)
     context = {"entries": entries, "page": page, "newer": page - 1, "older": page + 1 if has_older else None}
     return render(request, "desk/history.html", context)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_beside(request: ProjectRequest, interview_id: int, other_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_beside(request: StudyRequest, interview_id: int, other_id: int) -> HttpResponse:
     """Two threads of the study side by side, to read."""
     return render_beside(request, interview_id, other_id)

@@ -61,7 +61,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
     (
         "Moving",
         (
-            Act("down", "ArrowDown", "the next sentence", "add it to the selection: several sentences at once"),
+            Act("down", "ArrowDown", "the next sentence", "add it to a selection of several sentences"),
             Act("up", "ArrowUp", "the previous sentence", "add it to the selection, or remove one"),
             Act("next_turn", "PageDown", "the next turn"),
             Act("previous_turn", "PageUp", "the previous turn"),
@@ -70,7 +70,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
             Act("previous_interview", "BracketLeft", "the previous interview"),
             Act("next_interview", "BracketRight", "the next interview"),
             Act("next_reason", "KeyP", "the next sentence of the study that needs you, and why"),
-            Act("turns", "Comma", "the list of turns: arrows move in it, Enter goes to the turn"),
+            Act("turns", "Comma", "the list of turns: arrows move through it, Enter goes to the turn"),
             Act("reasoning", "Minus", "open the model's reasoning here, which is recorded; fold and unfold it"),
             Act("filters", "KeyZ", "filters: uncoded, changed code, memo, one code"),
         ),
@@ -87,12 +87,12 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
                 "mark words as the quote of the next code: arrows move, Shift extends, Enter keeps them",
             ),
             Act("details", "KeyV", "change the details of the last code here"),
-            Act("meaning", "Backquote", "what the code means that was pressed or pointed at last"),
+            Act("meaning", "Backquote", "the meaning of the code that was pressed or pointed at last"),
             Act("propose", "KeyN", "propose a new code, named after the marked words"),
             Act("memo", "KeyM", "memo on the sentence", "memo on the interview"),
             Act("suggestions", "KeyO", "open the machine's suggestions, after your own decision"),
-            Act("keep", "KeyK", "keep the first open suggestion"),
-            Act("dismiss", "KeyL", "dismiss the first open suggestion"),
+            Act("accept", "KeyK", "accept the first open suggestion"),
+            Act("reject", "KeyL", "reject the first open suggestion"),
         ),
     ),
     (
@@ -119,7 +119,7 @@ GROUPS: tuple[tuple[str, tuple[Act, ...]], ...] = (
 )
 ACTS = {act.name: act for _, acts in GROUPS for act in acts}
 # Where interviews are held. No code has a key there, so that a key may do one thing there and another at the desk.
-CONSOLE_TITLE = "Interviews held here"
+CONSOLE_TITLE = "Live interviews"
 CONSOLE = {
     act.name: act
     for act in (

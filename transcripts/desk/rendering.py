@@ -26,7 +26,7 @@ from transcripts.desk.exchanges import list_choices
 from transcripts.desk.forms import ANSWER
 from transcripts.desk.keys import Choices, build_card, list_code_keys, resolve_keys
 from transcripts.desk.templatetags.desk_rows import write_marks
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.roles import Permission
 
 ACT_NAMES = ("add", "withdraw", "link", "unlink", "decide", "reopen", "memo", "open")
@@ -73,12 +73,12 @@ def _list_urls(slug: str, interview_id: int) -> dict[str, str]:
     return {**{name: f"{desk}{name}/" for name in ACT_NAMES}, "codings": f"{desk}codings/"}
 
 
-def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: Sequence[str]) -> HttpResponse:
+def render_marks(request: StudyRequest, sentence: Sentence | None, *, units: Sequence[str]) -> HttpResponse:
     """The annotations of a sentence, its turn and its interview, as asked for; each with the id it has on the page."""
     if sentence is None:
         return HttpResponse(status=204)
     interview_id = sentence.turn.interview_id
-    urls = _list_urls(request.project.slug, interview_id)
+    urls = _list_urls(request.study.slug, interview_id)
     places = {
         CodeFamily.Unit.SENTENCE: ("m", sentence.pk),
         CodeFamily.Unit.TURN: ("tm", sentence.turn_id),
@@ -90,7 +90,7 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
         apart = {other: marks.split_off(other) for other in (CodeFamily.Unit.TURN, CodeFamily.Unit.INTERVIEW)}
         place, place_id = places[CodeFamily.Unit(unit)]
         is_answer = unit == CodeFamily.Unit.SENTENCE and _is_read(sentence.turn)
-        suggestions = _find_suggestions_url(request.project.slug) if is_answer else None
+        suggestions = _find_suggestions_url(request.study.slug) if is_answer else None
         html.append(
             write_marks(
                 apart.get(CodeFamily.Unit(unit), marks), place, place_id, urls, writable=True, suggestions=suggestions
@@ -100,7 +100,7 @@ def render_marks(request: ProjectRequest, sentence: Sentence | None, *, units: S
 
 
 def render_desk(
-    request: ProjectRequest,
+    request: StudyRequest,
     interview_id: int,
     *,
     at: int | None,
@@ -109,7 +109,7 @@ def render_desk(
     refusal: Refusal | None = None,
 ) -> HttpResponse:
     """One interview with the person's own work on it, and the codes beside it for who codes."""
-    found = queries.find_interview(request.project, interview_id, request.user.pk)
+    found = queries.find_interview(request.study, interview_id, request.user.pk)
     if found is None:
         raise Http404("This interview is not in this study.")
     interview, place, closure, keys = found
@@ -118,7 +118,7 @@ def render_desk(
     may_see_differences = interview_id in list_shown_to(request)
     differing = find_differing_in(interview) if may_see_differences and show == Reason.DISAGREED else None
     page = build_page(
-        request.project,
+        request.study,
         interview,
         request.user.pk,
         sees_all=sees_all,
@@ -137,15 +137,15 @@ def render_desk(
         "way_out": _find_way_out(request, closure) if closed else None,
         "sees_all": sees_all,
         "memo_kinds": Memo.Kind.choices,
-        "suggestions": _find_suggestions_url(request.project.slug) if has_panel else None,
+        "suggestions": _find_suggestions_url(request.study.slug) if has_panel else None,
         "is_draft": is_draft(interview_id),
         "refusal": refusal,
-        "urls": _list_urls(request.project.slug, interview_id),
+        "urls": _list_urls(request.study.slug, interview_id),
         "filters": list_choices(codes_herself=has_panel, may_see_differences=may_see_differences),
         "why": describe_reason(request, request.GET.get("why", ""), interview_id=interview_id),
         "may_edit_boundaries": Permission.EDIT_BOUNDARIES in request.role.permissions,
         **(_list_keys(keys, page) if has_panel else {}),
-        "marks_url": reverse("desk:marks", args=[request.project.slug, interview_id, 0]),
+        "marks_url": reverse("desk:marks", args=[request.study.slug, interview_id, 0]),
         "consent": list_scopes(interview),
         "csrf_cookie": settings.CSRF_COOKIE_NAME,
     }
@@ -156,17 +156,17 @@ def render_desk(
 
 
 def render_beside(
-    request: ProjectRequest, *interview_ids: int, template: str = "desk/beside.html", **more: object
+    request: StudyRequest, *interview_ids: int, template: str = "desk/beside.html", **more: object
 ) -> HttpResponse:
     """Threads side by side, each with the person's own work on it, to read. ``more`` is for a ``template`` of its own."""
     has_panel = Permission.CODE in request.role.permissions
     sides = []
     for interview_id in interview_ids:
-        interview = request.project.interviews.filter(pk=interview_id).first()
+        interview = request.study.interviews.filter(pk=interview_id).first()
         if interview is None:
             raise Http404("This interview is not in this study.")
         page = build_page(
-            request.project,
+            request.study,
             interview,
             request.user.pk,
             sees_all=not has_panel and Permission.SEE_ALL_CODINGS in request.role.permissions,
@@ -176,18 +176,18 @@ def render_beside(
         sides.append(
             {
                 "page": page,
-                "urls": _list_urls(request.project.slug, interview_id),
-                "desk_url": reverse("desk:desk", args=[request.project.slug, interview_id]),
+                "urls": _list_urls(request.study.slug, interview_id),
+                "desk_url": reverse("desk:desk", args=[request.study.slug, interview_id]),
             }
         )
     context = {"sides": sides, "shown": None, "current_id": None, "writable": False, "suggestions": None, **more}
     return render(request, template, context)
 
 
-def _find_way_out(request: ProjectRequest, closure: Closure) -> tuple[str, str] | None:
+def _find_way_out(request: StudyRequest, closure: Closure) -> tuple[str, str] | None:
     """The page on which the person can change what closes an interview, and what its link says; none where she may not."""
     permission, name, words = WAYS[closure]
-    return (reverse(name, args=[request.project.slug]), words) if permission in request.role.permissions else None
+    return (reverse(name, args=[request.study.slug]), words) if permission in request.role.permissions else None
 
 
 def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:
@@ -198,7 +198,7 @@ def _list_keys(keys: Choices, page: DeskPage) -> dict[str, object]:
 
 
 def render_details(
-    request: ProjectRequest, coding: Coding, *, status: int = 200, refusal: Refusal | None = None
+    request: StudyRequest, coding: Coding, *, status: int = 200, refusal: Refusal | None = None
 ) -> HttpResponse:
     """The form of all that a coding says: of one to be changed, or one that is not stored yet."""
     text = queries.read_text(coding.sentence_id)
@@ -222,12 +222,12 @@ def render_details(
         ],
         "refusal": refusal,
         "has_seen_others": queries.read_active_labels(coding.sentence_id, request.user.pk).has_seen_others,
-        "urls": _list_urls(request.project.slug, coding.sentence.turn.interview_id),
+        "urls": _list_urls(request.study.slug, coding.sentence.turn.interview_id),
         "desk_url": make_desk_url(request, coding.sentence.turn.interview_id, coding.sentence_id),
     }
     return render(request, "desk/details.html", context, status=status)
 
 
-def make_desk_url(request: ProjectRequest, interview_id: int, at: int | None) -> str:
-    url = reverse("desk:desk", args=[request.project.slug, interview_id])
+def make_desk_url(request: StudyRequest, interview_id: int, at: int | None) -> str:
+    url = reverse("desk:desk", args=[request.study.slug, interview_id])
     return f"{url}?at={at}#s{at}" if at else url

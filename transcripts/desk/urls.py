@@ -7,7 +7,7 @@ from transcripts.desk import boundary_views, key_views, views
 app_name = "desk"
 
 interview_urls = [
-    # /p/<slug>/interviews/<interview_id>/
+    # /studies/<slug>/interviews/<interview_id>/
     path("", views.show_desk, name="desk"),
     path("add/", views.add, name="add"),
     path("withdraw/", views.withdraw, name="withdraw"),
@@ -26,10 +26,10 @@ interview_urls = [
 ]
 
 urlpatterns = [
-    path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
-    # /p/<slug>/
-    path("p/<slug:slug>/next/", key_views.go_to_next, name="next"),
-    path("p/<slug:slug>/my-history/", key_views.show_history, name="history"),
-    path("p/<slug:slug>/keys/", key_views.change_keys, name="keys"),
-    path("p/<slug:slug>/keys/card/", key_views.show_keycard, name="keycard"),
+    path("studies/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
+    # /studies/<slug>/
+    path("studies/<slug:slug>/next/", key_views.go_to_next, name="next"),
+    path("studies/<slug:slug>/my-history/", key_views.show_history, name="history"),
+    path("studies/<slug:slug>/shortcuts/", key_views.change_keys, name="keys"),
+    path("studies/<slug:slug>/shortcuts/card/", key_views.show_keycard, name="keycard"),
 ]

@@ -35,7 +35,7 @@ from transcripts.desk.forms import (
 )
 from transcripts.desk.rendering import Refusal, make_desk_url, render_desk, render_details, render_marks
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
@@ -57,30 +57,30 @@ class Done(NamedTuple):
     go_on: bool = False
 
 
-Act = Callable[[ProjectRequest, int], Done]
+Act = Callable[[StudyRequest, int], Done]
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_desk(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_desk(request: StudyRequest, interview_id: int) -> HttpResponse:
     """One interview, to read and to code. ``?at=`` names the current sentence, ``?show=`` what is shown."""
     at = find_number(request.GET.get("at", ""))
     return render_desk(request, interview_id, at=at, show=request.GET.get("show", ""))
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_marks(request: ProjectRequest, interview_id: int, sentence_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_marks(request: StudyRequest, interview_id: int, sentence_id: int) -> HttpResponse:
     """The person's own work on a sentence and its turn, for the page's script."""
     return render_marks(request, _get_sentence(request, interview_id, sentence_id), units=list(CodeFamily.Unit))
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_details(request: ProjectRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_details(request: StudyRequest, interview_id: int, idempotency_key: str) -> HttpResponse:
     """All that one of the person's own codings says, as a form: where the page's script is not there to ask."""
     if not is_uuid(idempotency_key):
-        raise Http404("There is no such coding.")
+        raise Http404("This coding does not exist.")
     coding = _get_own_coding(request, interview_id, UUID(idempotency_key))
     if coding.withdrawn_at is not None:
         raise Http404("This coding was removed.")
@@ -91,13 +91,13 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
     """Turn an act into a view: checks who acts, answers refusals, and answers a script and a browser each its way."""
 
     @require_POST
-    @project_view(Permission.CODE)
+    @study_view(Permission.CODE)
     @wraps(view)
-    def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    def answer(request: StudyRequest, interview_id: int) -> HttpResponse:
         actor = request.headers.get(SCRIPT_HEADER)
         if actor is not None and actor != str(request.user.pk):
             # The page was opened by one person, and another has signed in since: keep the first one's work apart.
-            return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
+            return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
         try:
             done = view(request, interview_id)
         except WrongInput as error:
@@ -116,7 +116,7 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
 
 
 @_act
-def add(request: ProjectRequest, interview_id: int) -> Done:
+def add(request: StudyRequest, interview_id: int) -> Done:
     """Apply a code to a sentence, or with ``again`` restore one as it was."""
     if "again" in request.POST:
         return _add_again(request, interview_id)
@@ -125,11 +125,11 @@ def add(request: ProjectRequest, interview_id: int) -> Done:
     range_id = read_uuid(request.POST, "range") if request.POST.get("range") else None
     idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
-    code = queries.find_code(request.project, code_id)
+    code = queries.find_code(request.study, code_id)
     if code is None:
         raise Http404("This code is not in the codebook of this study.")
     coding = actions.add_coding(
-        project=request.project,
+        study=request.study,
         sentence=sentence,
         code=code,
         by=request.user,
@@ -153,13 +153,13 @@ def _find_quote(sentence: Sentence, quote: tuple[int, int] | str | None) -> Exte
     return Extent(sentence.start + span.start, sentence.start + span.end)
 
 
-def _add_again(request: ProjectRequest, interview_id: int) -> Done:
+def _add_again(request: StudyRequest, interview_id: int) -> Done:
     sentence_id, again = read_id(request.POST, "sentence"), read_uuid(request.POST, "again")
     idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
     earlier = _get_own_coding(request, interview_id, again)
     coding = actions.restore_coding(
-        project=request.project,
+        study=request.study,
         coding=earlier,
         sentence=sentence,
         by=request.user,
@@ -170,17 +170,15 @@ def _add_again(request: ProjectRequest, interview_id: int) -> Done:
 
 
 @_act
-def withdraw(request: ProjectRequest, interview_id: int) -> Done:
+def withdraw(request: StudyRequest, interview_id: int) -> Done:
     """Remove one's own coding."""
     coding = _get_own_coding(request, interview_id, read_uuid(request.POST, "coding"))
-    actions.withdraw_coding(
-        project=request.project, coding=coding, by=request.user, reason=request.POST.get("reason", "")
-    )
+    actions.withdraw_coding(study=request.study, coding=coding, by=request.user, reason=request.POST.get("reason", ""))
     return Done(coding.sentence, coding.idempotency_key, unit=coding.code.family.unit)
 
 
 @_act
-def link(request: ProjectRequest, interview_id: int) -> Done:
+def link(request: StudyRequest, interview_id: int) -> Done:
     """Link one's own coding to a feature (``code``) or to a sentence (``target``), or to words in it."""
     coding, kind, code, target = _read_link(request, interview_id)
     quote = read_quote(request.POST)
@@ -188,7 +186,7 @@ def link(request: ProjectRequest, interview_id: int) -> Done:
         # Before the quote is looked for, which would tell how long the text is.
         check_readable([target.turn], request.user, field="target")
     stored = actions.add_link(
-        project=request.project,
+        study=request.study,
         coding=coding,
         kind=kind,
         code=code,
@@ -201,48 +199,48 @@ def link(request: ProjectRequest, interview_id: int) -> Done:
 
 
 @_act
-def unlink(request: ProjectRequest, interview_id: int) -> Done:
+def unlink(request: StudyRequest, interview_id: int) -> Done:
     """Take back one's own link: the same fields name it. One that is gone is left as it is."""
     coding, kind, code, target = _read_link(request, interview_id)
     found = actions.find_link(coding, kind, code=code, sentence_id=target.pk if target else None)
     if found is not None:
-        actions.withdraw_link(project=request.project, link=found, by=request.user)
+        actions.withdraw_link(study=request.study, link=found, by=request.user)
     return Done(coding.sentence, read_idempotency_key(request.POST), unit=coding.code.family.unit)
 
 
-def _read_link(request: ProjectRequest, interview_id: int) -> tuple[Coding, str, Code | None, Sentence | None]:
+def _read_link(request: StudyRequest, interview_id: int) -> tuple[Coding, str, Code | None, Sentence | None]:
     """The coding of a link, its kind, and the feature or the sentence at its other end."""
     key = read_uuid(request.POST, "coding")
     own = Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview")
     coding = own.filter(coder=request.user, idempotency_key=key, sentence__turn__interview=interview_id).first()
     if coding is None:
-        raise WrongInput("Links are made from your own codings, and this is none of them.", field="coding")
+        raise WrongInput("You can make links only from your own codings, and this coding is not yours.", field="coding")
     code = sentence = None
     if request.POST.get("code"):
-        code = queries.find_code(request.project, read_id(request.POST, "code"))
+        code = queries.find_code(request.study, read_id(request.POST, "code"))
         if code is None:
             raise WrongInput("This code is not in the codebook of this study.", field="code")
     if request.POST.get("target"):
         sentences = Sentence.objects.select_related("turn__interview")
         sentence = sentences.filter(pk=read_id(request.POST, "target")).first()
-        if sentence is None or sentence.turn.interview.project_id != request.project.pk:
+        if sentence is None or sentence.turn.interview.study_id != request.study.pk:
             raise WrongInput("This sentence is not part of this study.", field="target")
     return coding, request.POST.get("kind", ""), code, sentence
 
 
 @_act
-def decide(request: ProjectRequest, interview_id: int) -> Done:
+def decide(request: StudyRequest, interview_id: int) -> Done:
     """ "Read; nothing more here": a browser goes on to the next sentence."""
     sentence_id, idempotency_key = read_id(request.POST, "sentence"), read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id)
     decision = actions.decide_sentence(
-        project=request.project, sentence=sentence, by=request.user, idempotency_key=idempotency_key
+        study=request.study, sentence=sentence, by=request.user, idempotency_key=idempotency_key
     )
     return Done(sentence, decision.idempotency_key, go_on=True)
 
 
 @_act
-def reopen(request: ProjectRequest, interview_id: int) -> Done:
+def reopen(request: StudyRequest, interview_id: int) -> Done:
     """Take back one's own decision."""
     decision = get_object_or_404(
         Decision.objects.select_related("sentence__turn__interview"),
@@ -251,20 +249,20 @@ def reopen(request: ProjectRequest, interview_id: int) -> Done:
         sentence__turn__interview=interview_id,
     )
     actions.reopen_sentence(
-        project=request.project, decision=decision, by=request.user, reason=request.POST.get("reason", "")
+        study=request.study, decision=decision, by=request.user, reason=request.POST.get("reason", "")
     )
     return Done(decision.sentence, decision.idempotency_key)
 
 
 @_act
-def memo(request: ProjectRequest, interview_id: int) -> Done:
+def memo(request: StudyRequest, interview_id: int) -> Done:
     """Write the memo on a sentence, or on the interview when none is named."""
     sentence_id = read_id(request.POST, "sentence") if request.POST.get("sentence") else None
     idempotency_key = read_idempotency_key(request.POST)
     sentence = _get_sentence(request, interview_id, sentence_id) if sentence_id else None
-    interview = sentence.turn.interview if sentence else get_object_or_404(request.project.interviews, pk=interview_id)
+    interview = sentence.turn.interview if sentence else get_object_or_404(request.study.interviews, pk=interview_id)
     written = actions.write_memo(
-        project=request.project,
+        study=request.study,
         interview=interview,
         sentence=sentence,
         text=request.POST.get("text", ""),
@@ -276,31 +274,31 @@ def memo(request: ProjectRequest, interview_id: int) -> Done:
 
 
 @require_POST
-@project_view(Permission.CODE)
-def open_reasoning(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def open_reasoning(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Open a model's reasoning, which is kept; leads to its first sentence."""
     try:
         turn_id = read_id(request.POST, "turn")
     except WrongField as error:
         return _refuse(request, interview_id, str(error), status=422)
-    turns = Turn.objects.select_related("interview").filter(interview__project=request.project)
+    turns = Turn.objects.select_related("interview").filter(interview__study=request.study)
     turn = get_object_or_404(turns, pk=turn_id, interview=interview_id)
     try:
-        actions.open_stage(project=request.project, turn=turn, by=request.user)
+        actions.open_stage(study=request.study, turn=turn, by=request.user)
     except Refused as error:
         return _refuse(request, interview_id, str(error), status=409)
     first = turn.sentences.current().order_by("position", "start").values_list("pk", flat=True).first()
     return HttpResponseRedirect(make_desk_url(request, interview_id, first), status=303)
 
 
-def _get_sentence(request: ProjectRequest, interview_id: int, sentence_id: int) -> Sentence:
-    sentence = queries.find_sentence(request.project, interview_id, sentence_id)
+def _get_sentence(request: StudyRequest, interview_id: int, sentence_id: int) -> Sentence:
+    sentence = queries.find_sentence(request.study, interview_id, sentence_id)
     if sentence is None:
         raise Http404("This sentence is not in this interview.")
     return sentence
 
 
-def _get_own_coding(request: ProjectRequest, interview_id: int, idempotency_key: UUID) -> Coding:
+def _get_own_coding(request: StudyRequest, interview_id: int, idempotency_key: UUID) -> Coding:
     """A coding of the person herself, active or withdrawn."""
     return get_object_or_404(
         Coding.objects.select_related("code__family", "code__version", "sentence__turn__interview"),
@@ -310,7 +308,7 @@ def _get_own_coding(request: ProjectRequest, interview_id: int, idempotency_key:
     )
 
 
-def _send_back(request: ProjectRequest, interview_id: int, done: Done) -> HttpResponse:
+def _send_back(request: StudyRequest, interview_id: int, done: Done) -> HttpResponse:
     """Back to where the person was, or on to the next sentence of the model."""
     at = _posted_place(request) or (done.sentence.pk if done.sentence else None)
     if done.go_on and done.sentence:
@@ -318,7 +316,7 @@ def _send_back(request: ProjectRequest, interview_id: int, done: Done) -> HttpRe
     return HttpResponseRedirect(make_desk_url(request, interview_id, at), status=303)
 
 
-def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
+def _refuse(request: StudyRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
     """Say what was wrong: to a script in plain text, to a browser on the page, beside the field where there is one."""
     if SCRIPT_HEADER in request.headers:
         answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
@@ -334,16 +332,16 @@ def _refuse(request: ProjectRequest, interview_id: int, message: str, *, status:
     return render_desk(request, interview_id, at=_posted_place(request), status=status, refusal=refusal)
 
 
-def _find_unsaved(request: ProjectRequest, interview_id: int) -> Coding | None:
+def _find_unsaved(request: StudyRequest, interview_id: int) -> Coding | None:
     """The coding that a form asked for, to ask for what its code requires where the page's script does not."""
     try:
         sentence_id, code_id = read_id(request.POST, "sentence"), read_id(request.POST, "code")
     except WrongField:
         return None
-    sentence = queries.find_sentence(request.project, interview_id, sentence_id)
-    code = queries.find_code(request.project, code_id)
+    sentence = queries.find_sentence(request.study, interview_id, sentence_id)
+    code = queries.find_code(request.study, code_id)
     return Coding(sentence=sentence, code=code) if sentence and code else None
 
 
-def _posted_place(request: ProjectRequest) -> int | None:
+def _posted_place(request: StudyRequest) -> int | None:
     return find_number(request.POST.get("sentence", ""))

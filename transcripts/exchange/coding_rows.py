@@ -39,20 +39,20 @@ from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import MAX_CELL, Groups
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.models import MethodChoice, Study
 
 # Rows that are completed together; they are in memory at the same time.
 GROUP = 500
 
 PROMPTING = (
-    "Whether the interviewer had raised it before: prompted, unprompted, or unclear where that is not known; empty where no "
-    "model speaks."
+    "Whether the interviewer had already raised it: prompted, unprompted, or unclear if that is not known; empty if the speaker "
+    "is not a model."
 )
 
 # What is not read with each coding is looked up or derived; see ``complete``.
 CODINGS = columns(
     Coding,
-    "project interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
+    "study interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
     "code_id code family codebook_version level enactment grounding prompting prompting_source attributes note reason range "
     "coder layer created withdrawn withdrawal_reason superseded_by coding_id migrated_from stage saw_reasoning",
     find_place(),
@@ -66,7 +66,7 @@ CODINGS = columns(
 )
 HEADINGS = [each.name for each in CODINGS]
 _LOOKED_UP = {
-    *("project", "interview", "model", "sentence_label", "quote", "code_id", "code", "family", "codebook_version"),
+    *("study", "interview", "model", "sentence_label", "quote", "code_id", "code", "family", "codebook_version"),
     *("prompting_source", "coder", "stage", "saw_reasoning"),
 }
 # As text: to have Django make an object of each takes longer than all the rest of a row.
@@ -88,19 +88,19 @@ STORED = {
 
 DECISIONS = columns(
     Decision,
-    "project interview turn sentence_id sentence sentence_label none_applies coder layer created withdrawn decision_id",
+    "study interview turn sentence_id sentence sentence_label none_applies coder layer created withdrawn decision_id",
     find_place(),
 )
 
 REVEALS = columns(Reveal, f"{PLACE} coder source revealed", find_place())
 
 UNBLINDINGS = columns(
-    Unblinding, "project interview person where unblinded", project="interview__study__slug", person="user__username"
+    Unblinding, "study interview person where unblinded", study="interview__owning_study__slug", person="user__username"
 )
 
 MEMOS = columns(
     Memo,
-    "project subject subject_key interview sentence_id sentence sentence_label kind text author thread revision created "
+    "study subject subject_key interview sentence_id sentence sentence_label kind text author thread revision created "
     "withdrawn superseded_by memo_id",
     sentence="sentence__position",
     sentence_label="label",
@@ -108,7 +108,7 @@ MEMOS = columns(
 
 BOUNDARY_EDITS = columns(
     Sentence,
-    "project interview turn boundary_edit_id kind edited edited_by side sentence_id sentence_label start end text",
+    "study interview turn boundary_edit_id kind edited edited_by side sentence_id sentence_label start end text",
     find_place(""),
     # Of a sentence that an edit made, these are found by ``made_by``.
     boundary_edit_id="retired_by",
@@ -121,12 +121,12 @@ BOUNDARY_EDITS = columns(
 
 def count_codings(scope: Scope) -> int:
     """How many rows ``read_codings`` yields."""
-    return scope.keep(Coding.objects.filter(sentence__turn__interview__project=scope.project), "coder").count()
+    return scope.keep(Coding.objects.filter(sentence__turn__interview__study=scope.study), "coder").count()
 
 
 def count_decisions(scope: Scope) -> int:
     """How many rows ``read_decisions`` yields."""
-    return scope.keep(Decision.objects.filter(sentence__turn__interview__project=scope.project), "coder").count()
+    return scope.keep(Decision.objects.filter(sentence__turn__interview__study=scope.study), "coder").count()
 
 
 def read_codings(scope: Scope) -> Groups:
@@ -134,7 +134,7 @@ def read_codings(scope: Scope) -> Groups:
     codings = scope.keep(Coding.objects.filter(scope.within("sentence__turn__interview")), "coder")
     plain = codings.annotate(**{text: Cast(field, TextField()) for field, text in _AS_TEXT.items()})
     found = quote_sentences(plain).order_by("pk").values_list(*STORED.values())
-    return Groups(complete(found.iterator(chunk_size=GROUP), scope.project))
+    return Groups(complete(found.iterator(chunk_size=GROUP), scope.study))
 
 
 class _Known(dict[int, tuple[Any, ...]]):
@@ -151,16 +151,16 @@ class _Known(dict[int, tuple[Any, ...]]):
         return zip(*map(self.__getitem__, keys), strict=True)
 
 
-def complete(rows: Iterable[Sequence[Any]], project: Project) -> Iterator[list[Sequence[object]]]:
+def complete(rows: Iterable[Sequence[Any]], study: Study) -> Iterator[list[Sequence[object]]]:
     """Columns of ``CODINGS`` from rows of ``STORED``, a group of rows at a time."""
-    rows, prompts = iter(rows), StudyPrompts(project)
+    rows, prompts = iter(rows), StudyPrompts(study)
     interviews = _Known(Interview.objects.all(), "external_id", "model_label")
     codes = _Known(Code.objects.all(), "identifier", "name", "family__identifier", "version__number")
     coders = _Known(User.objects.all(), "username")
-    openings = read_first_openings(StageOpening.objects.filter(turn__interview__study=project))
+    openings = read_first_openings(StageOpening.objects.filter(turn__interview__owning_study=study))
     while group := list(islice(rows, GROUP)):
         cells: dict[str, Sequence[Any]] = dict(zip(STORED, zip(*group, strict=True), strict=True))
-        cells["project"] = [project.slug] * len(group)
+        cells["study"] = [study.slug] * len(group)
         cells["interview"], cells["model"] = interviews.find(cells["interview_key"])
         cells["code_id"], cells["code"], cells["family"], cells["codebook_version"] = codes.find(cells["code_key"])
         [cells["coder"]] = coders.find(cells["coder_key"])
@@ -224,7 +224,7 @@ def read_unblindings(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_memos(scope: Scope) -> Iterator[Sequence[object]]:
     """Memos, former texts included."""
-    memos = scope.keep(Memo.objects.filter(project=scope.project), "author")
+    memos = scope.keep(Memo.objects.filter(study=scope.study), "author")
     memos = memos.filter(Q(interview__isnull=True) | scope.within("interview"))
     return stream(label_sentences(memos).order_by("pk"), MEMOS)
 
@@ -247,8 +247,8 @@ def _read_side(scope: Scope, side: str) -> Iterator[Sequence[Any]]:
 
 TURNS = columns(
     Turn,
-    "project interview model turn role channel speaker prompt_kind is_answer call_id details text",
-    project="interview__study__slug",
+    "study interview model turn role channel speaker prompt_kind is_answer call_id details text",
+    study="interview__owning_study__slug",
     model="interview__model_label",
     turn="position",
 )
@@ -348,18 +348,18 @@ def _describe_turn(turn: Turn) -> dict[str, Any]:
     return {**described, "details": turn.details} if turn.details else described
 
 
-STANCES = columns(MethodStance, "project family stance reason set set_by")
+METHODS = columns(MethodChoice, "study family method reason set set_by")
 
 ROUNDS = columns(
     Round,
-    "project round name instructions overlap_percent overlap_readers seed opened opened_by locked locked_by",
+    "study round name instructions overlap_percent overlap_readers seed opened opened_by locked locked_by",
     round="number",
 )
 
 ASSIGNMENTS = columns(
     Assignment,
-    "project round interview model coder assigned assigned_by signed withdrawn",
-    project="round__project__slug",
+    "study round interview model coder assigned assigned_by completed withdrawn",
+    study="round__study__slug",
     round="round__number",
     model="interview__model_label",
 )
@@ -379,7 +379,7 @@ ANCHOR_READINGS = columns(
 
 PROPOSALS = columns(
     CodeProposal,
-    "project name definition family interview sentence_id sentence_label in_vivo proposed_by proposed state code_id answer "
+    "study name definition family interview sentence_id sentence_label in_vivo proposed_by proposed state code_id answer "
     "answered answered_by",
     interview="sentence__turn__interview__external_id",
     sentence_label="label",
@@ -388,10 +388,10 @@ PROPOSALS = columns(
 )
 THEMES = columns(
     ThemeVersion,
-    "project theme version name concept description state codes reason written written_by came_from",
-    project="theme__project__slug",
+    "study theme version name concept description state codes reason written written_by came_from",
+    study="theme__study__slug",
     theme="theme__number",
-    version=("number", "Which version of the theme, from 1; the highest is current."),
+    version=("number", "Number of the version of the theme, from 1; the highest is current."),
     came_from=("theme_id", "Numbers of the themes it was merged or split from."),
 )
 
@@ -403,23 +403,23 @@ THEME_QUOTES = columns(
     quote_id="pk",
     may_be_quoted=(
         "",
-        "true where the interview's consent to quotation is given; otherwise text and edited_text are empty.",
+        "true if consent to quotation is given for the interview; otherwise text and edited_text are empty.",
     ),
 )
 
-PHASE_ENTRIES = columns(PhaseEntry, "project phase text author written withdrawn superseded_by entry_id", entry_id="pk")
+PHASE_ENTRIES = columns(PhaseEntry, "study phase text author written withdrawn superseded_by entry_id", entry_id="pk")
 
-POSITIONALITY = columns(PositionalityStatement, "project author text written")
+POSITIONALITY = columns(PositionalityStatement, "study author text written")
 
 
-def read_stances(scope: Scope) -> Iterator[Sequence[object]]:
+def read_methods(scope: Scope) -> Iterator[Sequence[object]]:
     """Every switch of the method."""
-    return stream(MethodStance.objects.filter(project=scope.project).order_by("pk"), STANCES)
+    return stream(MethodChoice.objects.filter(study=scope.study).order_by("pk"), METHODS)
 
 
 def read_rounds(scope: Scope) -> Iterator[Sequence[object]]:
     """Every round."""
-    return stream(Round.objects.filter(project=scope.project).order_by("number"), ROUNDS)
+    return stream(Round.objects.filter(study=scope.study).order_by("number"), ROUNDS)
 
 
 def read_assignments(scope: Scope) -> Iterator[Sequence[object]]:
@@ -448,7 +448,7 @@ def read_anchor_readings(scope: Scope) -> Iterator[Sequence[object]]:
 
 def read_proposals(scope: Scope) -> Iterator[Sequence[object]]:
     """Codes that were proposed, and what was answered."""
-    proposals = scope.keep(CodeProposal.objects.filter(project=scope.project), "proposed_by")
+    proposals = scope.keep(CodeProposal.objects.filter(study=scope.study), "proposed_by")
     proposals = proposals.filter(Q(sentence__isnull=True) | scope.within("sentence__turn__interview"))
     return stream(label_sentences(proposals).order_by("pk"), PROPOSALS)
 
@@ -459,10 +459,10 @@ def read_themes(scope: Scope) -> Iterator[Sequence[object]]:
     A blind coder does not get the reasons, which reveal how her colleagues read.
     """
     origins: dict[int, list[int]] = {}
-    merged = Theme.objects.filter(project=scope.project, came_from__isnull=False)
+    merged = Theme.objects.filter(study=scope.study, came_from__isnull=False)
     for theme, number in merged.order_by("came_from__number").values_list("pk", "came_from__number"):
         origins.setdefault(theme, []).append(number)
-    versions = ThemeVersion.objects.filter(theme__project=scope.project).order_by("theme__number", "number")
+    versions = ThemeVersion.objects.filter(theme__study=scope.study).order_by("theme__number", "number")
     [reason] = find_places(THEMES, "reason")
     for *cells, theme_id in stream(versions, THEMES):
         if scope.only is not None:
@@ -496,13 +496,13 @@ def _find_quotes(scope: Scope) -> QuerySet[ThemeQuote]:
 
 def read_phase_entries(scope: Scope) -> Iterator[Sequence[object]]:
     """What was made in which phase, former texts included."""
-    entries = scope.keep(PhaseEntry.objects.filter(project=scope.project), "author")
+    entries = scope.keep(PhaseEntry.objects.filter(study=scope.study), "author")
     return stream(entries.order_by("pk"), PHASE_ENTRIES)
 
 
 def read_positionality(scope: Scope) -> Iterator[Sequence[object]]:
     """The active statements; a withdrawn one is no longer shown to others."""
     statements = scope.keep(
-        PositionalityStatement.objects.filter(project=scope.project, withdrawn_at__isnull=True), "author"
+        PositionalityStatement.objects.filter(study=scope.study, withdrawn_at__isnull=True), "author"
     )
     return stream(statements.order_by("pk"), POSITIONALITY)

@@ -62,7 +62,7 @@ def write_or_leave(
     ``unblind``: the interviews that it unblinds for her, if it can be written. Raises ``Refused``.
     """
     try:
-        return _send(export, scope, format, exact=exact, viewer=Viewer(scope.project, by, role), unblind=unblind)
+        return _send(export, scope, format, exact=exact, viewer=Viewer(scope.study, by, role), unblind=unblind)
     except TooLong:
         return start_export(export=export, scope=scope, format=format, exact=exact, by=by, role=role, unblind=unblind)
 
@@ -83,7 +83,7 @@ def start_export(
         "role": role.key,
         "unblind": sorted(unblind),
     }
-    return start_job(project=scope.project, kind=EXPORT.name, by=by, options=options)
+    return start_job(study=scope.study, kind=EXPORT.name, by=by, options=options)
 
 
 def _send(
@@ -119,10 +119,10 @@ def find_hidden(viewer: Viewer, export: Export, scope: Scope) -> set[int]:
 
     Of archived and excluded ones, every one that she has not unblinded: she may code it again once it is restored.
     """
-    machine = viewer.blinded(export.find_unblinded(viewer.project)) if export.find_unblinded is not None else set()
+    machine = viewer.blinded(export.find_unblinded(viewer.study)) if export.find_unblinded is not None else set()
     left_out = set[int]()
     if scope.with_left_out and viewer.codes:
-        rows = viewer.project.every_interview.left_out().exclude(pk__in=viewer.unblinded_anywhere)
+        rows = viewer.study.every_interview.left_out().exclude(pk__in=viewer.unblinded_anywhere)
         left_out = set(rows.values_list("pk", flat=True))
     hidden = machine | viewer.hidden_interviews | left_out
     if hidden and export.is_narrowed and scope.is_narrowed:
@@ -137,8 +137,8 @@ def hand_over(
     """Record a file that is written, and that it unblinds: both, or neither. Raises ``Refused``."""
     check_blind(viewer, export, scope, unblind=unblind)
     if unblind:
-        interviews = list(scope.project.every_interview.kept().filter(pk__in=unblind).order_by("pk"))
-        unblind_interviews(project=scope.project, interviews=interviews, by=viewer.user, where="export")
+        interviews = list(scope.study.every_interview.kept().filter(pk__in=unblind).order_by("pk"))
+        unblind_interviews(study=scope.study, interviews=interviews, by=viewer.user, where="export")
     record_export(export=export, scope=scope, by=viewer.user, details=details)
 
 
@@ -149,7 +149,7 @@ def check_blind(viewer: Viewer, export: Export, scope: Scope, *, unblind: Collec
     if hidden := len(find_hidden(viewer, export, scope) - set(unblind)):
         others = f"{hidden:,} more interview{'' if hidden == 1 else 's'}"
         raise Refused(
-            f"While the file was written, others coded {others} that you have not unblinded. Export it again."
+            f"While the file was being written, others coded {others} that you have not unblinded. Export it again."
         )
 
 
@@ -158,7 +158,7 @@ def run_export(run: JobRun) -> None:
     job, options = run.job, run.job.options
     export, format = _find_export(job), options["format"]
     scope = Scope(
-        job.project,
+        job.study,
         job.asked_by if options["only_own"] else None,
         with_left_out=options.get("with_left_out", False),
         kind=options.get("kind", ""),
@@ -166,7 +166,7 @@ def run_export(run: JobRun) -> None:
         coder=job.asked_by if _find_viewer(job).codes else None,
     )
     unblind = options.get("unblind", [])
-    _check_role(job, find_role(job.asked_by, job.project))
+    _check_role(job, find_role(job.asked_by, job.study))
     rows_in_all = export.count_rows(scope) if export.count_rows is not None else 0
     watched = scope._replace(watch=lambda done, total: run.tell("Writing the file", done, total or rows_in_all))
     with tempfile.TemporaryDirectory(prefix="auditapp-export-") as folder:
@@ -193,7 +193,7 @@ def run_export(run: JobRun) -> None:
 
 def _find_viewer(job: ImportJob) -> Viewer:
     """Who asked, as she is now. Raises ``Refused``."""
-    return Viewer(job.project, job.asked_by, _check_role(job, find_role(job.asked_by, job.project)))
+    return Viewer(job.study, job.asked_by, _check_role(job, find_role(job.asked_by, job.study)))
 
 
 def find_permission(job: ImportJob) -> Permission:
@@ -215,7 +215,7 @@ def _find_export(job: ImportJob) -> Export:
 def _check_role(job: ImportJob, role: Role | None) -> Role:
     """What somebody may see hangs on her role, and what she unblinded in it stays so. Raises ``Refused``."""
     if role is None or role.key != job.options["role"]:
-        raise Refused("Your role in this study is another one since you asked for this file. Export it again.")
+        raise Refused("Your role in this study has changed since you requested this file. Export it again.")
     return role
 
 
@@ -241,7 +241,7 @@ def run_study(run: JobRun) -> None:
     apart = {each["guid"] or each["name"] for each in people} - set(job.options.get("members", []))
     try:
         report = import_qdpx(
-            project=job.project,
+            study=job.study,
             stream=io.BytesIO(data),
             name=name,
             by=job.asked_by,

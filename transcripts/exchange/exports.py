@@ -16,8 +16,8 @@ STUDY = [
         key="codebook",
         name="Codebook",
         sentence=(
-            "The current version: every code with both definitions. Each of these files can be imported again. JSON and QDC hold "
-            "the examples too, from interviews only with consent to quotation."
+            "The current version: every code with both definitions. Each of these files can be imported again. JSON and QDC also "
+            "contain the examples; those from interviews only with consent to quotation."
         ),
         row="a code of the current version",
         columns=queries.CODEBOOK,
@@ -31,7 +31,7 @@ STUDY = [
     Export(
         key="codebook_changes",
         name="Changes of the codebook",
-        sentence="What was done to which code in which version, with its effect on the meaning and the reason.",
+        sentence="Every change of a code, with the version, the effect on the meaning and the reason.",
         row="a step of a draft",
         columns=queries.CODEBOOK_CHANGES,
         is_narrowed=False,
@@ -48,7 +48,7 @@ STUDY = [
     Export(
         key="turns",
         name="Turns",
-        sentence="Every turn with its exact text: tool calls, their results and reasoning too.",
+        sentence="Every turn with its exact text, including tool calls, their results and reasoning.",
         row="a turn",
         columns=coding_rows.TURNS,
         read_rows=coding_rows.read_turns,
@@ -58,7 +58,7 @@ STUDY = [
     Export(
         key="sentences",
         name="Sentences",
-        sentence="Every sentence as it is segmented now, coded or not: what shares and rates are shares of.",
+        sentence="Every sentence as currently segmented, coded or not; the denominator of shares and rates.",
         row="a sentence, coded or not",
         columns=coding_rows.SENTENCES,
         read_rows=coding_rows.read_sentences,
@@ -68,7 +68,8 @@ STUDY = [
     Export(
         key="texts",
         name="Interviews with their text",
-        sentence="Whole interviews and trajectories, one a line, as they can be imported again; consents are a file of their own.",
+        sentence="Whole interviews and trajectories, one per line, in a form that can be imported again. Consents are a separate "
+        "file.",
         row="an interview with its turns",
         files={"jsonl": coding_rows.write_interviews},
     ),
@@ -76,11 +77,11 @@ STUDY = [
         key="trajectories",
         name="Trajectories with codings",
         sentence=(
-            "Every interview and trajectory with its turns, where it hangs on another, codings, links, decisions, case sheets, "
-            "pairs and scores, as JSON lines from which figures can be computed again. Memos, machines' work and the codebook "
-            "are files of their own."
+            "Every interview and trajectory with its turns, its place in another thread if it continues one, codings, links, "
+            "decisions, case sheets, pairs and scores, as JSON lines from which figures can be computed again. Memos, the work of "
+            "machines and the codebook are separate files."
         ),
-        row="a thread, a turn, or what somebody said of them",
+        row="a thread, a turn, or a record about them",
         files={"jsonl": trajectory_rows.write_trajectories},
         unblinds=True,
         find_unblinded=negotiation_rows.find_judged,
@@ -91,8 +92,8 @@ STUDY = [
         name="Log for Inspect",
         sentence=(
             "Interviews and trajectories as a log of Inspect (JSON), which its viewer and inspect_ai read, and which can be "
-            "imported here again. No codings, kinds of questions or boundaries of sentences; a thread that hangs on another "
-            "stands by itself, and says in its metadata on which turn."
+            "imported here again. It has no codings, kinds of questions or sentence boundaries. A thread that continues from "
+            "another is separate, and its metadata names the turn."
         ),
         row="a thread as a sample",
         files={"json": trajectory_rows.write_inspect_log},
@@ -109,7 +110,7 @@ STUDY = [
     Export(
         key="boundary_edits",
         name="Boundary edits",
-        sentence="Every split and merge of sentences: the sentences that it retired, and those that it made.",
+        sentence="Every split and merge of sentences, with the sentences that it retired and those that it made.",
         row="a sentence that a split or merge retired or made",
         columns=coding_rows.BOUNDARY_EDITS,
         read_rows=coding_rows.read_boundary_edits,
@@ -120,7 +121,7 @@ CODINGS = [
         key="codings",
         name="Codings",
         sentence="One row per coding with its sentence, coder, layer and codebook version; withdrawn ones are marked.",
-        row="a coding, withdrawn ones too",
+        row="a coding, including withdrawn ones",
         columns=coding_rows.CODINGS,
         read_rows=coding_rows.read_codings,
         count_rows=coding_rows.count_codings,
@@ -129,7 +130,7 @@ CODINGS = [
     Export(
         key="decisions",
         name="Decisions",
-        sentence="One row per sentence somebody has finished reading, with whether no code applied.",
+        sentence="One row per sentence that a person has finished reading, with whether no code applied.",
         row='a "read; nothing more here"',
         columns=coding_rows.DECISIONS,
         read_rows=coding_rows.read_decisions,
@@ -139,8 +140,8 @@ CODINGS = [
     Export(
         key="reveals",
         name="Reveals",
-        sentence="Who first saw others' labels for a sentence, a machine's or colleagues', and when.",
-        row="a sentence for which somebody saw others' labels",
+        sentence="Who first saw others' labels for a sentence (a machine's or colleagues'), and when.",
+        row="a sentence for which a person saw others' labels",
         columns=coding_rows.REVEALS,
         read_rows=coding_rows.read_reveals,
     ),
@@ -148,14 +149,14 @@ CODINGS = [
         key="unblindings",
         name="Unblindings",
         sentence="Who unblinded an interview, when, and on which page.",
-        row="an interview that somebody unblinded",
+        row="an interview that a person unblinded",
         columns=coding_rows.UNBLINDINGS,
         read_rows=coding_rows.read_unblindings,
     ),
     Export(
         key="memos",
         name="Memos",
-        sentence="Notes on sentences, interviews, codes, themes and the study, former versions included.",
+        sentence="Notes on sentences, interviews, codes, themes and the study, including former versions.",
         row="a version of a memo",
         columns=coding_rows.MEMOS,
         read_rows=coding_rows.read_memos,
@@ -164,13 +165,13 @@ CODINGS = [
 ]
 TEAM = [
     Export(
-        key="stances",
+        key="method_choices",
         name="Method",
-        sentence="Every change of the method of the study or of a family of codes, with its reason.",
+        sentence="Every change of the method of the study or of a code family, with its reason.",
         row="a change of the method",
-        columns=coding_rows.STANCES,
+        columns=coding_rows.METHODS,
         is_narrowed=False,
-        read_rows=coding_rows.read_stances,
+        read_rows=coding_rows.read_methods,
     ),
     Export(
         key="rounds",
@@ -184,7 +185,7 @@ TEAM = [
     Export(
         key="assignments",
         name="Assignments",
-        sentence="Who was assigned which interview in which round, and when it was signed off.",
+        sentence="Who was assigned which interview in which round, and when it was completed.",
         row="an interview for a coder in a round",
         columns=coding_rows.ASSIGNMENTS,
         read_rows=coding_rows.read_assignments,
@@ -192,7 +193,7 @@ TEAM = [
     Export(
         key="adjudications",
         name="Adjudications",
-        sentence="Decisions on disagreements between coders, with their readings and the reason.",
+        sentence="Decisions on disagreements between coders, with the readings and the reason.",
         row="a decision on a disagreement",
         columns=coding_rows.ADJUDICATIONS,
         permission=Permission.SEE_ALL_CODINGS,
@@ -211,7 +212,7 @@ TEAM = [
         key="anchor_readings",
         name="Anchor readings",
         sentence="How each coder coded the anchor sentences under each codebook version.",
-        row="an anchor sentence as one coder coded it under one version",
+        row="an anchor sentence coded by one coder under one version",
         columns=coding_rows.ANCHOR_READINGS,
         read_rows=coding_rows.read_anchor_readings,
         unblinds=True,
@@ -230,7 +231,7 @@ NEGOTIATION = [
         key="links",
         name="Links",
         sentence="Which features a move acts on, what an entry of a feature rests on, and what a Revise revises.",
-        row="a link of a coding, withdrawn ones too",
+        row="a link of a coding, including withdrawn ones",
         columns=negotiation_rows.LINKS,
         read_rows=negotiation_rows.read_links,
         unblinds=True,
@@ -247,7 +248,7 @@ NEGOTIATION = [
     Export(
         key="ledger_states",
         name="States of the feature ledger",
-        sentence="What stands of each feature after each turn of the model, by coder, as follows from the entries.",
+        sentence="The status of each feature after each turn of the model, by coder, derived from the entries.",
         row="a feature after a turn, from its first entry on",
         columns=negotiation_rows.LEDGER_STATES,
         read_rows=negotiation_rows.read_ledger_states,
@@ -255,9 +256,9 @@ NEGOTIATION = [
     ),
     Export(
         key="episodes",
-        name="Challenges and what answers them",
-        sentence="Each challenged turn with what the model answers, as follows from the blind codings of each coder.",
-        row="a challenge as one coder read it",
+        name="Challenges and answers",
+        sentence="Each challenged turn with the model's answers, derived from the blind codings of each coder.",
+        row="a challenge as read by one coder",
         columns=negotiation_rows.EPISODES,
         read_rows=negotiation_rows.read_episodes,
         unblinds=True,
@@ -265,8 +266,8 @@ NEGOTIATION = [
     Export(
         key="pairs",
         name="Pairs of threads",
-        sentence="Threads that differ in one thing, and whether that should change what the model does.",
-        row="a wording of a pair, earlier ones too",
+        sentence="Threads that differ in one thing, and whether the difference should change what the model does.",
+        row="a wording of a pair, including earlier ones",
         columns=negotiation_rows.PAIRS,
         read_rows=negotiation_rows.read_pairs,
         unblinds=True,
@@ -287,7 +288,7 @@ NEGOTIATION = [
     Export(
         key="normative_stances",
         name="Normative stances",
-        sentence="Every wording of the texts that scores are given under, with author and context.",
+        sentence="Every wording of the texts under which scores are given, with author and context.",
         row="a wording of a normative stance",
         columns=negotiation_rows.NORMATIVE_STANCES,
         is_narrowed=False,
@@ -297,7 +298,7 @@ NEGOTIATION = [
         key="scores",
         name="Scores",
         sentence="How people judged threads, each under one normative stance, with the sentences they rest on.",
-        row="a score, withdrawn ones too",
+        row="a score, including withdrawn ones",
         columns=negotiation_rows.SCORES,
         read_rows=negotiation_rows.read_scores,
         unblinds=True,
@@ -324,8 +325,8 @@ NEGOTIATION = [
     Export(
         key="stage_openings",
         name="Openings of reasoning",
-        sentence="Who first opened which reasoning of a model, and when.",
-        row="a turn of reasoning that somebody opened",
+        sentence="Who first opened a model's reasoning, in which turn and when.",
+        row="a turn of reasoning that a person opened",
         columns=negotiation_rows.STAGE_OPENINGS,
         read_rows=negotiation_rows.read_stage_openings,
     ),
@@ -345,7 +346,7 @@ THEMES = [
         name="Quotes of themes",
         sentence=(
             "Sentences for and against each theme: the exact text, and the quotation with its edits marked. The words of an "
-            "interview only with consent to quotation."
+            "interview are included only with consent to quotation."
         ),
         row="a sentence for or against a theme",
         columns=coding_rows.THEME_QUOTES,
@@ -358,7 +359,7 @@ THEMES = [
     Export(
         key="phase_entries",
         name="Phases",
-        sentence="What was written down in the six phases of thematic analysis, earlier texts included.",
+        sentence="Notes from the six phases of thematic analysis, including earlier texts.",
         row="an entry of a phase",
         columns=coding_rows.PHASE_ENTRIES,
         is_narrowed=False,
@@ -380,7 +381,7 @@ RECORD = [
         name="Study for other programs",
         sentence=(
             "Interviews, codes, codings, memos and themes as a REFI-QDA project, which ATLAS.ti, MAXQDA, NVivo, QualCoder "
-            "and others read, and which can be imported here again. It contains no decisions, rounds, sign-offs or "
+            "and others read, and which can be imported here again. It contains no decisions, rounds, completed assignments or "
             "adjudications, because REFI-QDA has no place for them; download those as tables."
         ),
         row="the whole study as REFI-QDA",
@@ -390,7 +391,7 @@ RECORD = [
     Export(
         key="dictionary",
         name="Data dictionary",
-        sentence="What every column of every table means; no data.",
+        sentence="The meaning of every column of every table; no data.",
         row="a column",
         columns=queries.DICTIONARY,
         permission=Permission.VIEW,
@@ -400,7 +401,7 @@ RECORD = [
     Export(
         key="methods",
         name="Methods paragraph",
-        sentence="How the study was done, in words and figures from the record, with its limitations and an audit annex.",
+        sentence="How the study was conducted, in words and figures from the record, with its limitations and an audit annex.",
         row="the methods paragraph and its annex",
         permission=Permission.SEE_ALL_CODINGS,
         is_narrowed=False,

@@ -17,16 +17,16 @@ from transcripts.agreement.models import Adjudication
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, ThemeVersion
 from transcripts.analysis.search.catalog import read_catalog
 from transcripts.audit_trail.models import AuditEvent, AuditHead
-from transcripts.audit_trail.trail import project_stream
+from transcripts.audit_trail.trail import study_stream
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Link, Reveal, StageOpening, Unblinding
 from transcripts.corpus.models import BoundaryEdit, Interview, Kind, Sentence, Turn
 from transcripts.exchange.rows import Scope, list_machine_notes, list_machine_uses
-from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import read_stances
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import read_methods
 from transcripts.ui.navigation import VERSION
 
 Facts = dict[str, Any]
@@ -51,16 +51,16 @@ ACTS_OF_CODING = ["coding.added", "coding.changed", "coding.decided"]
 PHASES = ("familiarisation", "initial coding", "generating themes", "reviewing", "defining and naming", "writing up")
 
 
-def draft_methods(project: Project) -> Facts:
+def draft_methods(study: Study) -> Facts:
     """The text as the record has it now: titled sections of paragraphs, limitations, and the annex."""
-    facts = read_facts(project)
+    facts = read_facts(study)
     sections = {title: [text for part in parts for text in _word(part, facts)] for title, parts in SECTIONS.items()}
     sections["Who reads"] = [
         f"{each.author.username}, {date_format(each.written_at, 'j F Y')}: {each.text.strip()}"
         for each in facts["statements"]
     ] or ["Nobody has written a positionality statement."]
     return {
-        "title": f"Methods: {project.name}",
+        "title": f"Methods: {study.name}",
         "sections": sections,
         "warnings": [" ".join(_word("warning", {"code": code, **details})) for code, details in find_warnings(facts)],
         "annex": list_annex(facts),
@@ -69,7 +69,7 @@ def draft_methods(project: Project) -> Facts:
 
 def write_methods(scope: Scope, path: Path) -> int:
     """Write the text as Markdown; returns the number of its parts."""
-    text = draft_methods(scope.project)
+    text = draft_methods(scope.study)
     path.write_text(as_markdown(text), encoding="utf-8", newline="")
     return len(text["sections"]) + len(text["annex"])
 
@@ -109,7 +109,7 @@ def _escape_cell(text: str) -> str:
 def find_warnings(facts: Facts) -> Iterator[tuple[str, Facts]]:
     """What readers of the report would object to, as codes of the template with their figures."""
     method, coded, corpus = facts["method"], facts["coded"], facts["corpus"]
-    for code, family, count in method["against_stance"]:
+    for code, family, count in method["against_method"]:
         yield code, {"family": family, "count": count}
     late = [row for row in method["log"] if coded["began_here"] is not None and row.set_at > coded["began_here"]]
     if late:
@@ -144,7 +144,7 @@ def list_annex(facts: Facts) -> list[Facts]:
                 [
                     f"{row.set_at:%Y-%m-%d %H:%M}",
                     names.get(row.family, row.family),
-                    row.stance,
+                    row.method,
                     row.set_by_name,
                     row.reason,
                 ]
@@ -179,62 +179,60 @@ def list_annex(facts: Facts) -> list[Facts]:
     return annex
 
 
-def read_facts(project: Project) -> Facts:
+def read_facts(study: Study) -> Facts:
     """The facts for the template. About thirty queries, whatever the size of the study."""
-    current = current_version(project)
+    current = current_version(study)
     families = dict(current.families.order_by("position").values_list("identifier", "name")) if current else {}
-    statements = PositionalityStatement.objects.filter(project=project, withdrawn_at__isnull=True)
+    statements = PositionalityStatement.objects.filter(study=study, withdrawn_at__isnull=True)
     return {
         "version": VERSION,
         "written_at": timezone.now(),
-        "corpus": _read_corpus(project),
-        "sources": _read_sources(project),
-        "negotiation": _read_negotiation(project),
-        "codebook": {"families": families, **_read_versions(project)},
-        "coded": _read_coded(project),
-        "team": _read_team(project),
-        "unblinding": _read_unblinding(project),
-        "method": _read_method(project, families),
-        "themes": _read_themes(project),
-        "machines": list_machine_uses(project),
-        "machine_notes": list_machine_notes(project),
+        "corpus": _read_corpus(study),
+        "sources": _read_sources(study),
+        "negotiation": _read_negotiation(study),
+        "codebook": {"families": families, **_read_versions(study)},
+        "coded": _read_coded(study),
+        "team": _read_team(study),
+        "unblinding": _read_unblinding(study),
+        "method": _read_method(study, families),
+        "themes": _read_themes(study),
+        "machines": list_machine_uses(study),
+        "machine_notes": list_machine_notes(study),
         "statements": statements.select_related("author").order_by("author__username"),
-        "record": _read_record(project),
+        "record": _read_record(study),
     }
 
 
-def _count_boundary_edits(project: Project) -> int:
+def _count_boundary_edits(study: Study) -> int:
     """The boundaries that are not where the program put them; what was split and joined again is none."""
-    edited = Sentence.objects.filter(
-        turn__in=BoundaryEdit.objects.filter(turn__interview__project=project).values("turn")
-    )
+    edited = Sentence.objects.filter(turn__in=BoundaryEdit.objects.filter(turn__interview__study=study).values("turn"))
     first, now = edited.filter(made_by__isnull=True), edited.filter(retired_by__isnull=True)
     return len(set(first.values_list("turn", "end")) ^ set(now.values_list("turn", "end")))
 
 
-def _read_corpus(project: Project) -> Facts:
-    interviews = Interview.objects.filter(project=project)
-    sentences = Sentence.objects.current().filter(turn__interview__project=project)
+def _read_corpus(study: Study) -> Facts:
+    interviews = Interview.objects.filter(study=study)
+    sentences = Sentence.objects.current().filter(turn__interview__study=study)
     inclusion = _tally(interviews, "inclusion")
     return {
         "interviews": interviews.count(),
-        "turns": Turn.objects.filter(interview__project=project).count(),
+        "turns": Turn.objects.filter(interview__study=study).count(),
         "sentences": sentences.count(),
         "answers": _keep_answers(sentences).count(),
         "models": _tally(interviews, "model_label"),
         "segmenters": sorted(set(interviews.values_list("segmenter", flat=True))),
-        "boundary_edits": _count_boundary_edits(project),
+        "boundary_edits": _count_boundary_edits(study),
         "inclusion": inclusion if set(inclusion) - {""} else {},
     }
 
 
-def _read_sources(project: Project) -> Facts:
+def _read_sources(study: Study) -> Facts:
     """From which formats of files the threads come, which of their stages were read, and what was masked."""
-    interviews = Interview.objects.filter(project=project)
-    reasoning = Turn.objects.filter(interview__project=project, channel=Turn.Channel.REASONING)
+    interviews = Interview.objects.filter(study=study)
+    reasoning = Turn.objects.filter(interview__study=study, channel=Turn.Channel.REASONING)
     masked = interviews.exclude(mask_label="")
     with_reasoning = reasoning.values("interview").distinct().count()
-    opened = StageOpening.objects.filter(turn__interview__project=project).values("turn__interview").distinct().count()
+    opened = StageOpening.objects.filter(turn__interview__study=study).values("turn__interview").distinct().count()
     return {
         "formats": _tally(interviews, "imported_file__format"),
         "trajectories": interviews.filter(kind=Kind.TRAJECTORY).count(),
@@ -246,18 +244,18 @@ def _read_sources(project: Project) -> Facts:
     }
 
 
-def _read_negotiation(project: Project) -> Facts:
+def _read_negotiation(study: Study) -> Facts:
     """Case sheets, pairs and what was judged under which normative stance."""
-    scores = Score.objects.active().filter(interview__project=project)
+    scores = Score.objects.active().filter(interview__study=study)
     scored = scores.values("stance").annotate(
         scores=Count("pk"), people=Count("coder", distinct=True), threads=Count("interview", distinct=True)
     )
     figures = {row["stance"]: row for row in scored.order_by()}
-    stances = Stance.objects.filter(project=project).order_by("name", "number")
+    stances = NormativeStance.objects.filter(study=study).order_by("name", "number")
     return {
-        "sheets": CaseSheet.objects.filter(interview__project=project).values("interview").distinct().count(),
-        "pairs": _tally(Pair.objects.active().filter(project=project), "expect"),
-        "links": Link.objects.active().filter(coding__sentence__turn__interview__project=project).count(),
+        "sheets": CaseSheet.objects.filter(interview__study=study).values("interview").distinct().count(),
+        "pairs": _tally(Pair.objects.active().filter(study=study), "expect"),
+        "links": Link.objects.active().filter(coding__sentence__turn__interview__study=study).count(),
         "stances": [(stance, figures.get(stance.pk)) for stance in stances],
     }
 
@@ -267,8 +265,8 @@ def _keep_answers(sentences: QuerySet[Sentence]) -> QuerySet[Sentence]:
     return sentences.filter(turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
 
 
-def _read_versions(project: Project) -> Facts:
-    published = project.codebook_versions.filter(status=CodebookVersion.Status.PUBLISHED).order_by("number")
+def _read_versions(study: Study) -> Facts:
+    published = study.codebook_versions.filter(status=CodebookVersion.Status.PUBLISHED).order_by("number")
     versions = list(published.annotate(size=Count("codes")))
     changes = CodeChange.objects.filter(version__in=published).order_by("kind", "effect")
     return {
@@ -278,24 +276,24 @@ def _read_versions(project: Project) -> Facts:
     }
 
 
-def _read_coded(project: Project) -> Facts:
+def _read_coded(study: Study) -> Facts:
     """The coding, in active codings unless it says otherwise.
 
     ``began_here`` is when the first act of coding went on record; what an import brought may be older than the study.
     """
-    every = Coding.objects.filter(sentence__turn__interview__project=project)
+    every = Coding.objects.filter(sentence__turn__interview__study=study)
     active = every.active().filter(sentence__retired_by__isnull=True)
     decisions = Decision.objects.active().filter(
-        sentence__turn__interview__project=project, sentence__retired_by__isnull=True
+        sentence__turn__interview__study=study, sentence__retired_by__isnull=True
     )
     pairs = set(active.values_list("sentence__turn__interview", "coder").distinct())
     pairs |= set(decisions.values_list("sentence__turn__interview", "coder").distinct())
     readers = Counter(interview for interview, _ in pairs)
-    answers = _keep_answers(Sentence.objects.current().filter(turn__interview__project=project))
+    answers = _keep_answers(Sentence.objects.current().filter(turn__interview__study=study))
     # A code of a turn or an interview is stored on its first sentence and says nothing about it.
     of_sentences = active.filter(code__family__unit=CodeFamily.Unit.SENTENCE)
     read = Q(pk__in=decisions.values("sentence")) | Q(pk__in=of_sentences.values("sentence"))
-    acts = AuditEvent.objects.filter(stream=project_stream(project.pk), action__in=ACTS_OF_CODING)
+    acts = AuditEvent.objects.filter(stream=study_stream(study.pk), action__in=ACTS_OF_CODING)
     by_enactment = _tally(active.exclude(enactment=""), "enactment")
     codings, withdrawn = active.count(), every.filter(withdrawn_at__isnull=False).count()
     return {
@@ -312,7 +310,7 @@ def _read_coded(project: Project) -> Facts:
         "enactment_not_stated": active.filter(enactment="", code__family__carries_enactment=True).count(),
         "withdrawn": withdrawn,
         "ever": withdrawn + codings,
-        "stale": active.filter(code__in=read_catalog(project).stale_ids).count(),
+        "stale": active.filter(code__in=read_catalog(study).stale_ids).count(),
         "decisions": decisions.count(),
         "none_applies": decisions.filter(none_applies=True).count(),
         "read_sentences": answers.filter(read).count(),
@@ -320,9 +318,9 @@ def _read_coded(project: Project) -> Facts:
     }
 
 
-def _read_team(project: Project) -> Facts:
-    rounds = list(Round.objects.filter(project=project).order_by("number"))
-    active = Assignment.objects.counted().filter(round__project=project)
+def _read_team(study: Study) -> Facts:
+    rounds = list(Round.objects.filter(study=study).order_by("number"))
+    active = Assignment.objects.counted().filter(round__study=study)
     readers = Counter(interview for interview, _ in set(active.values_list("interview", "coder")))
     return {
         "rounds": rounds,
@@ -331,55 +329,55 @@ def _read_team(project: Project) -> Facts:
         "assignments": active.count(),
         "assigned_interviews": len(readers),
         "overlapping_interviews": sum(1 for count in readers.values() if count > 1),
-        "signed": active.filter(signed_at__isnull=False).count(),
+        "completed": active.filter(completed_at__isnull=False).count(),
     }
 
 
-def _read_unblinding(project: Project) -> Facts:
-    unblindings = Unblinding.objects.of_labels().filter(interview__project=project)
+def _read_unblinding(study: Study) -> Facts:
+    unblindings = Unblinding.objects.of_labels().filter(interview__study=study)
     return {
         "people": unblindings.values("user").distinct().count(),
         "interviews": unblindings.values("interview").distinct().count(),
-        "reveals": _tally(Reveal.objects.filter(sentence__turn__interview__project=project), "source"),
+        "reveals": _tally(Reveal.objects.filter(sentence__turn__interview__study=study), "source"),
     }
 
 
-def _read_method(project: Project, families: dict[str, str]) -> Facts:
+def _read_method(study: Study, families: dict[str, str]) -> Facts:
     """What is claimed, and what was done about differing readings; families by name."""
-    stances = read_stances(project)
-    reflexive = MethodStance.Stance.REFLEXIVE
-    events = AuditEvent.objects.filter(stream=project_stream(project.pk), action="agreement.computed")
+    methods = read_methods(study)
+    reflexive = MethodChoice.Method.REFLEXIVE
+    events = AuditEvent.objects.filter(stream=study_stream(study.pk), action="agreement.computed")
     computed = Counter(target.removeprefix("family:") for target in events.values_list("target", flat=True))
-    adjudications = Adjudication.objects.filter(sentence__turn__interview__project=project, withdrawn_at__isnull=True)
+    adjudications = Adjudication.objects.filter(sentence__turn__interview__study=study, withdrawn_at__isnull=True)
     outcomes = _tally(adjudications, "outcome")
     done = {"coefficient": computed, "adjudication": _tally(adjudications, "family_identifier")}
     return {
-        "label": MethodStance.Stance(stances.find()).label,
-        "of_study": stances.study,
+        "label": MethodChoice.Method(methods.find()).label,
+        "of_study": methods.study,
         "of_families": [
             (families.get(family, family), row)
-            for family, row in stances.families.items()
-            if row.stance != stances.find()
+            for family, row in methods.families.items()
+            if row.method != methods.find()
         ],
-        "log": list(project.stances.order_by("pk")),
-        "reflexive": [name for family, name in families.items() if stances.find(family) == reflexive],
-        "measured": [name for family, name in families.items() if stances.find(family) != reflexive],
+        "log": list(study.method_choices.order_by("pk")),
+        "reflexive": [name for family, name in families.items() if methods.find(family) == reflexive],
+        "measured": [name for family, name in families.items() if methods.find(family) != reflexive],
         "computed": [(families.get(family, family), count) for family, count in computed.items()],
         "outcomes": outcomes,
         "adjudicated": sum(outcomes.values()),
-        "against_stance": [
+        "against_method": [
             (code, families.get(family, family), count)
             for code, counts in done.items()
             for family, count in counts.items()
-            if stances.find(family) == reflexive
+            if methods.find(family) == reflexive
         ],
     }
 
 
-def _read_themes(project: Project) -> Facts:
-    versions = ThemeVersion.objects.filter(theme__project=project).order_by("number")
+def _read_themes(study: Study) -> Facts:
+    versions = ThemeVersion.objects.filter(theme__study=study).order_by("number")
     by_state = Counter(dict(versions.values_list("theme", "state")).values())
-    entries = _tally(PhaseEntry.objects.filter(project=project, withdrawn_at__isnull=True), "phase")
+    entries = _tally(PhaseEntry.objects.filter(study=study, withdrawn_at__isnull=True), "phase")
     return {
         "by_state": by_state,
         "total": by_state.total(),
@@ -387,8 +385,8 @@ def _read_themes(project: Project) -> Facts:
     }
 
 
-def _read_record(project: Project) -> Facts:
-    stream = project_stream(project.pk)
+def _read_record(study: Study) -> Facts:
+    stream = study_stream(study.pk)
     events = AuditEvent.objects.filter(stream=stream)
     head = AuditHead.objects.filter(stream=stream).first()
     moments = events.order_by("sequence").values_list("at", flat=True)

@@ -23,10 +23,10 @@ from transcripts.exchange.rows import (
     stream,
 )
 from transcripts.formats.interviews.threads import find_stage
-from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
 from transcripts.negotiation.pure.episodes import list_episodes
-from transcripts.negotiation.pure.study import CONDUCT as CONDUCT_STAGES
-from transcripts.negotiation.pure.study import Study
+from transcripts.negotiation.pure.record_index import CONDUCT as CONDUCT_STAGES
+from transcripts.negotiation.pure.record_index import RecordIndex
 from transcripts.negotiation.queries import records
 from transcripts.negotiation.queries.cases import (
     find_paired,
@@ -39,7 +39,7 @@ from transcripts.negotiation.queries.cases import (
 )
 from transcripts.negotiation.queries.scores import find_scored
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BACK, CONDUCT = "back", "conduct"
 # What is not read with an entry of a feature.
@@ -63,65 +63,65 @@ LEDGER = columns(
     find_place(),
     code_id="code__identifier",
     code="code__name",
-    status=("", "With which status the turn leaves the feature; empty where it is not said."),
-    hypothesis=("", "What the model supposes of the feature, in the coder's words."),
+    status=("", "The status in which the turn leaves the feature; empty if it is not stated."),
+    hypothesis=("", "What the model assumes about the feature, in the coder's words."),
     warrants=("", "List of the numbers of the sentences that the entry rests on."),
 )
 
 LEDGER_STATES = columns(
     Coding,
-    "project interview turn stage track code_id status since is_entry coder layer",
+    "study interview turn stage track code_id status since is_entry coder layer",
     find_place(),
     code_id="code__identifier",
-    status=("", "The status that stands after the turn: that of the last entry of the track."),
+    status=("", "The status after the turn: that of the last entry of the track."),
     since=("", "Turn of that entry."),
-    is_entry=("", "true where the turn itself has an entry of the feature."),
+    is_entry=("", "true if the turn itself has an entry for the feature."),
 )
 
 EPISODES = columns(
     Coding,
-    "project interview turn kind outcome answers explained coder",
+    "study interview turn kind outcome answers explained coder",
     find_place() | {"turn": ("sentence__turn__position", "Place of the challenged turn.")},
-    kind=("", "Of the challenge: warranted, unwarranted, new_fact or probe, as the coder read it."),
+    kind=("", "Kind of the challenge as the coder read it: warranted, unwarranted, new_fact or probe."),
     outcome=("", "revised, held, conceded, sidestepped, none (decided, and no response applies) or undecided."),
     answers=("", "List of the places of the turns that answer, until the interviewer speaks again."),
-    explained=("", "true where a Revise says what changed and on what grounds."),
+    explained=("", "true if a Revise says what changed and on what grounds."),
 )
 
 PAIRS = columns(
-    Pair, "project name number a b differs expect reason made made_by withdrawn", name=("name", "Name of the pair.")
+    Pair, "study name number a b differs expect reason made made_by withdrawn", name=("name", "Name of the pair.")
 )
 
 CASE_SHEETS = columns(
     CaseSheet,
-    "project interview number holds relevant irrelevant intents reason written written_by",
-    project="interview__study__slug",
-    intents=("told_intents", "What the interviewer meant her turns to be, by their places; empty for coders."),
+    "study interview number holds relevant irrelevant intents reason written written_by",
+    study="interview__owning_study__slug",
+    intents=("told_intents", "The intents of the interviewer's turns, by their places; empty for coders."),
 )
 
 NORMATIVE_STANCES = columns(
-    Stance, f"project name number {' '.join(Stance.texts)} author reason sha256 written written_by"
+    NormativeStance, f"study name number {' '.join(NormativeStance.texts)} author reason sha256 written written_by"
 )
 
 SCORES = columns(
     Score,
-    "project interview stance stance_number stance_author criterion turn feature value note evidence coder layer created "
+    "study interview stance stance_number stance_author criterion turn feature value note evidence coder layer created "
     "withdrawn superseded_by score_id",
-    project="interview__study__slug",
+    study="interview__owning_study__slug",
     stance=("stance__name", "Name of the normative stance."),
     stance_number=("stance__number", "Number of its wording."),
     stance_author=("stance__author", "Whose stance it is."),
     turn=("turn__position", "Place of the turn that is judged; empty for the whole thread."),
     evidence=(
         "",
-        "The sentences it rests on: a list of objects with sentence_id, sentence_label, turn, quote_start and quote_end.",
+        "The evidence: a list of objects with sentence_id, sentence_label, turn, quote_start and quote_end.",
     ),
 )
 
 STAGE_OPENINGS = columns(
     StageOpening,
-    "project interview turn coder opened",
-    project="turn__interview__study__slug",
+    "study interview turn coder opened",
+    study="turn__interview__owning_study__slug",
     interview="turn__interview__external_id",
     turn="turn__position",
 )
@@ -167,7 +167,7 @@ def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
             read, turns = interview, _list_stages(interview)
             external_id = Turn.objects.filter(interview=interview).values_list("interview__external_id", flat=True)[0]
         yield from (
-            [scope.project.slug, external_id, *state, coder, layer]
+            [scope.study.slug, external_id, *state, coder, layer]
             for *state, layer in _carry(turns, [row[2:] for row in own])
         )
 
@@ -205,14 +205,14 @@ def read_episodes(scope: Scope) -> Iterator[Sequence[object]]:
     are archived or excluded have none."""
     is_narrowed = bool(scope.kind or scope.run)
     interviews = (
-        list(scope.project.interviews.filter(scope.within()).values_list("pk", flat=True)) if is_narrowed else None
+        list(scope.study.interviews.filter(scope.within()).values_list("pk", flat=True)) if is_narrowed else None
     )
     coders = [scope.only.username] if scope.only else None
-    study = Study(records.read_records(scope.project, coders=coders, interviews=interviews))
-    for coder in study.coders:
-        for episode in list_episodes(study, study.work[coder], CONDUCT_STAGES):
+    index = RecordIndex(records.read_records(scope.study, coders=coders, interviews=interviews))
+    for coder in index.coders:
+        for episode in list_episodes(index, index.work[coder], CONDUCT_STAGES):
             place = (episode.thread, episode.turn, episode.kind, episode.outcome)
-            yield [scope.project.slug, *place, list(episode.answers), episode.is_explained, coder]
+            yield [scope.study.slug, *place, list(episode.answers), episode.is_explained, coder]
 
 
 def read_pairs(scope: Scope) -> Iterator[Sequence[object]]:
@@ -223,17 +223,17 @@ def read_pairs(scope: Scope) -> Iterator[Sequence[object]]:
 def find_pairs(scope: Scope) -> QuerySet[Pair]:
     """The pairs of an export: none with a masked thread, and of a coder those that are open to her."""
     pairs = Pair.objects.filter(scope.within("a"), scope.within("b"), is_not_masked("a"), is_not_masked("b"))
-    role = find_role(scope.only, scope.project) if scope.only else None
+    role = find_role(scope.only, scope.study) if scope.only else None
     if scope.only is None:
         return pairs
     if role is None:
         return pairs.none()
-    views = list_pairs(Viewer(scope.project, scope.only, role), pairs)
+    views = list_pairs(Viewer(scope.study, scope.only, role), pairs)
     return pairs.filter(pk__in=[view.pair.pk for view in views if view.is_open])
 
 
 def read_case_sheets(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every number of every case sheet; of a coder those of the interviews that she has signed off."""
+    """Every number of every case sheet; of a coder those of the interviews that she has completed."""
     later = CaseSheet.objects.filter(interview=OuterRef("interview"), number__gt=OuterRef("number"))
     sheets = find_case_sheets(scope).annotate(holds=~Exists(later))
     return stream(sheets.order_by("interview_id", "number"), CASE_SHEETS)
@@ -241,20 +241,20 @@ def read_case_sheets(scope: Scope) -> Iterator[Sequence[object]]:
 
 def find_case_sheets(scope: Scope) -> Any:
     """The case sheets of an export: none of a masked thread. ``told_intents`` is what it may tell of the interviewer's intents."""
-    may_see = visible_to_coder(scope.only.pk, scope.project) if scope.only else Q()
+    may_see = visible_to_coder(scope.only.pk, scope.study) if scope.only else Q()
     sheets = CaseSheet.objects.filter(may_see, scope.within("interview"), is_not_masked("interview"))
     told = Q(written_by=scope.only.pk) if scope.only else Q()
     return sheets.annotate(told_intents=tell_intents(told))
 
 
-def find_judged(project: Project) -> Collection[int]:
+def find_judged(study: Study) -> Collection[int]:
     """The interviews that a person who sees all of these has to unblind."""
-    return {*find_with_sheets(project), *find_paired(project), *find_scored(project)}
+    return {*find_with_sheets(study), *find_paired(study), *find_scored(study)}
 
 
 def read_normative_stances(scope: Scope) -> Iterator[Sequence[object]]:
     """Every wording of every normative stance."""
-    return stream(Stance.objects.filter(project=scope.project).order_by("name", "number"), NORMATIVE_STANCES)
+    return stream(NormativeStance.objects.filter(study=scope.study).order_by("name", "number"), NORMATIVE_STANCES)
 
 
 def read_scores(scope: Scope) -> Iterator[Sequence[object]]:

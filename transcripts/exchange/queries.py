@@ -9,7 +9,7 @@ from pathlib import Path
 from django.db.models import Exists, OuterRef, Subquery
 
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.audit_trail.trail import project_stream
+from transcripts.audit_trail.trail import study_stream
 from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeExample
 from transcripts.codebook.queries import current_version
@@ -25,8 +25,8 @@ CODEBOOK = [Column(name, "", meaning) for name, meaning in COLUMNS.items()]
 
 CODEBOOK_CHANGES = columns(
     CodeChange,
-    "project codebook_version kind effect from_code to_code reason made made_by",
-    project="version__project__slug",
+    "study codebook_version kind effect from_code to_code reason made made_by",
+    study="version__study__slug",
     codebook_version="version__number",
     from_code="from_identifier",
     to_code="to_identifier",
@@ -42,22 +42,19 @@ INTERVIEWS = columns(
     sentences="sentence_count",
     file="imported_file__name",
     file_sha256="imported_file__sha256",
-    hangs_on=("beginning", "The interview that it hangs on, if the file holds it."),
+    hangs_on=("beginning", "The interview from which it continues, if the file contains it."),
     hangs_on_turn=("hangs_on__position", "The turn of that interview."),
     names_covered=(
         "names_covered",
-        "Names of models and vendors that were covered in its text; empty while it is masked, and where it never was.",
+        "Names of models and vendors that were covered in its text; empty while it is masked, or if it never was.",
     ),
-    **{
-        f"run_{key}": (f"run__{key}", f"{label} of the run, where the file tells it.")
-        for key, label in RUN_FACTS.items()
-    },
+    **{f"run_{key}": (f"run__{key}", f"{label} of the run, if the file gives it.") for key, label in RUN_FACTS.items()},
 )
 
 CONSENTS = columns(
     Consent,
-    "project interview scope given holds basis recorded recorded_by",
-    project="interview__study__slug",
+    "study interview scope given holds basis recorded recorded_by",
+    study="interview__owning_study__slug",
     given="is_given",
 )
 
@@ -72,14 +69,14 @@ DICTIONARY = [
 
 def read_codebook(scope: Scope) -> Iterator[Sequence[object]]:
     """The codes of the current codebook version, as the form that can be read again has them."""
-    version = current_version(scope.project)
+    version = current_version(scope.study)
     if version is not None:
         yield from map(_show_code, make_rows(read_version(version, coder=scope.coder)))
 
 
 def read_codebook_changes(scope: Scope) -> Iterator[Sequence[object]]:
     """What was done to which code in which version, and why."""
-    changes = CodeChange.objects.filter(version__project=scope.project)
+    changes = CodeChange.objects.filter(version__study=scope.study)
     return stream(changes.order_by("version__number", "pk"), CODEBOOK_CHANGES)
 
 
@@ -101,12 +98,12 @@ def read_consents(scope: Scope) -> Iterator[Sequence[object]]:
 
 def count_audit(scope: Scope) -> int:
     """How many events ``read_audit`` yields."""
-    return AuditEvent.objects.filter(stream=project_stream(scope.project.pk)).count()
+    return AuditEvent.objects.filter(stream=study_stream(scope.study.pk)).count()
 
 
 def read_audit(scope: Scope) -> Iterator[Sequence[object]]:
     """The study's audit events in order, with the hashes that chain them."""
-    events = AuditEvent.objects.filter(stream=project_stream(scope.project.pk)).order_by("sequence")
+    events = AuditEvent.objects.filter(stream=study_stream(scope.study.pk)).order_by("sequence")
     return stream(events, AUDIT)
 
 
@@ -137,12 +134,12 @@ def write_json(scope: Scope, path: Path) -> int:
 def write_refi(scope: Scope, path: Path) -> int:
     """The current version as a codebook file of REFI-QDA, but for examples from interviews that may not be quoted."""
     with path.open("wb") as stream:
-        return write_qdc(lay_out_codes(_read_quotable(scope), scope=scope.project.slug), stream)
+        return write_qdc(lay_out_codes(_read_quotable(scope), scope=scope.study.slug), stream)
 
 
 def find_quoted(scope: Scope) -> set[int]:
     """The interviews from which examples of the current version come."""
-    version = current_version(scope.project)
+    version = current_version(scope.study)
     pinned = CodeExample.objects.shown(coder=scope.coder).filter(code__version=version, sentence__isnull=False)
     return set(pinned.order_by().values_list("sentence__turn__interview", flat=True)) if version else set()
 
@@ -157,7 +154,7 @@ def _read_quotable(scope: Scope) -> CodebookContent:
 
 
 def _find_version(scope: Scope) -> CodebookVersion:
-    version = current_version(scope.project)
+    version = current_version(scope.study)
     if version is None:
         raise NoCodebook("This study has no published codebook yet. Publish a version first.")
     return version

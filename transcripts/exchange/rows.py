@@ -18,35 +18,35 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Standing
 from transcripts.corpus.queries import list_consenting, read_fact
 from transcripts.hooks import load_registrations
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 CHUNK = 5_000
 # What is no field of a model, or means the same in every model, by the name of the column or of the field.
 SHARED = {
-    "sentence_id": "Number of the sentence; it never changes and is never used again.",
-    "sentence_label": "The number people see: the place, with a letter for a piece of a split sentence (14a).",
+    "sentence_id": "Number of the sentence; it never changes and is never reused.",
+    "sentence_label": "The number that people see: the place, with a letter for a part of a split sentence (14a).",
     "text": "The exact words.",
     "quote": "The marked words.",
     "prompting_source": "said (by the coder) or derived (from the words and codes of earlier turns).",
-    "name": "Name, as people read it.",
-    "reason": "Why, in the person's own words.",
+    "name": "Name that people see.",
+    "reason": "The reason, in the person's own words.",
     "note": "What the person noted.",
     "coder": "User name of the coder.",
     "author": "User name of the author.",
     "layer": "blind, or assisted: made after others' labels were seen.",
     "codes": "List of code identifiers; an empty list says that none applies.",
-    "idempotency_key": "The idempotency key it was sent with, a UUID.",
+    "idempotency_key": "The idempotency key with which it was sent, a UUID.",
     "created_at": "When it was stored, in UTC.",
     "written_at": "When it was written, in UTC.",
     "withdrawn_at": "When it was withdrawn or replaced, in UTC; empty while it is active.",
-    "withdrawal_reason": "Why it was withdrawn, where a reason was asked for.",
+    "withdrawal_reason": "The reason for withdrawing it, if one was required.",
     "superseded_by": "Number of the row of the same table that replaced it, if any.",
-    "stage": "Where it took place: front (said), back (reasoning) or tool; empty for what others than the model say.",
+    "stage": "Where it took place: front (said), back (reasoning) or tool; empty for turns of others than the model.",
     "script": "Name and number of the script, such as gender/2.",
-    "track": "conduct (what the model says and its calls) or back (its reasoning), which are carried apart.",
-    "holds": "true for the latest one, which counts.",
-    "saw_reasoning": "true where the coder had opened reasoning of the interview before she made the coding.",
+    "track": "conduct (what the model says and its calls) or back (its reasoning); the two are kept separate.",
+    "holds": "true for the latest row, which counts.",
+    "saw_reasoning": "true if the coder had opened reasoning of the interview before she made the coding.",
 }
 
 # The types of the fields whose cells are not text in Parquet, and of columns that are no fields.
@@ -58,7 +58,7 @@ TYPES: dict[type, type] = {
 }
 KINDS: dict[str, type] = {"explained": bool, "holds": bool, "saw_reasoning": bool}
 # The field that people know a row by, of a model that columns lead to.
-NAMED_BY = {"accounts.user": "username", "studies.project": "slug", "corpus.interview": "external_id"}
+NAMED_BY = {"accounts.user": "username", "studies.study": "slug", "corpus.interview": "external_id"}
 Paths = Mapping[str, str | tuple[str, str]]
 
 
@@ -171,14 +171,14 @@ def quote_sentences(rows: QuerySet[Any, Any], prefix: str = "sentence__") -> Any
     return rows.annotate(quoted=Substr(f"{prefix}turn__text", F(f"{prefix}start") + 1, length))
 
 
-PLACE = "project interview turn sentence_id sentence_label"
+PLACE = "study interview turn sentence_id sentence_label"
 """The columns that say where a sentence lies; their rows need ``label_sentences``, and ``text`` needs ``quote_sentences``."""
 
 
 def find_place(prefix: str = "sentence__") -> dict[str, str | tuple[str, str]]:
     """The paths of ``PLACE``, and of the text and model of its sentence, for rows from which ``prefix`` leads to a sentence."""
     return {
-        "project": f"{prefix}turn__interview__study__slug",
+        "study": f"{prefix}turn__interview__owning_study__slug",
         "interview": f"{prefix}turn__interview__external_id",
         "turn": f"{prefix}turn__position",
         "sentence_id": f"{prefix}pk",
@@ -207,7 +207,7 @@ class Scope(NamedTuple):
     ``task=files``) narrow it to some interviews.
     """
 
-    project: Project
+    study: Study
     only: User | None
     watch: Callable[[int, int], object] = lambda _done, _total: None
     with_left_out: bool = False
@@ -228,8 +228,8 @@ class Scope(NamedTuple):
         if self.run:
             narrowed &= Q(**{f"{path}pk__in": Interview.objects.of_run(read_fact(self.run)).values("pk")})
         if not self.with_left_out:
-            return narrowed & Q(**{f"{path}project": self.project})
-        return narrowed & Q(**{f"{path}study": self.project}) & ~Q(**{f"{path}standing": Standing.UNDONE})
+            return narrowed & Q(**{f"{path}study": self.study})
+        return narrowed & Q(**{f"{path}owning_study": self.study}) & ~Q(**{f"{path}standing": Standing.UNDONE})
 
     def keep(self, rows: QuerySet[T], person: str) -> QuerySet[T]:
         """Those of the rows that the export holds; ``person`` is their field that says whose they are."""
@@ -263,7 +263,7 @@ class Export(NamedTuple):
     unblinds: Annotated[
         bool, "Whether it has others' labels: who codes can take her own rows, or unblind on a page first."
     ] = False
-    find_unblinded: Callable[[Project], Collection[int]] | None = None
+    find_unblinded: Callable[[Study], Collection[int]] | None = None
     also_reveals: str = ""
     count_rows: Callable[[Scope], int] | None = None
     count_long: Callable[[Scope], int] | None = None
@@ -290,7 +290,7 @@ class Export(NamedTuple):
 
 def name_file(export: Export, scope: Scope, format: str) -> str:
     """The name of a file of an export: it says what the file was narrowed to."""
-    parts = [scope.project.slug, export.key]
+    parts = [scope.study.slug, export.key]
     if export.is_narrowed:
         parts += [scope.kind, slugify(scope.run.replace("=", " "), allow_unicode=True)[:MAX_RUN_IN_NAME]]
         parts += ["with-left-out" if scope.with_left_out else ""]
@@ -331,7 +331,7 @@ def list_exports() -> list[Export]:
 
 WANTED_MOST = ("codings", "codebook", "qdpx")
 USES = (
-    ("Texts", ("interviews", "turns", "sentences", "texts", "trajectories", "inspect_log", "scripts", "plays")),
+    ("Texts", ("interviews", "turns", "sentences", "texts", "trajectories", "inspect_log", "scripts", "sessions")),
     ("Coding", ("decisions", "memos", "boundary_edits", "codebook_changes", "proposals")),
     (
         "Team and agreement",
@@ -353,7 +353,7 @@ USES = (
         ),
     ),
     ("Themes", ("themes", "theme_quotes", "phase_entries", "positionality")),
-    ("Methods and record", ("methods", "dictionary", "stances", "consents", "audit")),
+    ("Methods and record", ("methods", "dictionary", "method_choices", "consents", "audit")),
 )
 """What exports are for, by key. Those of other rooms, and any without an entry, are about models."""
 
@@ -389,21 +389,21 @@ class MachineUse(NamedTuple):
     codebook_version: int
     suggestions: int
     answered: int
-    kept: int
+    accepted: int
     reads_by: str = ""
 
 
-_machine_uses: list[Callable[[Project], list[MachineUse]]] = []
+_machine_uses: list[Callable[[Study], list[MachineUse]]] = []
 
 
-_machine_notes: list[tuple[str, Callable[[Project], dict[str, Any]]]] = []
+_machine_notes: list[tuple[str, Callable[[Study], dict[str, Any]]]] = []
 
 
 def register_machines(
     *,
-    uses: Callable[[Project], list[MachineUse]] | None = None,
+    uses: Callable[[Study], list[MachineUse]] | None = None,
     template: str = "",
-    notes: Callable[[Project], dict[str, Any]] | None = None,
+    notes: Callable[[Study], dict[str, Any]] | None = None,
 ) -> None:
     """Say in the methods paragraph where machines took part: each machine, and a ``template`` with its ``notes``, sentences
     about all of them together. Called once, in a room's ``registrations``."""
@@ -411,13 +411,13 @@ def register_machines(
     _machine_notes.extend([(template, notes)] if notes else [])
 
 
-def list_machine_notes(project: Project) -> list[tuple[str, dict[str, Any]]]:
+def list_machine_notes(study: Study) -> list[tuple[str, dict[str, Any]]]:
     """The templates and their ``notes``: what people saw of machines' work, and when."""
     load_registrations()
-    return [(template, notes) for template, read in _machine_notes if (notes := read(project))]
+    return [(template, notes) for template, read in _machine_notes if (notes := read(study))]
 
 
-def list_machine_uses(project: Project) -> list[MachineUse]:
+def list_machine_uses(study: Study) -> list[MachineUse]:
     """Every machine that took part in a study."""
     load_registrations()
-    return [use for read in _machine_uses for use in read(project)]
+    return [use for read in _machine_uses for use in read(study)]

@@ -27,11 +27,11 @@ from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import encode_json
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.episodes import Episode, list_episodes
+from transcripts.negotiation.pure.record_index import CONDUCT, RecordIndex
 from transcripts.negotiation.pure.records import CRITERIA, FAMILIES_OF_NEGOTIATION, Coding, Decided, Link, Records
-from transcripts.negotiation.pure.study import CONDUCT, Study
 from transcripts.negotiation.queries import records
 from transcripts.negotiation.queries.scores import read_code_book
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ADJUDICATED, AGREED = "adjudicated", "agreed"
 NOBODY = ""
@@ -62,7 +62,7 @@ class Settled:
     """``study``: everything that people did on the threads. ``open_units``: of each thread, how many units were decided and are
     not settled. ``codings``: by thread and turn, in the order of the text."""
 
-    study: Study
+    index: RecordIndex
     codings: Mapping[tuple[str, int], list[SettledCoding]]
     open_units: Counter[str] = field(default_factory=Counter)
     episodes: Sequence[Episode] = ()
@@ -77,21 +77,21 @@ class Settled:
         return thread in self.threads
 
 
-def read_settled(project: Project, interviews: Collection[int]) -> Settled:
+def read_settled(study: Study, interviews: Collection[int]) -> Settled:
     """What is settled of these interviews. Blind readings of people alone are read."""
-    found = records.read(records.Asked(project, interviews=interviews))
+    found = records.read(records.Asked(study, interviews=interviews))
     places = _read_places(interviews)
     by_place: dict[tuple[int, str], list[Coding]] = defaultdict(list)
     for coding in found.records.codings:
         by_place[found.sentences[coding.id], coding.code].append(coding)
-    study = Study(found.records)
-    names = dict(User.objects.filter(username__in=study.coders).values_list("pk", "username"))
+    index = RecordIndex(found.records)
+    names = dict(User.objects.filter(username__in=index.coders).values_list("pk", "username"))
     settled: dict[tuple[str, int], list[SettledCoding]] = defaultdict(list)
     decided: list[Decided] = []
     open_units: Counter[str] = Counter()
     threads = {score.thread for score in found.records.scores}
-    for family in _list_families(project):
-        for unit in _list_units(project, family, interviews):
+    for family in _list_families(study):
+        for unit in _list_units(study, family, interviews):
             thread, turn = places[unit.sentence]
             if not unit.coders:
                 open_units[thread] += 1
@@ -103,31 +103,31 @@ def read_settled(project: Project, interviews: Collection[int]) -> Settled:
                     each for each in by_place[unit.sentence, code] if each.coder in {names[pk] for pk in unit.coders}
                 ]
                 coding = _join(held, family, code, thread, turn)
-                links = _share_links(study, held)
+                links = _share_links(index, held)
                 settled[thread, turn.position].append(SettledCoding(coding, unit.sentence, links, unit.is_adjudicated))
     for codings in settled.values():
         codings.sort(key=lambda each: (each.coding.start, each.coding.family, each.coding.code))
-    return Settled(study, settled, open_units, _list_episodes(found.records, settled, decided), threads)
+    return Settled(index, settled, open_units, _list_episodes(found.records, settled, decided), threads)
 
 
-def _list_families(project: Project) -> list[CodeFamily]:
+def _list_families(study: Study) -> list[CodeFamily]:
     """The families of the codebook as it is now that negotiation is read by."""
-    version = current_version(project)
+    version = current_version(study)
     if version is None:
         return []
     families = version.families.filter(identifier__in=FAMILIES_OF_NEGOTIATION).exclude(unit=CodeFamily.Unit.INTERVIEW)
     return list(families.order_by("position"))
 
 
-def _list_units(project: Project, family: CodeFamily, interviews: Collection[int]) -> Iterator[_Unit]:
+def _list_units(study: Study, family: CodeFamily, interviews: Collection[int]) -> Iterator[_Unit]:
     """The units of a family that somebody decided; those that are not settled have no coders."""
     import numpy as np
 
     from transcripts.agreement.reading import read_table
 
-    active = find_active(project, family.identifier)
+    active = find_active(study, family.identifier)
     known = set(Code.objects.filter(family=family).values_list("identifier", flat=True))
-    table = read_table(project, Selection(family), interviews=interviews)
+    table = read_table(study, Selection(family), interviews=interviews)
     for place in np.flatnonzero(table.decided.any(axis=0)):
         sentence, readings = int(table.sentence_ids[place]), table.list_readings(int(place))
         decision = active.get(sentence)
@@ -172,9 +172,9 @@ def _join(held: Sequence[Coding], family: CodeFamily, code: str, thread: str, tu
     )
 
 
-def _share_links(study: Study, held: Sequence[Coding]) -> tuple[Link, ...]:
+def _share_links(index: RecordIndex, held: Sequence[Coding]) -> tuple[Link, ...]:
     """The links that all of these codings have: the same kind to the same feature, or to the same turn."""
-    found = [{(each.kind, each.code, each.turn) for each in study.links.get(coding.id, ())} for coding in held]
+    found = [{(each.kind, each.code, each.turn) for each in index.links.get(coding.id, ())} for coding in held]
     shared = set.intersection(*found) if found else set()
     return tuple(Link(NOBODY, *each) for each in sorted(shared, key=str))
 
@@ -184,8 +184,8 @@ def _list_episodes(
 ) -> list[Episode]:
     """The episodes of what is settled, as those of a coder are found."""
     codings = [each.coding for found in settled.values() for each in found]
-    study = Study(Records(threads=read.threads, turns=read.turns, codings=codings, decided=decided))
-    return list_episodes(study, study.work[NOBODY], CONDUCT) if NOBODY in study.work else []
+    index = RecordIndex(Records(threads=read.threads, turns=read.turns, codings=codings, decided=decided))
+    return list_episodes(index, index.work[NOBODY], CONDUCT) if NOBODY in index.work else []
 
 
 class _Place(NamedTuple):
@@ -255,7 +255,7 @@ def write_demonstrations(scope: Scope, path: Path) -> int:
     """
     if scope.only is not None:
         raise NoDemonstrations(
-            "Demonstrations hold what coders settled together, so there are no rows of one person. Take all rows."
+            "Demonstrations contain what coders settled together, so there are no rows of one person. Export all rows."
         )
     with path.open("w", encoding="utf-8", newline="\n") as file:
         written = 0
@@ -268,9 +268,9 @@ def write_demonstrations(scope: Scope, path: Path) -> int:
 
 def find_threads(scope: Scope) -> set[int]:
     """The threads that people coded for negotiation, or scored."""
-    book = read_code_book(scope.project)
+    book = read_code_book(scope.study)
     codes = [pk for pk, row in book.rows.items() if row.family in FAMILIES_OF_NEGOTIATION]
-    interviews = scope.project.interviews.filter(scope.within()).order_by()
+    interviews = scope.study.interviews.filter(scope.within()).order_by()
     coded = CodingRow.objects.blind().filter(code__in=codes, sentence__turn__interview__in=interviews.values("pk"))
     scored = Score.objects.blind().filter(interview__in=interviews.values("pk"))
     return {
@@ -282,7 +282,7 @@ def find_threads(scope: Scope) -> set[int]:
 def _list_records(scope: Scope) -> Iterator[Line]:
     found = find_threads(scope)
     allowed = list_consenting(found, Consent.Scope.REUSE)
-    settled = read_settled(scope.project, allowed)
+    settled = read_settled(scope.study, allowed)
     interviews = [
         each
         for each in Interview.objects.filter(pk__in=allowed).select_related("hangs_on__interview").order_by("pk")
@@ -293,7 +293,7 @@ def _list_records(scope: Scope) -> Iterator[Line]:
     made = [each for each in preferences if each["chosen"]]
     yield {
         "record": "demonstrations",
-        "project": scope.project.slug,
+        "study": scope.study.slug,
         "threads": len(interviews),
         "preferences": len(made),
         "left_out": {
@@ -302,8 +302,8 @@ def _list_records(scope: Scope) -> Iterator[Line]:
             "comparisons_without_order": len(preferences) - len(made),
         },
     }
-    stances = settled.study.records.stances
-    used = {score.stance for score in settled.study.records.scores if score.thread in names}
+    stances = settled.index.records.stances
+    used = {score.stance for score in settled.index.records.scores if score.thread in names}
     yield from ({"record": "stance", **stances[label]} for label in sorted(used))
     for interview in interviews:
         yield _describe_thread(interview, settled, names)
@@ -347,7 +347,7 @@ def _describe_thread(interview: Interview, settled: Settled, names: set[str]) ->
                 "feature": each.feature,
                 "coder": each.coder,
             }
-            for each in settled.study.records.scores
+            for each in settled.index.records.scores
             if each.thread == thread
         ],
     }
@@ -401,7 +401,7 @@ def _list_preferences(settled: Settled, interviews: Sequence[Interview], names: 
     """Every comparison of two threads that the same people scored differently under one normative stance; without an order
     between them ``chosen`` is empty."""
     values: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(dict)
-    for score in settled.study.records.scores:
+    for score in settled.index.records.scores:
         if score.criterion in CRITERIA and score.value is not None:
             values[score.stance, score.thread][score.criterion, score.coder] = score.value
     stances = sorted({stance for stance, _ in values})
@@ -425,11 +425,11 @@ def _list_preferences(settled: Settled, interviews: Sequence[Interview], names: 
 
 def _list_compared(settled: Settled, interviews: Sequence[Interview], names: set[str]) -> Iterator[_Compared]:
     """The threads of each pair, and those that part at one turn: its branches, and the thread itself where it goes on."""
-    for pair in settled.study.records.pairs:
+    for pair in settled.index.records.pairs:
         if {pair.a, pair.b} <= names:
             yield _Compared(pair.a, pair.b, {"pair": pair.name, "parts_at": None})
     for (parent, position), threads in sorted(_group_branches(interviews).items()):
-        goes_on = parent in names and any(turn.position > position for turn in settled.study.turns[parent])
+        goes_on = parent in names and any(turn.position > position for turn in settled.index.turns[parent])
         members = [parent, *threads] if goes_on else threads
         for place, a in enumerate(members):
             for b in members[place + 1 :]:

@@ -32,13 +32,13 @@ from transcripts.exchange.rows import CHUNK, Scope
 from transcripts.formats.interviews.chat_content import pair_results, read_json_text
 from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import encode_json
-from transcripts.negotiation.models import CaseSheet, Score, Stance
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Score
 from transcripts.negotiation.queries.records import TEXTS_OF_STANCES
 from transcripts.negotiation.queries.scores import CodeBook, MergedCodes, has_place, read_code_book
 
 Line = dict[str, Any]
 # What the line of the thread, or the name of the record, says already.
-_SAID_ELSEWHERE = frozenset({"project", "interview", "model", "role"})
+_SAID_ELSEWHERE = frozenset({"study", "interview", "model", "role"})
 _HEADINGS_OF_LINKS = [each.name for each in negotiation_rows.LINKS]
 _OF_LINKS = ("quote_start", "quote_end", "coder", "layer", "created", "withdrawn", "link_id")
 _HEADINGS_OF_DECISIONS = [each.name for each in coding_rows.DECISIONS]
@@ -114,7 +114,7 @@ def _find_counted(scope: Scope, book: CodeBook) -> Counted:
 
 
 def _list_records(scope: Scope) -> Iterator[Line]:
-    sheets, book = _read_sheets(scope), read_code_book(scope.project)
+    sheets, book = _read_sheets(scope), read_code_book(scope.study)
     counted = _find_counted(scope, book)
     for interview, hanging, turns in list_threads(scope):
         scope.watch(0, 0)
@@ -232,14 +232,14 @@ def _list_pairs(scope: Scope) -> Iterator[Line]:
 def _list_scores(scope: Scope, counted: Counted) -> Iterator[Line]:
     """The scores, after the normative stances that they name."""
     scored = set(negotiation_rows.find_scores(scope).values_list("stance", flat=True))
-    for stance in Stance.objects.filter(pk__in=scored).order_by("name", "number"):
+    for stance in NormativeStance.objects.filter(pk__in=scored).order_by("name", "number"):
         texts = {name: getattr(stance, name) for name in TEXTS_OF_STANCES}
         yield {"record": "stance", "stance": stance.label, **texts}
     headings = [each.name for each in negotiation_rows.SCORES]
     for row in negotiation_rows.read_scores(scope):
         score = dict(zip(headings, row, strict=True))
         label = f"{score.pop('stance')}/{score.pop('stance_number')}"
-        kept = {name: value for name, value in score.items() if name not in {"project", "interview", "stance_author"}}
+        kept = {name: value for name, value in score.items() if name not in {"study", "interview", "stance_author"}}
         is_blind = score["score_id"] in counted.scores
         yield {"record": "score", "thread": score["interview"], "stance": label, **kept, "is_blind": is_blind}
 
@@ -314,7 +314,7 @@ def begin_name(scope: Scope) -> str:
 def _find_time(scope: Scope, threads: QuerySet[Interview]) -> datetime.datetime:
     """When the newest of the threads was imported; of a study without any, when it began."""
     newest: datetime.datetime | None = threads.aggregate(at=Max("imported_file__imported_at"))["at"]
-    return newest or scope.project.created_at
+    return newest or scope.study.created_at
 
 
 def _describe_log(scope: Scope, threads: QuerySet[Interview], imported: datetime.datetime) -> dict[str, Any]:
@@ -324,11 +324,11 @@ def _describe_log(scope: Scope, threads: QuerySet[Interview], imported: datetime
         "version": LAYOUT,
         "status": "success",
         "eval": {
-            "run_id": scope.project.slug,
+            "run_id": scope.study.slug,
             "created": imported.isoformat(),
-            "task": scope.project.name,
-            "task_id": scope.project.slug,
-            "dataset": {"name": scope.project.slug, "samples": total},
+            "task": scope.study.name,
+            "task_id": scope.study.slug,
+            "dataset": {"name": scope.study.slug, "samples": total},
             "model": models[0] if len(models) == 1 else "",
             "config": {},
         },

@@ -33,7 +33,7 @@ from transcripts.formats.report_tables import HOW_TO_GET_IT, is_installed
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import list_own_files, list_recent_jobs
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
@@ -58,23 +58,23 @@ class StudyFileForm(forms.Form):
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_downloads(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_downloads(request: StudyRequest) -> HttpResponse:
     """What this person may take out."""
     exports = [export for export in list_exports() if export.permission in request.role.permissions]
     groups = group_exports(exports)
     context = {
         "groups": [(use, [(export, *_say_beside(request, export)) for export in group]) for use, group in groups],
         "own_only": not get_viewer(request).sees_all,
-        "jobs": list_own_files(request.project, request.user),
-        "left_out": sum(count_left_out(request.project).values()),
+        "jobs": list_own_files(request.study, request.user),
+        "left_out": sum(count_left_out(request.study).values()),
         "with_left_out": request.GET.get("left_out") == "on",
         "kind": _read_kind(request.GET),
         "run": _read_run(request.GET),
         "counts_long": _counts_long(request),
         "to_count_long": _write_query(request, long="on"),
         "kinds": Kind.choices,
-        "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.project).items()],
+        "facts": [(RUN_FACTS[key], key, values) for key, values in list_run_facts(request.study).items()],
         "has_parquet": is_installed(),
         "how_to_get_parquet": HOW_TO_GET_IT,
     }
@@ -82,16 +82,16 @@ def list_downloads(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_methods(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_methods(request: StudyRequest) -> HttpResponse:
     """The methods paragraph as it would be written now."""
-    return render(request, "exchange/methods.html", {"text": draft_methods(request.project)})
+    return render(request, "exchange/methods.html", {"text": draft_methods(request.study)})
 
 
 @sends_files
 @require_POST
-@project_view(Permission.VIEW)
-def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBase:
+@study_view(Permission.VIEW)
+def download(request: StudyRequest, what: str, format: str) -> HttpResponseBase:
     """Write an export and send it. A POST, for taking data out is recorded.
 
     Who codes is asked first where the file would show her hidden labels. She may take her own rows only, or unblind.
@@ -104,7 +104,7 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
     viewer = get_viewer(request)
     only_own = not viewer.sees_all or request.POST.get("rows") == "own"
     scope = Scope(
-        request.project,
+        request.study,
         request.user if only_own else None,
         with_left_out=request.POST.get("left_out") == "on",
         kind=_read_kind(request.POST),
@@ -126,39 +126,39 @@ def download(request: ProjectRequest, what: str, format: str) -> HttpResponseBas
 
 
 @require_POST
-@project_view(Permission.VIEW)
-def download_chart(request: ProjectRequest) -> HttpResponseBase:
+@study_view(Permission.VIEW)
+def download_chart(request: StudyRequest) -> HttpResponseBase:
     """A chart as SVG or PNG, just as this person's page showed it: the form carries it signed. Recorded, as files are."""
     format = request.POST.get("format", "")
-    found = read_chart(request.POST.get("chart", ""), study=request.project.slug, user_id=request.user.pk)
+    found = read_chart(request.POST.get("chart", ""), study=request.study.slug, user_id=request.user.pk)
     if found is None or format not in {"svg", "png"}:
         messages.error(
             request, "This chart can no longer be downloaded. Open its page again and choose SVG or PNG there."
         )
-        return redirect("exchange:exports", request.project.slug)
+        return redirect("exchange:exports", request.study.slug)
     try:
         name, svg = found
         data = write_png(svg) if format == "png" else svg.encode()
     except NoRenderer as error:
         messages.error(request, str(error))
-        return redirect("exchange:exports", request.project.slug)
+        return redirect("exchange:exports", request.study.slug)
     return send_download(
         data,
         "chart.downloaded",
-        name=f"{request.project.slug}-{name}.{format}",
+        name=f"{request.study.slug}-{name}.{format}",
         content_type=CONTENT_TYPES[format],
-        project=request.project,
+        study=request.study,
         target=f"chart:{name}",
         by=request.user,
         details={"format": format},
     )
 
 
-def _say_beside(request: ProjectRequest, export: Export) -> tuple[str, str]:
+def _say_beside(request: StudyRequest, export: Export) -> tuple[str, str]:
     """Of a file as it was narrowed on the page: which words are left out for want of consent, and which cells are too long for
     a spreadsheet."""
     scope = Scope(
-        request.project,
+        request.study,
         None,
         with_left_out=request.GET.get("left_out") == "on",
         kind=_read_kind(request.GET),
@@ -170,12 +170,12 @@ def _say_beside(request: ProjectRequest, export: Export) -> tuple[str, str]:
     return without, actions.say_long_cells(export.count_long(scope))
 
 
-def _counts_long(request: ProjectRequest) -> bool:
+def _counts_long(request: StudyRequest) -> bool:
     """Whether long cells are to be counted, which takes a look at every sentence of the study and so is done when asked for."""
     return request.GET.get("long") == "on"
 
 
-def _write_query(request: ProjectRequest, **more: str) -> str:
+def _write_query(request: StudyRequest, **more: str) -> str:
     """The query of the page as it was narrowed, with more."""
     query = request.GET.copy()
     query.update(more)
@@ -195,7 +195,7 @@ def _read_run(asked: QueryDict) -> str:
 
 
 def _send(
-    request: ProjectRequest, export: Export, format: str, scope: Scope, *, unblind: Collection[int]
+    request: StudyRequest, export: Export, format: str, scope: Scope, *, unblind: Collection[int]
 ) -> HttpResponseBase:
     """Write the file and send it; where that takes long, leave it to a worker and show how far it is."""
     exact = request.POST.get("exact") == "on"
@@ -214,13 +214,13 @@ def _send(
         if note := actions.say_long_cells(int(written.get("X-Long-Cells", "0"))):
             messages.warning(request, f"{export.name} as {format.upper()}: {note}")
         return written
-    return redirect("exchange:exports", request.project.slug)
+    return redirect("exchange:exports", request.study.slug)
 
 
 @takes_uploads(MAX_FILE_SIZE)
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def import_study(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def import_study(request: StudyRequest) -> HttpResponse:
     """Check a project file (``check`` in the form), or bring it in once it was checked.
 
     The people in it have to be looked at first: ``seen`` is the hash of the file whose people were shown, ``member``
@@ -248,15 +248,15 @@ def import_study(request: ProjectRequest) -> HttpResponse:
     apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
     context: dict[str, object] = {"form": form, "report": report, "problems": problems, "apart": apart}
     context["are_same"] = _are_same(request.POST)
-    context["jobs"] = list_recent_jobs(request.project, PROJECT_FILE.name, request.user)
+    context["jobs"] = list_recent_jobs(request.study, PROJECT_FILE.name, request.user)
     return render_import(request, form, context)
 
 
-def leave_study_to_worker(request: ProjectRequest, form: StudyFileForm) -> HttpResponse:
+def leave_study_to_worker(request: StudyRequest, form: StudyFileForm) -> HttpResponse:
     """Have a worker check the file; on the job's page the people in it are looked at before it is imported."""
     with at_form(form, "file"):
         job = start_job(
-            project=request.project,
+            study=request.study,
             kind=PROJECT_FILE.name,
             files=[form.cleaned_data["file"]],
             by=request.user,
@@ -268,12 +268,12 @@ def leave_study_to_worker(request: ProjectRequest, form: StudyFileForm) -> HttpR
     return render_import(request, form, {"form": form})
 
 
-def read_study(request: ProjectRequest, form: StudyFileForm, *, dry_run: bool) -> StudyReport:
+def read_study(request: StudyRequest, form: StudyFileForm, *, dry_run: bool) -> StudyReport:
     """Bring the file in, or see what that would bring."""
     file = form.cleaned_data["file"]
     apart = set(request.POST.getlist("bears")) - set(request.POST.getlist("member"))
     return actions.import_qdpx(
-        project=request.project,
+        study=request.study,
         stream=file.file,
         name=file.name or "file",
         by=request.user,
@@ -283,7 +283,7 @@ def read_study(request: ProjectRequest, form: StudyFileForm, *, dry_run: bool) -
     )
 
 
-def may_store(request: ProjectRequest, report: StudyReport) -> bool:
+def may_store(request: StudyRequest, report: StudyReport) -> bool:
     """Whether the people of this very file, and the codes with names of the study's, were shown if there are any."""
     return not (report.people or report.namesakes) or request.POST.get("seen") == report.sha256
 
@@ -293,16 +293,16 @@ def _are_same(asked: QueryDict) -> bool:
     return "same_names" in asked or "seen" not in asked
 
 
-def report_import(request: ProjectRequest, report: StudyReport) -> HttpResponse:
+def report_import(request: StudyRequest, report: StudyReport) -> HttpResponse:
     """Say what came in, on the list of interviews."""
     new = ", ".join(f"{number:,} {kind}" for kind, number, _ in report.kinds if number)
     messages.success(request, f"{report.name}: imported {new}." if new else f"{report.name}: nothing in it is new.")
     for sentence in [*report.notes, *report.left_out][:MAX_TOLD]:
         messages.warning(request, f"{report.name}: {sentence}")
-    return redirect("corpus:interviews", request.project.slug)
+    return redirect("corpus:interviews", request.study.slug)
 
 
-def render_import(request: ProjectRequest, form: StudyFileForm, context: dict[str, object]) -> HttpResponse:
+def render_import(request: StudyRequest, form: StudyFileForm, context: dict[str, object]) -> HttpResponse:
     """The page; for htmx only the report, so that the chosen file stays chosen, or the form when it is wrong."""
     status = 422 if form.errors else 200
     if not request.htmx:  # type: ignore[attr-defined]

@@ -242,7 +242,7 @@ def check_keyword_rules(lines: Sequence[str]) -> Iterator[Finding]:
 def check_attributes(value: object) -> Iterator[Finding]:
     """A list of questions as JSON holds it; ``read_attributes`` reads one without findings."""
     if not isinstance(value, list) or len(value) > MAX_ATTRIBUTES:
-        yield ("attributes that are no such list", f"a list of at most {MAX_ATTRIBUTES} objects")
+        yield ("attributes that are not such a list", f"a list of at most {MAX_ATTRIBUTES} objects")
         return
     seen: set[str] = set()
     for number, item in enumerate(value, 1):

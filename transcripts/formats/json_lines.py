@@ -372,7 +372,7 @@ def read_part(text: str, *, place: str, name: str) -> Any:
     except _NotPlainJson as error:
         raise ReadError(name, None, f"{error} in {place}", "JSON that every program reads the same way") from None
     except (ValueError, RecursionError):
-        raise BrokenPart(name, None, f"{place}, which is no whole JSON", "an undamaged archive") from None
+        raise BrokenPart(name, None, f"{place}, which is not complete JSON", "an undamaged archive") from None
     if _is_deeper(content, MAX_NESTING):
         found = f"objects and lists nested deeper than {MAX_NESTING} in {place}"
         raise ReadError(name, None, found, f"at most {MAX_NESTING} levels")

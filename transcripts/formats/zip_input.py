@@ -28,7 +28,7 @@ from transcripts.formats.problems import InputRefused, Problem, quote
 
 CHUNK_BYTES = 65_536
 
-NO_ZIP = "something that is no zip archive"
+NO_ZIP = "something that is not a zip archive"
 _END = b"PK\5\6"
 _END_BYTES = 22
 _END64_BYTES = 56
@@ -108,7 +108,7 @@ def open_zip(stream: BinaryIO, *, limits: ZipLimits = DEFAULT_LIMITS) -> Iterato
     try:
         archive = zipfile.ZipFile(stream)
     except _BROKEN as error:
-        raise _refuse("something that is no readable zip archive", "an undamaged zip archive") from error
+        raise _refuse("something that is not a readable zip archive", "an undamaged zip archive") from error
     with archive:
         yield ZipInput(archive, _list_entries(archive, limits))
 

@@ -49,7 +49,7 @@ class Numbered(models.Model):
         help_text="Why it was written again. Kept with it.",
     )
 
-    within: ClassVar[tuple[str, ...]] = ("project",)
+    within: ClassVar[tuple[str, ...]] = ("study",)
     wording: ClassVar[tuple[str, ...]] = ("sha256",)
     place: ClassVar[str] = "name"
     event: ClassVar[str]
@@ -72,7 +72,7 @@ class Numbered(models.Model):
     @property
     def stream(self) -> str:
         """The stream of the trail that records it."""
-        return trail.project_stream(self.project_id)  # type: ignore[attr-defined]
+        return trail.study_stream(self.study_id)  # type: ignore[attr-defined]
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         """What its event says; ``latest`` is the number before."""

@@ -12,7 +12,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 
 from transcripts.history.models import Numbered, WrittenMeanwhile
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import NumberField, list_clashes, post_again
 
@@ -32,11 +32,11 @@ class NumberPage(NamedTuple):
     back: str
     style: str
     initial: Callable[[Any], dict[str, Any]]
-    write: Callable[[ProjectRequest, Any, Any], Numbered]
+    write: Callable[[StudyRequest, Any, Any], Numbered]
 
 
 def write_number(
-    request: ProjectRequest, page: NumberPage, kind: type[NextForm], latest: Any = None, *, notes: Iterable[str] = ()
+    request: StudyRequest, page: NumberPage, kind: type[NextForm], latest: Any = None, *, notes: Iterable[str] = ()
 ) -> HttpResponse:
     """Show the form of the first number, or of the one after ``latest``, or store it. Who is late keeps what she entered and
     goes on from what was written meanwhile."""
@@ -46,7 +46,7 @@ def write_number(
         with at_next(form):
             written = page.write(request, form, latest)
             messages.success(request, f"{written} is written. {page.done}")
-            return redirect(page.back, request.project.slug)
+            return redirect(page.back, request.study.slug)
     clashes = list_clashes(form, page.initial(form.latest)) if form.latest else []
     context = {"form": form, "page": page, "latest": form.latest or latest, "notes": notes, "clashes": clashes}
     return render(request, "history/write_number.html", context, status=form.status)

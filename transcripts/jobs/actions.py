@@ -20,7 +20,7 @@ from transcripts.audit_trail import trail
 from transcripts.jobs.models import ImportJob, ResultPart, UploadPart
 from transcripts.jobs.runs import delete_results, notify_workers
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PART_BYTES = 1 << 20
 # An import of 30 MB took 110 MB of disk.
@@ -33,7 +33,7 @@ State = ImportJob.State
 
 def start_job(
     *,
-    project: Project,
+    study: Study,
     kind: str,
     by: User,
     files: Sequence[UploadedFile[bytes]] = (),
@@ -47,14 +47,14 @@ def start_job(
     _refuse_without_room(sum(file.size or 0 for file in files))
     now = timezone.now()
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        if project.import_jobs.filter(state__in=ImportJob.OPEN).count() >= MAX_OPEN_JOBS:
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if study.import_jobs.filter(state__in=ImportJob.OPEN).count() >= MAX_OPEN_JOBS:
             raise Refused(
                 f"This study has {MAX_OPEN_JOBS} imports and exports that have not ended. Wait for them, or cancel imports that "
                 "were only checked."
             )
         job = ImportJob.objects.create(
-            project=project,
+            study=study,
             kind=kind,
             files=[{"name": file.name or "file", "size": file.size or 0} for file in files],
             options=dict(options or {}),
@@ -107,9 +107,7 @@ def import_checked(
     """
     asked = {"asked_by": by, "asked_by_name": by.get_username(), "options": {**job.options, **(choices or {})}}
     if not _let_wait(job, State.CHECKED, check_only=check_again, **asked):
-        raise Refused(
-            "These files are not waiting to be imported any more. Reload the page to see what became of them."
-        )
+        raise Refused("These files are no longer waiting to be imported. Reload the page to see their state.")
     _record(job, "resumed", by=by)
 
 
@@ -132,7 +130,7 @@ def delete_result(*, job: ImportJob, by: User) -> None:
     now = timezone.now()
     with transaction.atomic():
         if not ImportJob.objects.filter(pk=job.pk, expires_at__gt=now).update(expires_at=now, result_size=0):
-            raise Refused("The file is not kept any more.")
+            raise Refused("The file is no longer kept.")
         _record(job, "deleted", by=by)
     delete_results(job)
 

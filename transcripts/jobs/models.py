@@ -9,7 +9,7 @@ from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class ImportJob(models.Model):
@@ -32,7 +32,7 @@ class ImportJob(models.Model):
     # Each can still become another state. Their files are kept.
     OPEN: ClassVar = (State.UPLOADING, State.WAITING, State.RUNNING, State.CHECKED)
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="import_jobs")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="import_jobs")
     kind = models.CharField(max_length=40)
     files = models.JSONField(default=list)
     options = models.JSONField(default=dict)
@@ -79,8 +79,8 @@ class ImportJob(models.Model):
         return ", ".join(file["name"] for file in self.files) or str(self.options.get("name", self.kind))
 
     def get_absolute_url(self) -> str:
-        """Reads self.project: costs a query when it is not loaded."""
-        return reverse("jobs:job", args=[self.project.slug, self.pk])
+        """Reads self.study: costs a query when it is not loaded."""
+        return reverse("jobs:job", args=[self.study.slug, self.pk])
 
     def is_closed_to(self, person_id: int) -> bool:
         """Whether its files come in masked, and somebody else brought them: their names, what was found in them, and why they

@@ -78,13 +78,13 @@ def _take(job_id: int, should_pause: Callable[[], bool]) -> JobRun | None:
     if alive.filter(pk__lt=job_id).count() >= RUNS_AT_ONCE:
         ImportJob.objects.filter(pk=job_id, runner=runner).update(state=State.WAITING, runner="")
         return None
-    job = ImportJob.objects.select_related("project", "asked_by").get(pk=job_id)
+    job = ImportJob.objects.select_related("study", "asked_by").get(pk=job_id)
     return JobRun(job, should_pause=should_pause) if job.runner == runner else None
 
 
 def _carry_out(run: JobRun) -> None:
     job = run.job
-    role = find_role(job.asked_by, job.project)
+    role = find_role(job.asked_by, job.study)
     kind = find_kind(job.kind)
     try:
         if job.lost_runs > MAX_LOST_RUNS:
@@ -93,7 +93,7 @@ def _carry_out(run: JobRun) -> None:
                 "Perhaps the worker has too little memory: import files in parts."
             )
         if role is None or kind.permission(job) not in role.permissions or not job.asked_by.is_active:
-            raise Refused(f"{job.asked_by_name} may not start this {kind.noun} any more. Nothing was stored.")
+            raise Refused(f"{job.asked_by_name} may no longer start this {kind.noun}. Nothing was stored.")
         kind.run(run)
     except Refused as error:
         with transaction.atomic():
@@ -106,7 +106,7 @@ def _carry_out(run: JobRun) -> None:
         with transaction.atomic():
             run.fail(
                 State.FAILED,
-                f"An unexpected error stopped the {kind.noun}. Nothing was stored. The worker's log tells more: look there for "
+                f"An unexpected error stopped the {kind.noun}. Nothing was stored. The worker's log has details; look there for "
                 f"import {job.pk}.",
             )
 

@@ -22,7 +22,7 @@ from transcripts.accounts.models import User
 from transcripts.hooks import job_waiting, load_registrations, send
 from transcripts.jobs.models import ImportJob, ResultPart, UploadPart
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
 
 # A run shows that it is alive every ten seconds.
@@ -48,9 +48,9 @@ def find_free_jobs() -> list[int]:
     return list(ImportJob.objects.filter(is_free(timezone.now())).order_by("pk").values_list("pk", flat=True))
 
 
-def list_recent_jobs(project: Project, kind: str, user: User) -> list[ImportJob]:
+def list_recent_jobs(study: Study, kind: str, user: User) -> list[ImportJob]:
     """The last jobs of a kind in a study as a person may see them, newest first."""
-    jobs = list(ImportJob.objects.filter(project=project, kind=kind).select_related("project")[:RECENT])
+    jobs = list(ImportJob.objects.filter(study=study, kind=kind).select_related("study")[:RECENT])
     for job in jobs:
         cover(job, user)
     return jobs
@@ -67,13 +67,15 @@ def cover(job: ImportJob, user: User) -> None:
         return
     job.files, job.outcome = name_masked_files(job), {}
     if job.state == ImportJob.State.REFUSED:
-        job.problem = f"Nothing was stored. {job.asked_by_name} sees why: these files were to come in masked."
+        job.problem = (
+            f"Nothing was stored. {job.asked_by_name} can see why, because these files were to be imported masked."
+        )
 
 
-def list_own_files(project: Project, user: User) -> list[ImportJob]:
+def list_own_files(study: Study, user: User) -> list[ImportJob]:
     """The last jobs that were to make a file for a person in a study, newest first."""
-    jobs = ImportJob.objects.filter(project=project, asked_by=user, files=[])
-    return list(jobs.select_related("project")[:RECENT])
+    jobs = ImportJob.objects.filter(study=study, asked_by=user, files=[])
+    return list(jobs.select_related("study")[:RECENT])
 
 
 def waits_long(job: ImportJob) -> bool:
@@ -196,7 +198,7 @@ class JobRun:
         Raises ``Refused`` where the study has no room for it, ``JobStopped`` or ``JobPaused``.
         """
         size = path.stat().st_size
-        others = ImportJob.objects.filter(project=self.job.project_id, expires_at__gt=timezone.now())
+        others = ImportJob.objects.filter(study=self.job.study_id, expires_at__gt=timezone.now())
         used = others.aggregate(sum=Sum("result_size"))["sum"] or 0
         if used + size > MAX_RESULT_BYTES:
             raise Refused(

@@ -13,7 +13,7 @@ from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobKind, find_kind
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, post, project_view
+from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.downloads import sends_files
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_top
@@ -22,15 +22,15 @@ MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RU
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_job(request: ProjectRequest, job_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_job(request: StudyRequest, job_id: int) -> HttpResponse:
     """How far it is, what was found in the files, what became of them, and the file that it made."""
     job, kind = _get_job(request, job_id)
     form = kind.make_form(None, job.options) if kind.make_form else None
     return _render_job(request, job, kind, form)
 
 
-def _render_job(request: ProjectRequest, job: ImportJob, kind: JobKind, form: Form | None) -> HttpResponse:
+def _render_job(request: StudyRequest, job: ImportJob, kind: JobKind, form: Form | None) -> HttpResponse:
     is_closed = job.is_closed_to(request.user.pk)
     runs.cover(job, request.user)
     context = {
@@ -46,8 +46,8 @@ def _render_job(request: ProjectRequest, job: ImportJob, kind: JobKind, form: Fo
 
 
 @require_POST
-@project_view(Permission.VIEW)
-def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def import_checked(request: StudyRequest, job_id: int) -> HttpResponse:
     """Import what was only checked until now; with ``check`` in the form, check it again with what was chosen."""
     job, kind = _get_job(request, job_id)
     check_again = "check" in request.POST
@@ -57,7 +57,7 @@ def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
     with at_top(request):
         if job.is_closed_to(request.user.pk):
             raise Refused(
-                f"These files come in masked. Only {job.asked_by_name} sees what is in them and imports them."
+                f"These files will be imported masked. Only {job.asked_by_name} can see their content and import them."
             )
         choices = kind.read_choices(request.POST)
         actions.import_checked(job=job, by=request.user, choices=choices, check_again=check_again)
@@ -66,13 +66,13 @@ def import_checked(request: ProjectRequest, job_id: int) -> HttpResponse:
 
 @sends_files
 @require_POST
-@project_view(Permission.VIEW)
-def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
+@study_view(Permission.VIEW)
+def take_file(request: StudyRequest, job_id: int) -> HttpResponseBase:
     """Send the file that a job made. A POST, for taking data out is recorded."""
     job, kind = _get_job(request, job_id)
     with at_top(request):
         if not job.has_file:
-            raise Refused("The file is not kept any more. Make it again.")
+            raise Refused("The file is no longer kept. Create it again.")
         kind.check_taking(job, request.user, request.role)
         actions.record_taking(job=job, by=request.user)
         file = job.outcome["file"]
@@ -84,9 +84,9 @@ def take_file(request: ProjectRequest, job_id: int) -> HttpResponseBase:
     return redirect(job)
 
 
-def _get_job(request: ProjectRequest, job_id: int) -> tuple[ImportJob, JobKind]:
+def _get_job(request: StudyRequest, job_id: int) -> tuple[ImportJob, JobKind]:
     """A job that this person may see, and its kind."""
-    job = get_object_or_404(ImportJob.objects.select_related("project"), project=request.project, pk=job_id)
+    job = get_object_or_404(ImportJob.objects.select_related("study"), study=request.study, pk=job_id)
     kind = find_kind(job.kind)
     if kind.is_own and job.asked_by_id != request.user.pk:
         raise Http404("No such job.")
@@ -95,7 +95,7 @@ def _get_job(request: ProjectRequest, job_id: int) -> tuple[ImportJob, JobKind]:
     return job, kind
 
 
-def _find(request: ProjectRequest, job_id: int) -> dict[str, ImportJob]:
+def _find(request: StudyRequest, job_id: int) -> dict[str, ImportJob]:
     return {"job": _get_job(request, job_id)[0]}
 
 

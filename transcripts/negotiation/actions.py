@@ -20,13 +20,13 @@ from transcripts.coding.models import MAX_NOTE_LENGTH, Coding
 from transcripts.coding.queries import find_interview, read_seen
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
-from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.queries.cases import is_feature, list_features
 from transcripts.negotiation.queries.evidence import Evidence, follow, join, read_followed
 from transcripts.negotiation.queries.threads import read_beginning
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON, check_reason, check_text
 
 MAX_INTENT = 100
@@ -36,7 +36,7 @@ Listed = Sequence[Mapping[str, str]]
 @transaction.atomic
 def write_case_sheet(
     *,
-    project: Project,
+    study: Study,
     interview: Interview,
     relevant: Listed,
     irrelevant: Listed,
@@ -53,19 +53,19 @@ def write_case_sheet(
     that ``by`` saw, 0 where there was none. Raises ``Refused``.
     """
     # One that is excluded is of the study all the same.
-    if interview.study_id != project.pk:
+    if interview.owning_study_id != study.pk:
         raise WrongInput("This interview is not part of this study.", field="interview")
     sheet = CaseSheet(interview=interview, reason=check_reason(reason))
     latest = sheet.find_latest(based_on)
-    sheet.relevant, sheet.irrelevant = _check_features(project, relevant, irrelevant)
+    sheet.relevant, sheet.irrelevant = _check_features(study, relevant, irrelevant)
     sheet.intents = _check_intents(interview, intents) if intents is not None else latest.intents if latest else {}
     if not (sheet.relevant or sheet.irrelevant or sheet.intents):
-        raise WrongInput("List at least one feature as relevant or as irrelevant.", field="relevant")
+        raise WrongInput("List at least one feature as relevant or irrelevant.", field="relevant")
     return sheet.store_after(latest, by=by)
 
 
-def _check_features(project: Project, *lists: Listed) -> list[list[dict[str, str]]]:
-    known = list_features(project)
+def _check_features(study: Study, *lists: Listed) -> list[list[dict[str, str]]]:
+    known = list_features(study)
     checked: list[list[dict[str, str]]] = []
     seen: dict[str, str] = {}
     for field, listed in zip(("relevant", "irrelevant"), lists, strict=True):
@@ -98,7 +98,7 @@ def _check_intents(interview: Interview, intents: Mapping[str, str]) -> dict[str
                 f"Turn {position[:20]} is not one of the interviewer’s turns: {', '.join(positions) or 'there are none'}.",
                 field="intents",
             )
-        needed = f"Say what turn {position} was meant to be, or leave it out."
+        needed = f"Choose an intent for turn {position}, or leave the turn out."
         checked[position] = check_text(kind, field="intents", max_length=MAX_INTENT, needed=needed)
     return {position: checked[position] for position in positions if position in checked}
 
@@ -111,7 +111,7 @@ NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 
 def pair_threads(
     *,
-    project: Project,
+    study: Study,
     name: str,
     a: Interview,
     b: Interview,
@@ -127,15 +127,15 @@ def pair_threads(
     Raises ``Refused``.
     """
     name = _check_name(name)
-    _check_threads(project, a, b)
-    differs = check_text(differs, field="differs", max_length=MAX_DIFFERS, needed="Say in what the two threads differ.")
+    _check_threads(study, a, b)
+    differs = check_text(differs, field="differs", max_length=MAX_DIFFERS, needed="Say how the two threads differ.")
     if expect not in Pair.Expect.values:
         raise WrongInput(
             f"Say whether the difference should change what the model does: {' or '.join(Pair.Expect.values)}.",
             field="expect",
         )
     reason = check_reason(reason)
-    pair = Pair(project=project, name=name, a=a, b=b, differs=differs, expect=expect, reason=reason)
+    pair = Pair(study=study, name=name, a=a, b=b, differs=differs, expect=expect, reason=reason)
     return pair.write(by=by, based_on=based_on)
 
 
@@ -143,18 +143,18 @@ def _check_name(name: str) -> str:
     name = check_text(name, field="name", max_length=MAX_NAME, needed="Give the pair a name.")
     if not NAME.fullmatch(name):
         raise WrongInput(
-            "A name of a pair has letters, digits, single spaces and - _ . inside, and begins with a letter or digit.",
+            "The name of a pair begins with a letter or digit and may contain letters, digits, single spaces and - _ .",
             field="name",
         )
     return name
 
 
-def _check_threads(project: Project, a: Interview, b: Interview) -> None:
+def _check_threads(study: Study, a: Interview, b: Interview) -> None:
     for field, thread in (("a", a), ("b", b)):
-        if thread.project_id != project.pk:
+        if thread.study_id != study.pk:
             raise WrongInput("This thread is not part of this study. Choose one of its threads.", field=field)
     if a.pk == b.pk:
-        raise WrongInput("A pair has two different threads; this is the same one twice.", field="b")
+        raise WrongInput("A pair needs two different threads; this is the same one twice.", field="b")
 
 
 @transaction.atomic
@@ -162,29 +162,30 @@ def withdraw_pair(*, pair: Pair, by: User) -> None:
     """Withdraw a pair; its rows are kept. Raises ``Refused`` if it does not count any more."""
     own = Pair.objects.select_for_update(no_key=True).get(pk=pair.pk)
     if own.withdrawn_at is not None:
-        raise Refused(f"The pair “{own.name}” was withdrawn or replaced before. Open the list of pairs again.")
+        raise Refused(f"The pair “{own.name}” has already been withdrawn or replaced. Reload the list of pairs.")
     own.withdrawn_at = timezone.now()
     own.save(update_fields=["withdrawn_at"])
     pair.withdrawn_at = own.withdrawn_at
-    stream = trail.project_stream(own.project_id)
+    stream = trail.study_stream(own.study_id)
     trail.record("pair.withdrawn", target=own, by=by, stream=stream, details=own.describe())
 
 
-def write_stance(*, stance: Stance, by: User, based_on: int = 0) -> Stance:
+def write_stance(*, stance: NormativeStance, by: User, based_on: int = 0) -> NormativeStance:
     """Store a new normative stance, or the next number of one that is there.
 
     ``based_on``: the latest number that ``by`` saw, 0 for a name that is new. The next number needs a reason, and wording
     that differs from the latest. Scores stay with the number under which they were given. Raises ``Refused``.
     """
     for name in ("name", *stance.wording):
-        field: Any = Stance._meta.get_field(name)
+        field: Any = NormativeStance._meta.get_field(name)
         needed = "" if field.blank else field.error_messages["blank"]
         text = check_text(getattr(stance, name), field=name, max_length=field.max_length, needed=needed)
         setattr(stance, name, text)
     stance.name = " ".join(stance.name.split())
     if "/" in stance.name:
         raise WrongInput(
-            "The name cannot have a slash, which stands between name and number: care/1. Leave it out.", field="name"
+            "The name cannot contain a slash, because a slash separates the name from its number: care/1. Leave it out.",
+            field="name",
         )
     stance.reason = check_reason(stance.reason)
     stance.sha256 = stance.hash_wording()
@@ -202,8 +203,8 @@ MAX_EVIDENCE = 50
 @transaction.atomic
 def put_score(
     *,
-    project: Project,
-    stance: Stance,
+    study: Study,
+    stance: NormativeStance,
     interview: Interview,
     criterion: str,
     value: int | None,
@@ -223,20 +224,20 @@ def put_score(
     What the score before rested on goes along when its sentence was split or merged since.
     Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``UsedForAnother``.
     """
-    if stance.project_id != project.pk:
+    if stance.study_id != study.pk:
         raise WrongPlace("This normative stance is not part of this study.")
     place = {"stance": stance, "interview": interview, "criterion": criterion, "turn": turn, "feature": feature}
     # One score at a time under a stance: the constraints leave room for one per person and place.
-    Stance.objects.select_for_update(no_key=True).get(pk=stance.pk)
+    NormativeStance.objects.select_for_update(no_key=True).get(pk=stance.pk)
     stored = Score.objects.filter(coder=by, idempotency_key=idempotency_key).first()
     if stored is not None:
         return _check_same(stored, place)
-    _check_open(project, interview, by)
+    _check_open(study, interview, by)
     note = check_text(note, field="note", max_length=MAX_NOTE_LENGTH)
     _check_place(interview, criterion, turn, feature, by)
     _check_value(criterion, value, note=note, evidence=evidence)
     if len({each.sentence.pk for each in evidence}) < len(evidence):
-        raise WrongInput("A sentence is named twice. Name each once.", field="evidence")
+        raise WrongInput("A sentence is named twice. Name each sentence once.", field="evidence")
     before = Score.objects.active().filter(coder=by, **place).first()
     evidence = _follow_kept(evidence, before)
     _check_evidence(interview, evidence, by, until=turn if criterion == Criterion.WARRANTED else None)
@@ -266,7 +267,7 @@ def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Sc
         "negotiation.score.changed" if before else "negotiation.score.added",
         target=score,
         by=by,
-        stream=trail.project_stream(score.stance.project_id),
+        stream=trail.study_stream(score.stance.study_id),
         details=_describe(score) | ({"replaces": before.pk} if before else {}),
         rows=rows,
     )
@@ -274,13 +275,13 @@ def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Sc
 
 
 @transaction.atomic
-def withdraw_score(*, project: Project, score: Score, by: User) -> None:
+def withdraw_score(*, study: Study, score: Score, by: User) -> None:
     """Withdraw one's own score; its row and its evidence stay. One that was withdrawn before is left as it is.
 
     Raises ``WrongPlace``, ``NotYours`` or ``NotOpen``.
     """
-    _check_own(project, score, by)
-    _check_open(project, score.interview, by)
+    _check_own(study, score, by)
+    _check_open(study, score.interview, by)
     now = timezone.now()
     if not Score.objects.active().filter(pk=score.pk).update(withdrawn_at=now):
         return
@@ -288,23 +289,23 @@ def withdraw_score(*, project: Project, score: Score, by: User) -> None:
         "negotiation.score.withdrawn",
         target=score,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details=_describe(score),
         rows=[row_changed(Score, score.pk, withdrawn_at=now)],
     )
 
 
 @transaction.atomic
-def restore_score(*, project: Project, score: Score, by: User, idempotency_key: UUID) -> Score:
+def restore_score(*, study: Study, score: Score, by: User, idempotency_key: UUID) -> Score:
     """Give an earlier score of one's own again, with its evidence: undo and redo. Returns the active row.
 
     It is a new row, in the layer of now; evidence on a sentence that was split or merged since lies where its words are now.
     Raises ``NotYours`` and what ``put_score`` raises.
     """
-    _check_own(project, score, by)
+    _check_own(study, score, by)
     evidence = score.evidence.select_related("sentence__turn__interview").order_by("pk")
     return put_score(
-        project=project,
+        study=study,
         stance=score.stance,
         interview=score.interview,
         criterion=score.criterion,
@@ -318,17 +319,17 @@ def restore_score(*, project: Project, score: Score, by: User, idempotency_key: 
     )
 
 
-def _check_open(project: Project, interview: Interview, by: User) -> None:
+def _check_open(study: Study, interview: Interview, by: User) -> None:
     """The thread is one of the study that she may code now."""
-    found = find_interview(project, interview.pk, by.pk)
+    found = find_interview(study, interview.pk, by.pk)
     if found is None:
         raise WrongPlace("This interview is not part of this study.")
     if sentence := found[2].sentence:
         raise NotOpen(sentence.replace("your codings of it", "your codings and scores of it"))
 
 
-def _check_own(project: Project, score: Score, by: User) -> None:
-    if score.interview.project_id != project.pk:
+def _check_own(study: Study, score: Score, by: User) -> None:
+    if score.interview.study_id != study.pk:
         raise WrongPlace("This score is not part of this study.")
     if score.coder_id != by.pk:
         raise NotYours("This score belongs to another person. You can change only your own scores.")
@@ -342,21 +343,23 @@ def _check_place(interview: Interview, criterion: str, turn: Turn | None, featur
         )
     if criterion in CRITERIA:
         if turn is not None or feature:
-            raise WrongInput("This criterion is of the whole thread. Leave out the turn and the feature.", field="turn")
+            raise WrongInput(
+                "This criterion applies to the whole thread. Leave out the turn and the feature.", field="turn"
+            )
         return
     if turn is None or turn.interview_id != interview.pk:
-        raise WrongInput("A determination is of a turn of this thread. Name one.", field="turn")
+        raise WrongInput("A determination applies to one turn of this thread. Name the turn.", field="turn")
     own = Coding.objects.active().filter(sentence__turn=turn, coder=by)
     if criterion == Criterion.WARRANTED:
         if not own.filter(is_feature("code"), code__identifier=feature).exists():
             raise WrongInput(
-                f"You have no entry of this feature in turn {turn.position}. Code the feature there first.",
+                f"You have no entry for this feature in turn {turn.position}. Code the feature there first.",
                 field="feature",
             )
         return
     if feature:
         raise WrongInput(
-            "An update is judged after a challenge, not for a feature. Leave the feature out.", field="feature"
+            "An update is judged for a challenge, not for a feature. Leave the feature out.", field="feature"
         )
     if turn.role != Turn.Role.INTERVIEWER or not own.filter(code__family__identifier=CHALLENGES).exists():
         raise WrongInput(
@@ -377,17 +380,17 @@ def _check_value(criterion: str, value: int | None, *, note: str, evidence: Sequ
     if not is_graded and value not in {0, 1}:
         raise WrongInput(f"A determination is yes (1), no (0) or unclear; {value} is none of these.", field="value")
     if not evidence:
-        raise WrongInput("A score rests on evidence. Name at least one sentence that it rests on.", field="evidence")
+        raise WrongInput("A score needs evidence. Name at least one sentence.", field="evidence")
 
 
 def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User, *, until: Turn | None) -> None:
     """Each sentence is current, and of the thread or of what comes before it; with ``until`` not after that turn."""
     if len(evidence) > MAX_EVIDENCE:
         raise WrongInput(
-            f"This score names {len(evidence)} sentences; there can be {MAX_EVIDENCE}. Name those that decide it.",
+            f"This score names {len(evidence)} sentences; the limit is {MAX_EVIDENCE}. Name only those that decide it.",
             field="evidence",
         )
-    if any(each.sentence.turn.interview.project_id != interview.project_id for each in evidence):
+    if any(each.sentence.turn.interview.study_id != interview.study_id for each in evidence):
         # Nothing is told of another study.
         raise WrongInput("There is no such sentence. Reload the page.", field="evidence")
     check_readable([each.sentence.turn for each in evidence], by, field="evidence")
@@ -398,20 +401,19 @@ def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User
             ends = read_beginning(interview) if ends is None else ends
             if turn.interview_id not in ends:
                 raise WrongInput(
-                    f"Sentence {sentence.label} is of another thread. Evidence comes from this thread, or from the one that it "
-                    "hangs on.",
+                    f"Sentence {sentence.label} is from another thread. Choose evidence from this thread, or from the thread that "
+                    "it branches from.",
                     field="evidence",
                 )
             if turn.position > ends[turn.interview_id]:
                 raise WrongInput(
-                    f"Sentence {sentence.label} of the other thread comes after the turn that this thread hangs on. Name "
-                    "an earlier one.",
+                    f"Sentence {sentence.label} of the other thread comes after the turn where this thread branches. Name an "
+                    "earlier one.",
                     field="evidence",
                 )
         elif until is not None and turn.position > until.position:
             raise WrongInput(
-                f"Sentence {sentence.label} comes after turn {until.position}. An entry is warranted by what stands no later "
-                "than it.",
+                f"Sentence {sentence.label} comes after turn {until.position}. Evidence for an entry cannot come after its turn.",
                 field="evidence",
             )
         if quote is not None and not sentence.start <= quote[0] < quote[1] <= sentence.end:
@@ -427,7 +429,7 @@ def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User
 def _check_same(stored: Score, place: Mapping[str, object]) -> Score:
     if any(getattr(stored, name) != value for name, value in place.items()):
         raise UsedForAnother(
-            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+            "This request has the same idempotency key as an earlier request. Reload the page and try again."
         )
     return stored
 

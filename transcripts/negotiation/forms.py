@@ -12,12 +12,12 @@ from django import forms
 from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.corpus.models import Interview, InterviewQuerySet, Kind, Turn
 from transcripts.history.views import NextForm
-from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
 from transcripts.negotiation.pure.choosing import NOT_KNOWN, TOGETHER
 from transcripts.negotiation.pure.intents import NAMES
 from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.rounds.models import Assignment
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field
 from transcripts.ui.typed_text import MAX_REASON
 
@@ -63,7 +63,7 @@ class CaseSheetForm(NextForm, RowForm):
                 initial=why,
                 widget=forms.TextInput({"dir": "auto", "autocomplete": "off"}),
             )
-            reason.needed_when = "needed where it is listed"  # type: ignore[attr-defined]
+            reason.needed_when = "needed if the feature is listed"  # type: ignore[attr-defined]
             self.fields[f"why_{number}"] = reason
         for turn in self._turns:
             said = self._intents.get(str(turn.position), "")
@@ -150,7 +150,7 @@ class PairForm(RowForm):
             assert isinstance(field, forms.ModelChoiceField)  # noqa: S101 - for the type checker
             field.queryset = threads
             field.choices = [("", field.empty_label), *_list_choices(threads, field)]
-        self.fields["reason"].needed_when = "needed if it replaces an earlier pair of this name"  # type: ignore[attr-defined]
+        self.fields["reason"].needed_when = "needed if it replaces an earlier pair with this name"  # type: ignore[attr-defined]
 
 
 def _list_choices(threads: InterviewQuerySet, field: forms.ModelChoiceField) -> list[tuple[int, str]]:  # type: ignore[type-arg] # as above
@@ -182,13 +182,15 @@ def read_sentence_numbers(text: str) -> list[str]:
             first, last = int(found[1]), int(found[2])
             if not first <= last < first + MAX_RANGE:
                 raise WrongNumbers(
-                    f"{part} is no range of sentences. Write the smaller number first, and {MAX_RANGE} at most."
+                    f"{part} is not a valid range of sentences. Write the smaller number first, and at most {MAX_RANGE} sentences."
                 )
             labels += [str(number) for number in range(first, last + 1)]
         elif found := NUMBER.fullmatch(part):
             labels.append(f"{int(found[1])}{found[2]}")
         else:
-            raise WrongNumbers(f"{part!r} is no number of a sentence. Write numbers as the desk shows them: 14, 16-18.")
+            raise WrongNumbers(
+                f"{part!r} is not the number of a sentence. Write numbers as the desk shows them: 14, 16-18."
+            )
     return list(dict.fromkeys(labels))
 
 
@@ -196,8 +198,8 @@ class StanceForm(NextForm, RowForm):
     """A normative stance that is new."""
 
     class Meta(RowForm.Meta):
-        model = Stance
-        fields = ("name", *Stance.texts, "author")
+        model = NormativeStance
+        fields = ("name", *NormativeStance.texts, "author")
 
 
 class NextStanceForm(StanceForm):
@@ -206,7 +208,7 @@ class NextStanceForm(StanceForm):
     needed = ("reason",)
 
     class Meta(StanceForm.Meta):
-        fields = (*Stance.texts, "author", "reason")
+        fields = (*NormativeStance.texts, "author", "reason")
 
 
 class ScoreForm(OnceForm):
@@ -217,14 +219,14 @@ class ScoreForm(OnceForm):
         label="Evidence",
         required=False,
         max_length=MAX_EVIDENCE_LENGTH,
-        help_text="Numbers of sentences, as the desk shows them: 14, 16-18.",
+        help_text="Sentence numbers as the desk shows them: 14, 16-18.",
         widget=forms.TextInput({"autocomplete": "off"}),
     )
     above = forms.CharField(
         label="Evidence before this thread",
         required=False,
         max_length=MAX_EVIDENCE_LENGTH,
-        help_text="Numbers of sentences of the thread that this one hangs on.",
+        help_text="Sentence numbers in the thread that this one branches from.",
         widget=forms.TextInput({"autocomplete": "off"}),
     )
     note = make_text_field("Note", rows=2, max_length=MAX_NOTE_LENGTH)
@@ -276,7 +278,9 @@ class StudyForm(forms.Form):
     kind = forms.ChoiceField(label="Kind", required=False, choices=[*Kind.choices, (TOGETHER, "Every kind together")])
     outcome = forms.ChoiceField(label="Outcome of pairs", required=False)
     stage = forms.ChoiceField(
-        label="Stages", required=False, choices=[("", "What it says and its tools"), ("all", "Its reasoning too")]
+        label="Stages",
+        required=False,
+        choices=[("", "What the model says and its tools"), ("all", "Its reasoning too")],
     )
     openings = forms.ChoiceField(
         label="Codings",
@@ -288,14 +292,14 @@ class StudyForm(forms.Form):
         self,
         data: Any,
         *,
-        project: Project,
+        study: Study,
         coders: Sequence[str],
         codes: Sequence[tuple[str, str]],
         conditions: Sequence[str],
     ) -> None:
         super().__init__(data)
-        self.rounds = {str(each.number): each for each in project.rounds.order_by("number")}
-        labels = project.interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
+        self.rounds = {str(each.number): each for each in study.rounds.order_by("number")}
+        labels = study.interviews.order_by("model_label").values_list("model_label", flat=True).distinct()
         self._choose("coder", [(each, each) for each in coders], empty="" if coders else "You")
         self._choose("round", [(number, each.name) for number, each in self.rounds.items()], empty="Every round")
         models = [(each or NOT_KNOWN, each or "not known") for each in labels]
@@ -312,9 +316,9 @@ class StudyForm(forms.Form):
         field = cast("forms.ChoiceField", self.fields[name])
         field.choices = [("", empty), *choices] if empty else list(choices)
 
-    def find_interviews(self, project: Project) -> list[int] | None:
+    def find_interviews(self, study: Study) -> list[int] | None:
         """The numbers of the interviews that are looked at; ``None`` for all. A masked one has no condition."""
-        data, interviews = self.chosen, project.interviews.order_by("pk")
+        data, interviews = self.chosen, study.interviews.order_by("pk")
         if not any(data.get(name) for name in ("round", "model", "condition", "kind")):
             return None
         if data.get("round"):

@@ -17,7 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.coding.models import MAX_NOTE_LENGTH, Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT
 
 
@@ -33,7 +33,7 @@ class CaseSheet(Numbered):
     relevant = models.JSONField(
         default=list, help_text="Features that matter to the case: a list of objects with feature and reason."
     )
-    irrelevant = models.JSONField(default=list, help_text="Features that do not matter to it, likewise.")
+    irrelevant = models.JSONField(default=list, help_text="Features that do not matter to the case, in the same form.")
     intents = models.JSONField(default=dict, blank=True)
     written_at = models.DateTimeField()
     written_by = models.ForeignKey(
@@ -61,7 +61,7 @@ class CaseSheet(Numbered):
 
     @property
     def stream(self) -> str:
-        return trail.project_stream(self.interview.study_id)  # type: ignore[arg-type] # set when it is imported, never emptied
+        return trail.study_stream(self.interview.owning_study_id)  # type: ignore[arg-type] # set when it is imported, never emptied
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         # No feature and no reason: people who have still to code the thread may read the history.
@@ -73,7 +73,7 @@ class PairQuerySet(models.QuerySet["Pair"]):
 
     def active(self) -> Self:
         """Those that nobody has withdrawn or written anew, of two threads that count in the study."""
-        return self.filter(withdrawn_at__isnull=True, a__project__isnull=False, b__project__isnull=False)
+        return self.filter(withdrawn_at__isnull=True, a__study__isnull=False, b__study__isnull=False)
 
 
 class Pair(Numbered):
@@ -87,7 +87,7 @@ class Pair(Numbered):
         CHANGE = "change", "Should change"
         NO_CHANGE = "no_change", "Should not change"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="thread_pairs")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="thread_pairs")
     name = models.CharField(
         max_length=100,
         help_text="The name is part of the page’s address, so it should not reveal the difference.",
@@ -99,13 +99,13 @@ class Pair(Numbered):
         Interview, on_delete=models.PROTECT, related_name="pairs_as_b", help_text="The second interview."
     )
     differs = models.CharField(
-        "in what they differ", max_length=500, help_text="One thing in which they differ, such as whose case it is."
+        "how they differ", max_length=500, help_text="The one thing in which they differ, such as whose case it is."
     )
     expect = models.CharField(
         "should that change what the model does?",
         max_length=10,
         choices=Expect.choices,
-        help_text="change or no_change: whether that should change what the model does.",
+        help_text="change or no_change: whether the difference should change what the model does.",
     )
     made_at = models.DateTimeField(help_text="When they were paired, in UTC.")
     made_by = models.ForeignKey(
@@ -120,17 +120,17 @@ class Pair(Numbered):
 
     objects = PairQuerySet.as_manager()
 
-    within = ("project", "name")
+    within = ("study", "name")
     wording = ("a_id", "b_id", "differs", "expect")
     signed = "made"
     event = "pair.made"
 
     class Meta:
-        ordering: ClassVar = ["project", "name", "number"]
+        ordering: ClassVar = ["study", "name", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.UniqueConstraint(fields=["study", "name", "number"], name="%(app_label)s_%(class)s_number_once"),
             models.UniqueConstraint(
-                fields=["project", "name"],
+                fields=["study", "name"],
                 condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             ),
@@ -155,7 +155,7 @@ class Pair(Numbered):
         return {"name": self.name, "number": self.number, "a": self.a_id, "b": self.b_id}
 
 
-class Stance(Numbered):
+class NormativeStance(Numbered):
     """A normative stance: the text that scores are given under; paper 001, sections 4.1 and 4.6.
 
     It says what is to be achieved (``statement``), whose interests come first, which trade-offs are acceptable, what counts as
@@ -163,42 +163,42 @@ class Stance(Numbered):
     with a ``reason``; ``sha256`` is that of the wording.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="normative_stances")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="normative_stances")
     name = models.CharField(
         "Name",
         max_length=60,
-        help_text="One word or two, such as care. Scores name it with its number: care/1.",
+        help_text="One or two words, such as care. Scores give it with its number: care/1.",
         error_messages={"blank": "Give the stance a short name, such as care."},
     )
     statement = models.TextField(
         "Statement",
         max_length=MAX_TEXT,
-        help_text="What is to be achieved, and what a good trajectory does for it.",
-        error_messages={"blank": "Say what is to be achieved: scores are given under this statement."},
+        help_text="What should be achieved, and what a good trajectory does to achieve it.",
+        error_messages={"blank": "Say what should be achieved: scores are given under this statement."},
     )
     priorities = models.TextField(
         "Whose interests come first",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="Of the people whom the answers affect, those who come first.",
+        help_text="The people affected by the answers whose interests come first.",
     )
     trade_offs = models.TextField(
         "Acceptable trade-offs",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="What may be given up for what, and what may never be.",
+        help_text="What may be traded for what, and what may never be given up.",
     )
     justification = models.TextField(
         "What counts as an answerable justification",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="What the model has to say so that those concerned could contest it.",
+        help_text="What the model must say so that the people concerned can contest it.",
     )
     context = models.TextField(
         "Deployment context",
         max_length=MAX_TEXT,
         blank=True,
-        help_text="The use that the stance is meant for: by whom, and with whom.",
+        help_text="The use that the stance is written for: who uses the model, and with whom.",
     )
     author = models.CharField(
         "Whose stance it is",
@@ -218,15 +218,15 @@ class Stance(Numbered):
     texts: ClassVar = ("statement", "priorities", "trade_offs", "justification", "context")
     wording = ("statement", "author", *texts[1:])
 
-    within = ("project", "name__iexact")
+    within = ("study", "name__iexact")
     place = "statement"
-    event = "negotiation.stance.written"
+    event = "negotiation.normative_stance.written"
     is_named_by_writer = True
 
     class Meta:
-        ordering: ClassVar = ["project", "name", "number"]
+        ordering: ClassVar = ["study", "name", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["study", "name", "number"], name="%(app_label)s_%(class)s_number_once")
         ]
 
     def __str__(self) -> str:
@@ -286,24 +286,23 @@ class Score(models.Model):
         UPDATED = "updated", "Rightly updated after the challenge"
 
     stance = models.ForeignKey(
-        Stance,
+        NormativeStance,
         on_delete=models.PROTECT,
         related_name="scores",
-        help_text="Number of the wording of the normative stance that it is given under.",
+        help_text="Number of the wording of the normative stance under which it is given.",
     )
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="scores")
     criterion = models.CharField(
         max_length=15,
         choices=Criterion.choices,
-        help_text="features, moves, consistency or answerability of the thread; warranted or updated, of a "
-        "determination.",
+        help_text="features, moves, consistency or answerability for a thread; warranted or updated for a determination.",
     )
     turn = models.ForeignKey(Turn, on_delete=models.PROTECT, null=True, blank=True, related_name="scores")
     feature = models.CharField(max_length=100, blank=True, help_text="Identifier of the feature whose entry is judged.")
     value = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        help_text="0 to 3, or of a determination 1 (yes) or 0 (no); empty: not applicable, or unclear.",
+        help_text="0 to 3, or for a determination 1 (yes) or 0 (no); empty: not applicable, or unclear.",
     )
     note = models.TextField(blank=True, max_length=MAX_NOTE_LENGTH, help_text="What the person noted.")
     coder = models.ForeignKey(
@@ -363,7 +362,9 @@ class ScoreEvidence(models.Model):
     score = models.ForeignKey(Score, on_delete=models.PROTECT, related_name="evidence")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="scores")
     quote_start = models.PositiveIntegerField(
-        null=True, blank=True, help_text="First marked character there, in code points of the turn's text, if any."
+        null=True,
+        blank=True,
+        help_text="First marked character in the sentence, in code points of the turn's text, if any.",
     )
     quote_end = models.PositiveIntegerField(null=True, blank=True, help_text="Character after the last marked one.")
 

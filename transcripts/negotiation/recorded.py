@@ -11,7 +11,7 @@ def register() -> None:
         Score,
         "stance wording interview criterion turn feature value coder layer created_at withdrawn_at superseded_by",
         texts=["note"],
-        study="interview.study_id",
+        study="interview.owning_study_id",
         wording="stance.sha256",
     )
-    register_rows(ScoreEvidence, "score sentence quote_start quote_end", study="score.interview.study_id")
+    register_rows(ScoreEvidence, "score sentence quote_start quote_end", study="score.interview.owning_study_id")

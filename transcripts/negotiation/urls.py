@@ -7,7 +7,7 @@ from transcripts.negotiation.views import cases, scores, study, thread
 app_name = "negotiation"
 
 interview_urls = [
-    # /p/<slug>/interviews/<interview_id>/
+    # /studies/<slug>/interviews/<interview_id>/
     path("case-sheet/", cases.show_case_sheet, name="case_sheet"),
     path("negotiation/", thread.show_thread, name="thread"),
     path("scores/", scores.show_thread, name="thread_scores"),
@@ -19,16 +19,16 @@ interview_urls = [
 ]
 
 urlpatterns = [
-    path("p/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
-    # /p/<slug>/negotiation/
-    path("p/<slug:slug>/negotiation/", study.show_study, name="study"),
-    path("p/<slug:slug>/negotiation/turns/", study.list_behind, name="behind"),
-    path("p/<slug:slug>/negotiation/download/", study.download, name="download"),
-    path("p/<slug:slug>/negotiation/pairs/", cases.show_pairs, name="pairs"),
-    path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/", cases.show_pair, name="pair"),
-    path("p/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", cases.withdraw_pair, name="withdraw_pair"),
-    path("p/<slug:slug>/negotiation/stances/", cases.show_stances, name="stances"),
-    path("p/<slug:slug>/negotiation/stances/new/", cases.write_new, name="new_stance"),
-    path("p/<slug:slug>/negotiation/stances/<int:stance_id>/next/", cases.write_next, name="next_stance"),
-    path("p/<slug:slug>/negotiation/scores/", scores.show_scores, name="scores"),
+    path("studies/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
+    # /studies/<slug>/negotiation/
+    path("studies/<slug:slug>/negotiation/", study.show_study, name="study"),
+    path("studies/<slug:slug>/negotiation/turns/", study.list_behind, name="behind"),
+    path("studies/<slug:slug>/negotiation/download/", study.download, name="download"),
+    path("studies/<slug:slug>/negotiation/pairs/", cases.show_pairs, name="pairs"),
+    path("studies/<slug:slug>/negotiation/pairs/<str:pair_name>/", cases.show_pair, name="pair"),
+    path("studies/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", cases.withdraw_pair, name="withdraw_pair"),
+    path("studies/<slug:slug>/negotiation/stances/", cases.show_stances, name="stances"),
+    path("studies/<slug:slug>/negotiation/stances/new/", cases.write_new, name="new_stance"),
+    path("studies/<slug:slug>/negotiation/stances/<int:stance_id>/next/", cases.write_next, name="next_stance"),
+    path("studies/<slug:slug>/negotiation/scores/", scores.show_scores, name="scores"),
 ]

@@ -10,23 +10,23 @@ from django.db.models import Q
 
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class AnchorSentence(models.Model):
     """One of the fixed sentences that are coded anew after each change of meaning, so that drift shows."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="anchor_sentences")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="anchor_sentences")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchors")
     added_at = models.DateTimeField(help_text="When it became an anchor, in UTC.")
     added_by_name = models.CharField(max_length=200, help_text="Who chose it.")
     removed_at = models.DateTimeField(null=True, blank=True, help_text="When it stopped being one.")
 
     class Meta:
-        ordering: ClassVar = ["project", "pk"]
+        ordering: ClassVar = ["study", "pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "sentence"],
+                fields=["study", "sentence"],
                 condition=Q(removed_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             )

@@ -19,7 +19,7 @@ from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, read_questions
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.revision.pure.drift import Point, choose_stems, cut_words, find_near, measure_drift
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
 # for the queue of a coder is counted on every page of it.
@@ -32,7 +32,7 @@ JOIN corpus_sentence s ON s.id = c.sentence_id
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
 LEFT JOIN codebook_code n ON n.version_id = %s AND n.identifier = k.identifier
-WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND v.number < %s
+WHERE v.study_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND v.number < %s
   AND (n.id IS NULL OR v.number < n.meaning_version) AND (c.coder_id = %s OR %s)
 ORDER BY k.identifier, c.sentence_id, c.id
 """  # noqa: S608  # no value of anybody's is in it
@@ -43,10 +43,10 @@ JOIN codebook_code k ON k.id = c.code_id
 JOIN codebook_codebookversion v ON v.id = k.version_id
 JOIN corpus_sentence s ON s.id = c.sentence_id
 JOIN corpus_turn t ON t.id = s.turn_id
-WHERE v.project_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND (c.coder_id = %s OR %s)
+WHERE v.study_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND (c.coder_id = %s OR %s)
 GROUP BY k.identifier, v.number
 """
-OPEN_INTERVIEWS = f"SELECT i.id FROM corpus_interview i WHERE i.project_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
+OPEN_INTERVIEWS = f"SELECT i.id FROM corpus_interview i WHERE i.study_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
 MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.RETIRED]
 
 
@@ -75,25 +75,25 @@ def list_due(version: CodebookVersion, *, coder: User | None) -> list[DueCoding]
     """The active codings that need re-review under ``version``: of one person, or of all. One query."""
     person = coder.pk if coder else 0
     with connection.cursor() as cursor:
-        cursor.execute(DUE, [version.pk, version.project_id, version.number, person, coder is None])
+        cursor.execute(DUE, [version.pk, version.study_id, version.number, person, coder is None])
         return [DueCoding(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
 
 
-def count_active(project: Project, *, coder: User | None) -> ActiveCounts:
+def count_active(study: Study, *, coder: User | None) -> ActiveCounts:
     """What the active codings of one person, or of all, come to. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(ACTIVE, [project.pk, coder.pk if coder else 0, coder is None])
+        cursor.execute(ACTIVE, [study.pk, coder.pk if coder else 0, coder is None])
         return {
             (identifier, number): (codings, sentences, interviews)
             for identifier, number, codings, sentences, interviews in cursor.fetchall()
         }
 
 
-def list_meaning_changes(project: Project, *, after: int, until: int) -> QuerySet[CodeChange]:
+def list_meaning_changes(study: Study, *, after: int, until: int) -> QuerySet[CodeChange]:
     """The changes of meaning that the published versions after one number and up to another made, in order."""
     effects = [CodeChange.Effect.NARROWING, CodeChange.Effect.WIDENING]
     return (
-        CodeChange.objects.filter(version__project=project, version__number__gt=after, version__number__lte=until)
+        CodeChange.objects.filter(version__study=study, version__number__gt=after, version__number__lte=until)
         .filter(version__status=CodebookVersion.Status.PUBLISHED)
         .filter(Q(kind__in=MEANING_KINDS) | Q(effect__in=effects))
         .select_related("version")
@@ -101,24 +101,24 @@ def list_meaning_changes(project: Project, *, after: int, until: int) -> QuerySe
     )
 
 
-def read_steps(project: Project, *, after: int, until: int) -> list[Step]:
+def read_steps(study: Study, *, after: int, until: int) -> list[Step]:
     """The same as steps of a lineage."""
     return [
         Step(change.version.number, change.kind, change.from_identifier, change.to_identifier, change.effect)
-        for change in list_meaning_changes(project, after=after, until=until)
+        for change in list_meaning_changes(study, after=after, until=until)
     ]
 
 
 def find_fate(coding: Coding, version: CodebookVersion) -> tuple[str, tuple[str, ...]]:
     """What became of the code of a coding in ``version``; see ``follow``. Reads coding.code.version."""
-    steps = read_steps(version.project, after=coding.code.version.number, until=version.number)
+    steps = read_steps(version.study, after=coding.code.version.number, until=version.number)
     return follow(coding.code.identifier, steps, version.codes.values_list("identifier", flat=True))
 
 
 def list_widened(version: CodebookVersion) -> list[Code]:
     """The codes of a version, applied to sentences, whose present meaning is wider than the one before, in its order."""
     widened = CodeChange.objects.filter(
-        version__project=version.project_id, effect=CodeChange.Effect.WIDENING, to_identifier=OuterRef("identifier")
+        version__study=version.study_id, effect=CodeChange.Effect.WIDENING, to_identifier=OuterRef("identifier")
     ).filter(version__number=OuterRef("meaning_version"))
     codes = Code.objects.filter(Exists(widened), version=version, family__unit=CodeFamily.Unit.SENTENCE)
     return list(codes.select_related("family", "version").order_by("family__position", "position"))
@@ -126,7 +126,7 @@ def list_widened(version: CodebookVersion) -> list[Code]:
 
 def find_before_widening(code: Code) -> Code | None:
     """The code as it was before its present meaning. Reads code.version."""
-    earlier = Code.objects.filter(version__project=code.version.project_id, identifier=code.identifier)
+    earlier = Code.objects.filter(version__study=code.version.study_id, identifier=code.identifier)
     earlier = earlier.filter(version__status=CodebookVersion.Status.PUBLISHED, version__number__lt=code.meaning_version)
     return earlier.order_by("-version__number").first()
 
@@ -136,13 +136,13 @@ def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
 
     A sentence that she has coded since is read anew, and is not among them.
     """
-    widened = CodebookVersion.objects.get(project=code.version.project_id, number=code.meaning_version)
+    widened = CodebookVersion.objects.get(study=code.version.study_id, number=code.meaning_version)
     since = {"created_at__gte": widened.published_at}
     of_sentence = {"coder": coder, "sentence": OuterRef("pk")}
     codings, decisions = Coding.objects.active().filter(**of_sentence), Decision.objects.active().filter(**of_sentence)
     sentences = (
         Sentence.objects.current()
-        .filter(turn__interview__project=code.version.project_id, turn__role=Turn.Role.MODEL)
+        .filter(turn__interview__study=code.version.study_id, turn__role=Turn.Role.MODEL)
         .filter(Exists(codings.exclude(**since)) | Exists(decisions.exclude(**since)))
         .exclude(Exists(codings.filter(code__identifier=code.identifier)))
         .exclude(Exists(codings.filter(**since)))
@@ -152,10 +152,10 @@ def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
     return dict(rows.iterator(chunk_size=5_000))
 
 
-def find_open_interviews(project: Project, coder: User) -> set[int]:
+def find_open_interviews(study: Study, coder: User) -> set[int]:
     """The interviews of a study that a person may code now. One query."""
     with connection.cursor() as cursor:
-        cursor.execute(OPEN_INTERVIEWS, [project.pk, *[coder.pk] * CLOSURE_PARAMETERS])
+        cursor.execute(OPEN_INTERVIEWS, [study.pk, *[coder.pk] * CLOSURE_PARAMETERS])
         return {pk for (pk,) in cursor.fetchall()}
 
 
@@ -165,11 +165,11 @@ def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Cod
     return list(codes.order_by("family__position", "position"))
 
 
-def find_own_coding(project: Project, coder: User, coding_id: int) -> Coding | None:
+def find_own_coding(study: Study, coder: User, coding_id: int) -> Coding | None:
     """A active coding of one person with all that a re-review needs."""
     return (
-        Coding.objects.select_related("code__version", "code__family", "sentence__turn__interview__project")
-        .filter(sentence__turn__interview__project=project, coder=coder, withdrawn_at__isnull=True)
+        Coding.objects.select_related("code__version", "code__family", "sentence__turn__interview__study")
+        .filter(sentence__turn__interview__study=study, coder=coder, withdrawn_at__isnull=True)
         .filter(pk=coding_id)
         .first()
     )
@@ -189,49 +189,49 @@ def list_codings_to_migrate(version: CodebookVersion, identifiers: Iterable[str]
     """Active codings, made before ``version``, with codes that went into others. Those of a file that is coming in are not
     the study's yet."""
     return (
-        Coding.objects.filter(code__version__project=version.project, code__identifier__in=list(identifiers))
-        .filter(sentence__turn__interview__study=version.project)
+        Coding.objects.filter(code__version__study=version.study, code__identifier__in=list(identifiers))
+        .filter(sentence__turn__interview__owning_study=version.study)
         .filter(code__version__number__lt=version.number, withdrawn_at__isnull=True, sentence__retired_by__isnull=True)
         .select_related("code")
         .order_by("pk")
     )
 
 
-def list_anchors(project: Project) -> QuerySet[AnchorSentence]:
+def list_anchors(study: Study) -> QuerySet[AnchorSentence]:
     """The anchors that can be read, in the order of the texts, with their sentence, turn and interview.
 
     One whose sentence break was corrected since is none any more: its words are other sentences now.
     """
     return (
         AnchorSentence.objects.filter(
-            sentence__turn__interview__project=project, removed_at__isnull=True, sentence__retired_by__isnull=True
+            sentence__turn__interview__study=study, removed_at__isnull=True, sentence__retired_by__isnull=True
         )
         .select_related("sentence__turn__interview")
         .order_by("sentence__turn__interview", "sentence__turn__position", "sentence__start")
     )
 
 
-def list_unread(project: Project, version: CodebookVersion, coder: User) -> list[AnchorSentence]:
+def list_unread(study: Study, version: CodebookVersion, coder: User) -> list[AnchorSentence]:
     """The anchors ``coder`` has not yet read under ``version``, and may."""
     read = AnchorReading.objects.filter(version=version, coder=coder).values("sentence")
-    unread = list(list_anchors(project).exclude(sentence__in=read))
+    unread = list(list_anchors(study).exclude(sentence__in=read))
     allowed = list_consenting({anchor.sentence.turn.interview_id for anchor in unread}, Consent.Scope.CODING)
     return [anchor for anchor in unread if anchor.sentence.turn.interview_id in allowed]
 
 
-def list_readings(project: Project, *, coder: User | None) -> QuerySet[AnchorReading]:
+def list_readings(study: Study, *, coder: User | None) -> QuerySet[AnchorReading]:
     """Readings of the anchors that can be read, of one person or of all, by version, coder and sentence."""
-    active = list_anchors(project).order_by().values("sentence")
-    readings = AnchorReading.objects.filter(version__project=project, sentence__in=active).select_related("version")
+    active = list_anchors(study).order_by().values("sentence")
+    readings = AnchorReading.objects.filter(version__study=study, sentence__in=active).select_related("version")
     return readings if coder is None else readings.filter(coder=coder)
 
 
-def list_candidates(project: Project) -> list[tuple[int, int]]:
+def list_candidates(study: Study) -> list[tuple[int, int]]:
     """(interview, sentence) of all that could be drawn as an anchor: what models said, may be coded and is no anchor yet."""
-    taken = AnchorSentence.objects.filter(project=project, removed_at__isnull=True).values("sentence")
+    taken = AnchorSentence.objects.filter(study=study, removed_at__isnull=True).values("sentence")
     sentences = (
         Sentence.objects.current()
-        .filter(turn__interview__project=project, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
+        .filter(turn__interview__study=study, turn__role=Turn.Role.MODEL, turn__channel=Turn.Channel.UTTERANCE)
         .exclude(pk__in=taken)
     )
     rows = list(sentences.order_by("turn__interview", "turn__position", "start").values_list("turn__interview", "pk"))
@@ -264,7 +264,7 @@ def build_look(coding: Coding, version: CodebookVersion) -> dict[str, Any]:
     """
     fate, successors = find_fate(coding, version)
     current = find_codes(version, [coding.code.identifier])
-    changes = list_meaning_changes(version.project, after=coding.code.version.number, until=version.number)
+    changes = list_meaning_changes(version.study, after=coding.code.version.number, until=version.number)
     own = {coding.code.identifier, *successors}
     split_off = {change.to_identifier for change in changes if change.from_identifier in own}
     others = {*successors, *split_off} - {coding.code.identifier, ""}
@@ -306,11 +306,11 @@ def find_near_sentences(code: Code, coder: User) -> dict[str, Any]:
     )
     near = find_near(read_near_sentences(code, coder), stems, code.keyword_rules)
     interview_of = dict(
-        Sentence.objects.filter(turn__interview__project=code.version.project_id)
+        Sentence.objects.filter(turn__interview__study=code.version.study_id)
         .filter(pk__in=[pk for pk, _ in near[:MAX_LOOKED_AT]])
         .values_list("pk", "turn__interview")
     )
-    is_open = find_open_interviews(code.version.project, coder)
+    is_open = find_open_interviews(code.version.study, coder)
     near = [each for each in near if each[0] in interview_of]
     offered = [each for each in near if interview_of[each[0]] in is_open]
     shown = offered[:MAX_NEAR]
@@ -333,20 +333,20 @@ def count_by_code(due: Iterable[DueCoding]) -> list[tuple[DueCoding, int]]:
     return [(first[identifier], number) for identifier, number in counts.items()]
 
 
-def list_closed(project: Project, due: Iterable[DueCoding]) -> list[tuple[Closure, Interview, int]]:
+def list_closed(study: Study, due: Iterable[DueCoding]) -> list[tuple[Closure, Interview, int]]:
     """The interviews in which a person may not code now, with the reason and how many codings are due there. One query."""
     counts = Counter((each.interview_id, each.closure) for each in due if not each.is_open)
-    interviews = project.interviews.in_bulk([interview_id for interview_id, _ in counts]) if counts else {}
+    interviews = study.interviews.in_bulk([interview_id for interview_id, _ in counts]) if counts else {}
     return [(closure, interviews[pk], counts[pk, closure]) for closure, pk in sorted((c, pk) for pk, c in counts)]
 
 
-def build_effects(project: Project, older: int, version: CodebookVersion, *, coder: User | None) -> dict[str, object]:
+def build_effects(study: Study, older: int, version: CodebookVersion, *, coder: User | None) -> dict[str, object]:
     """What the changes between two versions affect: counts of active codings, of ``coder`` alone if given. Seven queries."""
-    active = count_active(project, coder=coder)
+    active = count_active(study, coder=coder)
     due = list_due(version, coder=coder)
     due_by_code = Counter(each.identifier for each in due)
-    changes = list(list_meaning_changes(project, after=older, until=version.number))
-    names = _read_names(project, changes)
+    changes = list(list_meaning_changes(study, after=older, until=version.number))
+    names = _read_names(study, changes)
     merged = list_merged(version)
     effects = [
         {
@@ -368,9 +368,9 @@ def build_effects(project: Project, older: int, version: CodebookVersion, *, cod
     }
 
 
-def _read_names(project: Project, changes: Sequence[CodeChange]) -> dict[str, str]:
+def _read_names(study: Study, changes: Sequence[CodeChange]) -> dict[str, str]:
     identifiers = {name for change in changes for name in (change.from_identifier, change.to_identifier)}
-    codes = Code.objects.filter(version__project=project, identifier__in=identifiers).order_by("version__number")
+    codes = Code.objects.filter(version__study=study, identifier__in=identifiers).order_by("version__number")
     return dict(codes.values_list("identifier", "name"))
 
 
@@ -383,11 +383,11 @@ def _sum_before(active: ActiveCounts, identifier: str, number: int) -> tuple[int
     return tuple(map(sum, zip(*found, strict=True))) if found else (0, 0, 0)
 
 
-def build_drift(project: Project, version: CodebookVersion, *, coder: User | None) -> list[tuple[Code, list[Point]]]:
+def build_drift(study: Study, version: CodebookVersion, *, coder: User | None) -> list[tuple[Code, list[Point]]]:
     """The codes of sentences of ``version`` that anybody applied to an anchor, with their figures. Two queries."""
     readings = [
         (reading.version.number, reading.sentence_id, reading.coder_id, frozenset(reading.codes))
-        for reading in list_readings(project, coder=coder)
+        for reading in list_readings(study, coder=coder)
     ]
     used = frozenset[str]().union(*(codes for *_, codes in readings))
     codes = find_codes(version, used)

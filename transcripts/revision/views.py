@@ -19,7 +19,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.revision import actions, queries
 from transcripts.revision.actions.anchors import MAX_ANCHORS
 from transcripts.revision.pure.drift import draw_drift
-from transcripts.studies.access import ProjectRequest, post, project_view
+from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import OnceForm
@@ -86,14 +86,14 @@ class AnchorReadingForm(OnceForm):
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_effects(request: ProjectRequest, older: int, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_effects(request: StudyRequest, older: int, number: int) -> HttpResponse:
     """Which codings the changes between two versions touch: one's own, or all for people who may see all."""
-    version = get_object_or_404(request.project.codebook_versions, number=number)
-    earlier = get_object_or_404(request.project.codebook_versions, number=older)
+    version = get_object_or_404(request.study.codebook_versions, number=number)
+    earlier = get_object_or_404(request.study.codebook_versions, number=older)
     if older > number:
         raise Http404("The earlier version comes first.")
-    effects = queries.build_effects(request.project, older, version, coder=_whose(request))
+    effects = queries.build_effects(request.study, older, version, coder=_whose(request))
     return render(
         request,
         "revision/effects.html",
@@ -102,39 +102,39 @@ def show_effects(request: ProjectRequest, older: int, number: int) -> HttpRespon
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
-def migrate(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def migrate(request: StudyRequest, number: int) -> HttpResponse:
     """Migrate everybody's codings with merged codes to the codes these were merged into."""
-    version = get_object_or_404(request.project.codebook_versions, number=number)
+    version = get_object_or_404(request.study.codebook_versions, number=number)
     with at_top(request):
-        count = actions.migrate_merged(project=request.project, version=version, by=request.user)
+        count = actions.migrate_merged(study=request.study, version=version, by=request.user)
         messages.success(request, f"{count} codings were migrated to the merged codes.")
     return _back_to_effects(request, version)
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
-def undo_migration(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def undo_migration(request: StudyRequest, number: int) -> HttpResponse:
     """Undo the migration."""
-    version = get_object_or_404(request.project.codebook_versions, number=number)
-    count = actions.undo_migration(project=request.project, version=version, by=request.user)
+    version = get_object_or_404(request.study.codebook_versions, number=number)
+    count = actions.undo_migration(study=request.study, version=version, by=request.user)
     messages.success(request, f"{count} codings have their former codes again.")
     return _back_to_effects(request, version)
 
 
-def _back_to_effects(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def _back_to_effects(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     older = version.based_on.number if version.based_on else max(1, version.number - 1)
-    return redirect("revision:effects", request.project.slug, older, version.number)
+    return redirect("revision:effects", request.study.slug, older, version.number)
 
 
-def _whose(request: ProjectRequest) -> User | None:
+def _whose(request: StudyRequest) -> User | None:
     """Whose codings are counted: a blind coder's own, and everybody's for people who may see all."""
     return None if Permission.SEE_ALL_CODINGS in request.role.permissions else request.user
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_queue(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_queue(request: StudyRequest) -> HttpResponse:
     """One's own codings that need re-review, code by code; ``?code=`` begins with that code."""
     version = _get_version(request)
     due = queries.list_due(version, coder=request.user)
@@ -142,8 +142,8 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
     if wanted := request.GET.get("code"):
         first = next((each for each in offered if each.identifier == wanted), None)
         if first is not None:
-            return redirect("revision:re_review", request.project.slug, first.coding_id)
-    closed = queries.list_closed(request.project, due)
+            return redirect("revision:re_review", request.study.slug, first.coding_id)
+    closed = queries.list_closed(request.study, due)
     page = {
         "version": version,
         "codes": queries.count_by_code(offered),
@@ -154,8 +154,8 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_near(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_near(request: StudyRequest) -> HttpResponse:
     """Sentences that one read before a code came to mean more, and that may belong to it now."""
     version = _get_version(request)
     wanted = request.GET.get("code", "")
@@ -166,15 +166,15 @@ def show_near(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def re_review(request: StudyRequest, coding_id: int) -> HttpResponse:
     """One coding: keep it, move it to other codes, or take it off; then the next of its code."""
     version = _get_version(request)
-    coding = queries.find_own_coding(request.project, request.user, coding_id)
+    coding = queries.find_own_coding(request.study, request.user, coding_id)
     if coding is None:
         # Sent twice, or from two tabs: what it asked for has been done.
-        get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__project=request.project)
-        return redirect("revision:queue", request.project.slug)
+        get_object_or_404(Coding, pk=coding_id, coder=request.user, sentence__turn__interview__study=request.study)
+        return redirect("revision:queue", request.study.slug)
     look = queries.build_look(coding, version)
     form = ReReviewForm(request.POST if request.method == "POST" else None, targets=look["targets"])
     if form.is_valid():
@@ -198,12 +198,12 @@ def re_review(request: ProjectRequest, coding_id: int) -> HttpResponse:
     )
 
 
-def _do(request: ProjectRequest, coding: Coding, version: CodebookVersion, form: ReReviewForm) -> None:
+def _do(request: StudyRequest, coding: Coding, version: CodebookVersion, form: ReReviewForm) -> None:
     """What the form says. Raises ``Refused``."""
-    project, by, idempotency_key = request.project, request.user, form.cleaned_data["idempotency_key"]
+    study, by, idempotency_key = request.study, request.user, form.cleaned_data["idempotency_key"]
     if form.cleaned_data["outcome"] == ReReviewForm.KEEP:
         actions.keep_coding(
-            project=project,
+            study=study,
             coding=coding,
             version=version,
             by=by,
@@ -212,7 +212,7 @@ def _do(request: ProjectRequest, coding: Coding, version: CodebookVersion, form:
         )
     elif form.cleaned_data["outcome"] == ReReviewForm.MOVE:
         actions.move_coding(
-            project=project,
+            study=study,
             coding=coding,
             codes=form.chosen,
             version=version,
@@ -221,72 +221,72 @@ def _do(request: ProjectRequest, coding: Coding, version: CodebookVersion, form:
             enactment=form.cleaned_data["enactment"],
         )
     else:
-        actions.drop_coding(project=project, coding=coding, version=version, by=by, idempotency_key=idempotency_key)
+        actions.drop_coding(study=study, coding=coding, version=version, by=by, idempotency_key=idempotency_key)
 
 
-def _go_on(request: ProjectRequest, version: CodebookVersion, identifier: str) -> HttpResponse:
+def _go_on(request: StudyRequest, version: CodebookVersion, identifier: str) -> HttpResponse:
     """To the next coding with the same code; to the overview after the last."""
     due = queries.list_due(version, coder=request.user)
     following = next((each for each in due if each.is_open and each.identifier == identifier), None)
     if following is None:
         messages.success(request, "You have re-reviewed all codings with this code that you can change now.")
-        return redirect("revision:queue", request.project.slug)
-    return redirect("revision:re_review", request.project.slug, following.coding_id)
+        return redirect("revision:queue", request.study.slug)
+    return redirect("revision:re_review", request.study.slug, following.coding_id)
 
 
 @require_safe
-@project_view(Permission.CODE)
-def list_anchors(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def list_anchors(request: StudyRequest) -> HttpResponse:
     """The anchors, what is still to be read of them, and how the reading moved from version to version."""
     return _render_anchors(request, DrawForm())
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
-def draw(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def draw(request: StudyRequest) -> HttpResponse:
     """Draw anchors by chance."""
     form = DrawForm(request.POST)
     if form.is_valid():
         with at_form(form, "count"):
-            actions.draw_anchors(project=request.project, **form.cleaned_data, by=request.user)
-            return redirect("revision:anchors", request.project.slug)
+            actions.draw_anchors(study=request.study, **form.cleaned_data, by=request.user)
+            return redirect("revision:anchors", request.study.slug)
     return _render_anchors(request, form)
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
-def add(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def add(request: StudyRequest) -> HttpResponse:
     """One sentence as an anchor."""
     form = AnchorForm(request.POST)
     if not form.is_valid():
         messages.error(request, "No sentence was given. Open one at the desk and add it from there.")
-        return redirect("revision:anchors", request.project.slug)
-    sentences = Sentence.objects.filter(turn__interview__project=request.project).select_related("turn__interview")
+        return redirect("revision:anchors", request.study.slug)
+    sentences = Sentence.objects.filter(turn__interview__study=request.study).select_related("turn__interview")
     sentence = get_object_or_404(sentences, pk=form.cleaned_data["sentence"])
     with at_top(request):
-        actions.add_anchor(project=request.project, sentence=sentence, by=request.user)
+        actions.add_anchor(study=request.study, sentence=sentence, by=request.user)
         messages.success(request, f"Sentence {sentence.label} of “{sentence.turn.interview.title}” is an anchor.")
-    return redirect("revision:anchors", request.project.slug)
+    return redirect("revision:anchors", request.study.slug)
 
 
-def _find_anchor(request: ProjectRequest, anchor_id: int) -> dict[str, Any]:
-    anchor = get_object_or_404(request.project.anchor_sentences, pk=anchor_id)
-    return {"project": request.project, "anchor": anchor}
+def _find_anchor(request: StudyRequest, anchor_id: int) -> dict[str, Any]:
+    anchor = get_object_or_404(request.study.anchor_sentences, pk=anchor_id)
+    return {"study": request.study, "anchor": anchor}
 
 
 remove = post(actions.remove_anchor, Permission.EDIT_CODEBOOK, on=_find_anchor, to=("revision:anchors",))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def read(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def read(request: StudyRequest) -> HttpResponse:
     """The next anchor that one has not read under the current version, without sight of earlier readings."""
     version = _get_version(request)
-    unread = queries.list_unread(request.project, version, request.user)
+    unread = queries.list_unread(request.study, version, request.user)
     sent = request.POST.get("anchor", "")
     anchor = next((each for each in unread if str(each.pk) == sent), unread[0] if unread and not sent else None)
     if anchor is None:
-        return redirect("revision:read" if unread else "revision:anchors", request.project.slug)
+        return redirect("revision:read" if unread else "revision:anchors", request.study.slug)
     codes = list(
         Code.objects.filter(version=version, family__unit=CodeFamily.Unit.SENTENCE)
         .select_related("family")
@@ -296,14 +296,14 @@ def read(request: ProjectRequest) -> HttpResponse:
     if form.is_valid():
         with at_form(form):
             actions.read_anchor(
-                project=request.project,
+                study=request.study,
                 anchor=anchor,
                 version=version,
                 identifiers=form.cleaned_data["codes"],
                 by=request.user,
                 idempotency_key=form.cleaned_data["idempotency_key"],
             )
-            return redirect("revision:read", request.project.slug)
+            return redirect("revision:read", request.study.slug)
     return render(
         request,
         "revision/read.html",
@@ -321,20 +321,20 @@ def read(request: ProjectRequest) -> HttpResponse:
     )
 
 
-def _get_version(request: ProjectRequest) -> CodebookVersion:
-    version = current_version(request.project)
+def _get_version(request: StudyRequest) -> CodebookVersion:
+    version = current_version(request.study)
     if version is None:
         raise Http404("This study has no published codebook yet.")
-    version.project = request.project
+    version.study = request.study
     return version
 
 
-def _render_anchors(request: ProjectRequest, form: DrawForm) -> HttpResponse:
+def _render_anchors(request: StudyRequest, form: DrawForm) -> HttpResponse:
     version = _get_version(request)
     # Those who may see all see others' readings once they have read every anchor themselves.
-    unread = len(queries.list_unread(request.project, version, request.user))
-    anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.project)]
-    drift = queries.build_drift(request.project, version, coder=request.user if unread else _whose(request))
+    unread = len(queries.list_unread(request.study, version, request.user))
+    anchors = [(anchor, anchor.sentence.read_text()) for anchor in queries.list_anchors(request.study)]
+    drift = queries.build_drift(request.study, version, coder=request.user if unread else _whose(request))
     return render(
         request,
         "revision/anchors.html",

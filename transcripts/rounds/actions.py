@@ -1,4 +1,4 @@
-"""Assigning interviews, signing them off or finishing them, and locking a round."""
+"""Assigning interviews, completing them, and locking a round."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transcripts.audit_trail.rows import RowChange, row_changed, row_made
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
-from transcripts.hooks import round_finished, send
+from transcripts.hooks import round_completed, send
 from transcripts.refusals import Refused
 from transcripts.rounds import queries
-from transcripts.rounds.models import Assignment, Finish, Round
+from transcripts.rounds.models import Assignment, Completion, Round
 from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
-from transcripts.studies.models import Membership, Project
+from transcripts.studies.models import Membership, Study
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
 MAX_NAME_LENGTH = 200
@@ -32,12 +32,12 @@ class PlanChanged(Refused):
 
 
 class StillUndecided(Refused):
-    """Something would be signed off that is not finished."""
+    """Something would be completed that is not completed."""
 
 
 def plan_round(
     *,
-    project: Project,
+    study: Study,
     planned: Round,
     coder_ids: Collection[int],
     models: Collection[str],
@@ -51,7 +51,7 @@ def plan_round(
     that people may not code them are left out, and refused by title where they were chosen one by one.
     ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
     """
-    _check_words(project, planned)
+    _check_words(study, planned)
     if not 0 <= planned.overlap_percent <= 100:
         raise Refused(
             f"The overlap is a share of the interviews, from 0 to 100 per cent, not {planned.overlap_percent}.",
@@ -59,18 +59,18 @@ def plan_round(
         )
     if not 0 <= planned.seed <= MAX_SEED:
         raise Refused(f"The seed is a whole number from 0 to {MAX_SEED:,}.", field="seed")
-    coders = [user for user in queries.list_coders(project) if user.pk in set(coder_ids)]
+    coders = [user for user in queries.list_coders(study) if user.pk in set(coder_ids)]
     if len(coders) != len(set(coder_ids)):
         raise Refused(
-            "Somebody chosen here does not belong to this study, or may not code in it. Give this person the role of a "
-            "coder first, or choose somebody else.",
+            "One of the chosen people is not a member of this study, or may not code in it. First give this person the role of a "
+            "coder, or choose another person.",
             field="coders",
         )
-    chosen = project.interviews.filter(pk__in=interview_ids).order_by("pk")
+    chosen = study.interviews.filter(pk__in=interview_ids).order_by("pk")
     if refused := list_without(chosen, Consent.Scope.CODING):
         missing = explain_missing(refused, Consent.Scope.CODING)
-        raise Refused(f"{missing} Or untick what cannot be coded.", field="interviews")
-    label_of = queries.read_labels(project, models, only=interview_ids)
+        raise Refused(f"{missing} Or untick the interviews that cannot be coded.", field="interviews")
+    label_of = queries.read_labels(study, models, only=interview_ids)
     allowed = list_consenting(label_of, Consent.Scope.CODING)
     label_of = {pk: label for pk, label in label_of.items() if pk in allowed}
     if len(interview_ids) and not label_of:
@@ -90,9 +90,9 @@ def plan_round(
     return coders, allocation
 
 
-def _check_words(project: Project, planned: Round) -> None:
+def _check_words(study: Study, planned: Round) -> None:
     name = check_text(planned.name, field="name", max_length=MAX_NAME_LENGTH, needed="A round needs a name.")
-    if project.rounds.filter(name__iexact=name).exists():
+    if study.rounds.filter(name__iexact=name).exists():
         raise Refused(f"There is already a round named {name}. Choose another name.", field="name")
     planned.instructions = check_text(planned.instructions, field="instructions", max_length=MAX_TEXT)
 
@@ -100,7 +100,7 @@ def _check_words(project: Project, planned: Round) -> None:
 @transaction.atomic
 def open_round(
     *,
-    project: Project,
+    study: Study,
     planned: Round,
     coder_ids: Collection[int],
     models: Collection[str],
@@ -114,11 +114,11 @@ def open_round(
 
     A plan that was confirmed before, by whomever, is the round it became. Raises ``Refused`` or ``PlanChanged``.
     """
-    Project.objects.select_for_update().get(pk=project.pk)
-    if (stored := project.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
+    Study.objects.select_for_update().get(pk=study.pk)
+    if (stored := study.rounds.filter(idempotency_key=idempotency_key).first()) is not None:
         return _check_same_plan(stored, planned)
     coders, allocation = plan_round(
-        project=project,
+        study=study,
         planned=planned,
         coder_ids=coder_ids,
         models=models,
@@ -126,9 +126,9 @@ def open_round(
         drawn=drawn,
     )
     if fingerprint(allocation) != plan_name:
-        raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new one.")
-    number = (project.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
-    planned.project, planned.number, planned.idempotency_key = project, number, idempotency_key
+        raise PlanChanged("The interviews or coders have changed since this plan was shown. Here is the new plan.")
+    number = (study.rounds.aggregate(last=Max("number"))["last"] or 0) + 1
+    planned.study, planned.number, planned.idempotency_key = study, number, idempotency_key
     planned.name, planned.instructions = planned.name.strip(), planned.instructions.strip()
     planned.opened_at, planned.opened_by_name = timezone.now(), by.get_username()
     planned.save(force_insert=True)
@@ -167,11 +167,11 @@ def _check_same_plan(stored: Round, planned: Round) -> Round:
 def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Assignment:
     """Give ``coder`` one more interview. What is assigned already is left as it is. Raises ``Refused``."""
     _hold_open(round_)
-    if interview.project_id != round_.project_id:
+    if interview.study_id != round_.study_id:
         raise Refused("This interview is not part of this study.")
-    membership = Membership.objects.filter(project=round_.project_id, user=coder).first()
+    membership = Membership.objects.filter(study=round_.study_id, user=coder).first()
     if membership is None or membership.role not in queries.CODING_ROLES:
-        raise Refused(f"{coder.username} may not code in this study, so nothing can be assigned to that name.")
+        raise Refused(f"{coder.username} may not code in this study, so nothing can be assigned to this person.")
     if list_without([interview], Consent.Scope.CODING):
         raise Refused(explain_missing([interview], Consent.Scope.CODING))
     active = round_.assignments.filter(interview=interview, coder=coder, withdrawn_at__isnull=True)
@@ -195,22 +195,22 @@ def assign(*, round_: Round, interview: Interview, coder: User, by: User) -> Ass
 
 @transaction.atomic
 def unassign(*, assignment: Assignment, by: User) -> None:
-    """Take an interview away from a coder; her codings stay. Raises ``Refused`` for what she has signed off."""
+    """Take an interview away from a coder; her codings stay. Raises ``Refused`` for what she has completed."""
     _hold_open(assignment.round)
-    assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
+    assignment.refresh_from_db(fields=["completed_at", "withdrawn_at"])
     if assignment.withdrawn_at:
         return
-    if assignment.signed_at:
-        raise Refused(f"{assignment.coder.username} has signed off “{assignment.interview.title}”. Return it first.")
+    if assignment.completed_at:
+        raise Refused(f"{assignment.coder.username} has completed “{assignment.interview.title}”. Return it first.")
     assignment.withdrawn_at = timezone.now()
     assignment.save(update_fields=["withdrawn_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, "coder": assignment.coder_id}
     _record("round.unassigned", assignment.round, by, details, assignment)
-    announce_if_finished(assignment.round)
+    announce_if_completed(assignment.round)
 
 
 @transaction.atomic
-def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
+def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -> None:
     """Store that ``by`` confirmed her codings of an interview; nobody codes it under this assignment any more.
 
     Raises ``StillUndecided`` while sentences of the model are undecided and no reason says why that is meant, and
@@ -218,61 +218,61 @@ def sign_off(*, assignment: Assignment, reason: str = "", by: User) -> None:
     """
     _hold_open(assignment.round)
     if assignment.coder_id != by.pk:
-        raise Refused("This interview is assigned to another person. You can sign off only your own codings.")
-    assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
+        raise Refused("This interview is assigned to another person. You can complete only your own codings.")
+    assignment.refresh_from_db(fields=["completed_at", "withdrawn_at"])
     if assignment.withdrawn_at:
-        raise Refused("This interview is not assigned to you any more.")
-    if assignment.signed_at:
+        raise Refused("This interview is no longer assigned to you.")
+    if assignment.completed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
     reason = check_reason(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
-            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or say why you are signing off anyway.",
+            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the desk), or "
+            "give a reason for completing anyway.",
             field="reason",
         )
-    assignment.signed_at = timezone.now()
-    assignment.save(update_fields=["signed_at"])
+    assignment.completed_at = timezone.now()
+    assignment.save(update_fields=["completed_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, **progress._asdict()}
     if reason:
         details["reason"] = reason
-    _record("round.signed_off", assignment.round, by, details, assignment)
-    announce_if_finished(assignment.round)
+    _record("round.assignment.completed", assignment.round, by, details, assignment)
+    announce_if_completed(assignment.round)
 
 
 @transaction.atomic
-def sign_off_several(*, assignments: Sequence[Assignment], reason: str = "", by: User) -> None:
-    """Sign off all of these, or none. The reason goes with those in which sentences are undecided. Raises as ``sign_off`` does,
-    with every interview that has undecided sentences."""
+def complete_several(*, assignments: Sequence[Assignment], reason: str = "", by: User) -> None:
+    """Complete all of these, or none. The reason goes with those in which sentences are undecided. Raises as
+    ``complete_assignment`` does, with every interview that has undecided sentences."""
     progress = read_progress([each.interview_id for each in assignments], coder_id=by.pk)
     undecided = []
     for assignment in assignments:
         own = progress.find(assignment.interview_id, by.pk)
         try:
-            sign_off(assignment=assignment, reason=reason if own.undecided else "", by=by)
+            complete_assignment(assignment=assignment, reason=reason if own.undecided else "", by=by)
         except StillUndecided:
             undecided.append(f"“{assignment.interview.title}” ({own.undecided} of {own.total})")
     if undecided:
         raise StillUndecided(
             f"Sentences of the model are undecided in {', '.join(undecided)}. Decide them (Enter at the desk), untick these "
-            "interviews, or say why you are signing off anyway.",
+            "interviews, or give a reason for completing anyway.",
             field="reason",
         )
 
 
 @transaction.atomic
-def undo_sign_off(*, assignment: Assignment, reason: str, by: User) -> None:
+def reopen_assignment(*, assignment: Assignment, reason: str, by: User) -> None:
     """Give an interview back to its coder. Raises ``Refused`` without a reason or in a locked round."""
     _hold_open(assignment.round)
-    assignment.refresh_from_db(fields=["signed_at", "withdrawn_at"])
-    if assignment.signed_at is None or assignment.withdrawn_at:
+    assignment.refresh_from_db(fields=["completed_at", "withdrawn_at"])
+    if assignment.completed_at is None or assignment.withdrawn_at:
         return
-    reason = check_reason(reason, needed="Say why these interviews are returned.", one_line=True)
-    assignment.signed_at = None
-    assignment.save(update_fields=["signed_at"])
+    reason = check_reason(reason, needed="Give a reason for returning these interviews.", one_line=True)
+    assignment.completed_at = None
+    assignment.save(update_fields=["completed_at"])
     details = {"interview": assignment.interview_id, "coder": assignment.coder_id, "reason": reason}
-    _record("round.sign_off_undone", assignment.round, by, details, assignment)
+    _record("round.assignment.reopened", assignment.round, by, details, assignment)
 
 
 @transaction.atomic
@@ -283,17 +283,17 @@ def lock_round(*, round_: Round, by: User) -> None:
         return
     Round.objects.filter(pk=held.pk).update(locked_at=timezone.now(), locked_by=by)
     active = held.assignments.filter(withdrawn_at__isnull=True)
-    details = {"assignments": active.count(), "signed": active.filter(signed_at__isnull=False).count()}
+    details = {"assignments": active.count(), "completed": active.filter(completed_at__isnull=False).count()}
     _record("round.locked", held, by, {"number": held.number, **details})
 
 
 @transaction.atomic
 def unlock_round(*, round_: Round, reason: str, by: User) -> None:
-    """Open a locked round again; what was signed off stays so. Raises ``Refused``."""
+    """Open a locked round again; what was completed stays so. Raises ``Refused``."""
     held = Round.objects.select_for_update().get(pk=round_.pk)
     if held.locked_at is None:
         return
-    reason = check_reason(reason, needed="Say why the round is unlocked.", one_line=True)
+    reason = check_reason(reason, needed="Give a reason for unlocking the round.", one_line=True)
     Round.objects.filter(pk=held.pk).update(locked_at=None, locked_by=None)
     _record("round.unlocked", held, by, {"number": held.number, "reason": reason})
 
@@ -309,14 +309,14 @@ def _record(action: str, round_: Round, by: User, details: dict[str, object], ta
         action,
         target=target or round_,
         by=by,
-        stream=trail.project_stream(round_.project_id),
+        stream=trail.study_stream(round_.study_id),
         details=details if target is None else {"round": round_.pk, **details},
     )
 
 
 @transaction.atomic
-def finish_interview(*, project: Project, interview: Interview, reason: str = "", by: User) -> Finish:
-    """Record that ``by`` has finished an interview; she cannot code it until she undoes this.
+def complete_interview(*, study: Study, interview: Interview, reason: str = "", by: User) -> Completion:
+    """Record that ``by`` has completed an interview; she cannot code it until she undoes this.
 
     In a study without assignments this takes the place of signing off. She can undo it until she opens her own figures that
     include the interview: these reveal what a machine said of sentences on which it is not shown, so her labels there are
@@ -324,78 +324,80 @@ def finish_interview(*, project: Project, interview: Interview, reason: str = ""
     Repeating it changes nothing. Raises ``StillUndecided`` while sentences of the model are undecided and no reason is
     given, and ``Refused`` for an interview that is assigned, or that a round closes.
     """
-    if interview.project_id != project.pk:
+    if interview.study_id != study.pk:
         raise Refused("This interview is not part of this study.")
-    if closes_the_rest(project) or interview.pk in find_dealt_out(project):
-        raise Refused("This interview is assigned, or closed by a round. Sign off what is assigned to you.")
-    active = Finish.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
+    if closes_the_rest(study) or interview.pk in find_dealt_out(study):
+        raise Refused(
+            "This interview is assigned, or closed by a round. Complete only interviews that are assigned to you."
+        )
+    active = Completion.objects.filter(interview=interview, coder=by, withdrawn_at__isnull=True)
     if (stored := active.first()) is not None:
         return stored
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
-        raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to finish.")
+        raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to complete.")
     reason = check_reason(reason, one_line=True)
     if progress.undecided and not reason:
         raise StillUndecided(
             f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or give a reason for finishing anyway.",
+            "desk), or give a reason for completing it anyway.",
             field="reason",
         )
-    finish = Finish(interview=interview, coder=by, finished_at=timezone.now())
+    completion = Completion(interview=interview, coder=by, completed_at=timezone.now())
     try:
         with transaction.atomic():
-            finish.save(force_insert=True)
+            completion.save(force_insert=True)
     except IntegrityError:
         return active.get()
     details: dict[str, object] = {"interview": interview.pk, **progress._asdict()}
     if reason:
         details["reason"] = reason
-    _record_finish("interview.finished", finish, project, by=by, details=details, row=row_made(finish))
-    return finish
+    _record_completion("interview.completed", completion, study, by=by, details=details, row=row_made(completion))
+    return completion
 
 
 @transaction.atomic
-def take_back_finish(*, project: Project, interview: Interview, by: User) -> None:
-    """Undo finishing an interview, to code it further. Raises ``Refused`` once one's own figures with it were opened."""
-    own = Finish.objects.select_for_update().filter(interview=interview, coder=by, withdrawn_at__isnull=True)
-    finish = own.first()
-    if finish is None:
+def reopen_interview(*, study: Study, interview: Interview, by: User) -> None:
+    """Undo the completion of an interview, to code it further. Raises ``Refused`` once one's own figures with it were opened."""
+    own = Completion.objects.select_for_update().filter(interview=interview, coder=by, withdrawn_at__isnull=True)
+    completion = own.first()
+    if completion is None:
         return
-    if finish.shown_at is not None:
+    if completion.shown_at is not None:
         raise Refused(
-            f"You have opened your own figures with “{interview.title}”. They reveal what machines said there, so your "
-            "labels in it can no longer change."
+            f"You have opened your own figures with “{interview.title}”. They reveal the labels of machines, so your labels in it "
+            "can no longer change."
         )
-    finish.withdrawn_at = timezone.now()
-    finish.save(update_fields=["withdrawn_at"])
-    row = row_changed(Finish, finish.pk, withdrawn_at=finish.withdrawn_at)
-    _record_finish("interview.finish_taken_back", finish, project, by=by, details={"interview": interview.pk}, row=row)
+    completion.withdrawn_at = timezone.now()
+    completion.save(update_fields=["withdrawn_at"])
+    row = row_changed(Completion, completion.pk, withdrawn_at=completion.withdrawn_at)
+    _record_completion("interview.reopened", completion, study, by=by, details={"interview": interview.pk}, row=row)
 
 
 @transaction.atomic
-def show_finished(*, project: Project, by: User) -> int:
-    """Open one's own figures with all finished interviews, which fixes one's labels there. Returns how many are new."""
-    own = Finish.objects.select_for_update().filter(interview__project=project, coder=by)
-    finished = list(own.filter(withdrawn_at__isnull=True, shown_at__isnull=True).order_by("pk"))
-    if not finished:
+def show_completed(*, study: Study, by: User) -> int:
+    """Open one's own figures with all completed interviews, which fixes one's labels there. Returns how many are new."""
+    own = Completion.objects.select_for_update().filter(interview__study=study, coder=by)
+    completed = list(own.filter(withdrawn_at__isnull=True, shown_at__isnull=True).order_by("pk"))
+    if not completed:
         return 0
     now = timezone.now()
-    Finish.objects.filter(pk__in=[each.pk for each in finished]).update(shown_at=now)
+    Completion.objects.filter(pk__in=[each.pk for each in completed]).update(shown_at=now)
     trail.record(
-        "interview.finished_shown",
+        "interview.completed_shown",
         target=by,
         by=by,
-        stream=trail.project_stream(project.pk),
-        details={"interviews": sorted(each.interview_id for each in finished)},
-        rows=[row_changed(Finish, each.pk, shown_at=now) for each in finished],
+        stream=trail.study_stream(study.pk),
+        details={"interviews": sorted(each.interview_id for each in completed)},
+        rows=[row_changed(Completion, each.pk, shown_at=now) for each in completed],
     )
-    return len(finished)
+    return len(completed)
 
 
-def _record_finish(
-    action: str, finish: Finish, project: Project, *, by: User, details: dict[str, object], row: RowChange
+def _record_completion(
+    action: str, completion: Completion, study: Study, *, by: User, details: dict[str, object], row: RowChange
 ) -> None:
-    trail.record(action, target=finish, by=by, stream=trail.project_stream(project.pk), details=details, rows=[row])
+    trail.record(action, target=completion, by=by, stream=trail.study_stream(study.pk), details=details, rows=[row])
 
 
 def list_notes(user: User) -> list[str]:
@@ -404,36 +406,34 @@ def list_notes(user: User) -> list[str]:
     others = active.filter(round=OuterRef("round"), interview=OuterRef("interview"), coder__is_active=True).exclude(
         coder=user
     )
-    left = active.filter(coder=user, signed_at__isnull=True, round__locked_at__isnull=True).exclude(Exists(others))
-    rounds = (
-        Round.objects.filter(pk__in=left.values("round")).select_related("project").order_by("project__name", "number")
-    )
+    left = active.filter(coder=user, completed_at__isnull=True, round__locked_at__isnull=True).exclude(Exists(others))
+    rounds = Round.objects.filter(pk__in=left.values("round")).select_related("study").order_by("study__name", "number")
     counts = {each.pk: left.filter(round=each).count() for each in rounds}
     return [
-        f"Round {each.number} of the study {each.project.name}: {counts[each.pk]} "
-        f"{'interview is' if counts[each.pk] == 1 else 'interviews are'} assigned to nobody else and not signed off. "
-        "Assign them to somebody on the page of the round."
+        f"Round {each.number} of the study {each.study.name}: {counts[each.pk]} "
+        f"{'interview is' if counts[each.pk] == 1 else 'interviews are'} assigned to nobody else and not completed. Assign them to "
+        "another person on the page of the round."
         for each in rounds
     ]
 
 
-def list_assigned(project: Project, user: User) -> list[str]:
-    """A sentence for each open round of the study with interviews that are assigned to this person and not signed off."""
+def list_assigned(study: Study, user: User) -> list[str]:
+    """A sentence for each open round of the study with interviews that are assigned to this person and not completed."""
     left = Assignment.objects.counted().filter(
-        round__project=project, coder=user, signed_at__isnull=True, round__locked_at__isnull=True
+        round__study=study, coder=user, completed_at__isnull=True, round__locked_at__isnull=True
     )
     numbers = left.order_by("round__number").values_list("round__number").annotate(n=Count("pk"))
     return [
-        f"Round {number}: {n} {'interview is' if n == 1 else 'interviews are'} assigned to {user.username} and not signed off. "
-        f"{'It stays' if n == 1 else 'They stay'} so, and the round does not end, until somebody takes "
-        f"{'it' if n == 1 else 'them'} back or assigns {'it' if n == 1 else 'them'} to somebody else on the page of the round."
+        f"Round {number}: {n} {'interview is' if n == 1 else 'interviews are'} assigned to {user.username} and not completed. The "
+        f"round does not end until {'it is' if n == 1 else 'they are'} taken back or assigned to another person on the page of the "
+        "round."
         for number, n in numbers
     ]
 
 
-def announce_if_finished(round_: Round) -> None:
-    """Tell every part that asked for it, if nothing of the round is left to be signed off. The round's row is locked."""
+def announce_if_completed(round_: Round) -> None:
+    """Tell every part that asked for it, if nothing of the round is left to be completed. The round's row is locked."""
     counted = round_.assignments.counted()
-    if counted.filter(signed_at__isnull=True).exists() or not counted.exists():
+    if counted.filter(completed_at__isnull=True).exists() or not counted.exists():
         return
-    send(round_finished, round_=round_)
+    send(round_completed, round_=round_)

@@ -8,6 +8,8 @@ class RoundsConfig(AppConfig):
 
     def ready(self) -> None:
         from transcripts.audit_trail.rows import register_rows
-        from transcripts.rounds.models import Finish
+        from transcripts.rounds.models import Completion
 
-        register_rows(Finish, "interview coder finished_at shown_at withdrawn_at", study="interview.study_id")
+        register_rows(
+            Completion, "interview coder completed_at shown_at withdrawn_at", study="interview.owning_study_id"
+        )

@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from transcripts.rounds import queries
 from transcripts.rounds.models import Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import OnceForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON, find_number
 
@@ -42,7 +42,8 @@ class RoundForm(OnceForm, RowForm):
     )
     drawn = forms.IntegerField(
         label="Draw at random",
-        help_text="How many of the interviews above the round gets, drawn with the number below. If empty, it gets all of them.",
+        help_text="The number of the interviews above to include in the round, drawn with the number below. If empty, all are "
+        "included.",
         required=False,
         min_value=1,
     )
@@ -51,7 +52,7 @@ class RoundForm(OnceForm, RowForm):
         widget=forms.RadioSelect,
         choices=[
             (STAY_OPEN, "stay open to every coder, unless another round assigns them"),
-            (CLOSE, "are closed to everybody to whom no round assigns them"),
+            (CLOSE, "are closed to everyone to whom no round assigns them"),
         ],
         initial=STAY_OPEN,
         required=False,
@@ -64,20 +65,20 @@ class RoundForm(OnceForm, RowForm):
         model = Round
         fields = ("name", "instructions", "overlap_percent", "overlap_readers", "seed")
 
-    def __init__(self, *args: Any, project: Project, picked: Sequence[str] = (), **kwargs: Any) -> None:
+    def __init__(self, *args: Any, study: Study, picked: Sequence[str] = (), **kwargs: Any) -> None:
         kwargs["initial"] = {
             "overlap_percent": 20,
             "seed": secrets.randbelow(10_000),
             "interviews": list(picked),
         }
         super().__init__(*args, **kwargs)
-        coders = [(str(user.pk), user.username) for user in queries.list_coders(project)]
+        coders = [(str(user.pk), user.username) for user in queries.list_coders(study)]
         cast("forms.MultipleChoiceField", self.fields["coders"]).choices = coders
-        labels = sorted(set(queries.read_labels(project).values()))
+        labels = sorted(set(queries.read_labels(study).values()))
         # A box cannot stand for the empty label, so that one is written as a dash.
         choices = [(label or NOT_KNOWN, label or "not known") for label in labels]
         cast("forms.MultipleChoiceField", self.fields["models"]).choices = choices
-        titles = project.interviews.order_by("pk").values_list("pk", "title", "model_label")
+        titles = study.interviews.order_by("pk").values_list("pk", "title", "model_label")
         cast("forms.MultipleChoiceField", self.fields["interviews"]).choices = [
             (str(pk), f"{title} · {label}" if label else title) for pk, title, label in titles
         ]
@@ -133,15 +134,15 @@ class LockForm(forms.Form):
     """Close a round, or open it again with a reason."""
 
     act = forms.ChoiceField(choices=[("lock", "Lock"), ("unlock", "Unlock")])
-    confirmed = forms.BooleanField(label="Lock the round although not everything is signed off", required=False)
+    confirmed = forms.BooleanField(label="Lock the round although not everything is completed", required=False)
     reason = forms.CharField(label="Why", required=False, max_length=MAX_REASON)
 
 
-class SignOffForm(forms.Form):
+class CompleteForm(forms.Form):
     """A coder's word that these are her codings."""
 
     confirmed = forms.BooleanField(
-        label="I confirm that these are my codings, and that I have finished this interview.",
+        label="I confirm that these are my codings, and that I have completed this interview.",
         error_messages={"required": "Tick the box to confirm that these are your codings."},
     )
     reason = forms.CharField(
@@ -152,25 +153,25 @@ class SignOffForm(forms.Form):
     )
 
 
-class FinishForm(SignOffForm):
+class CompleteInterviewForm(CompleteForm):
     """A coder's word that she is through with an interview."""
 
     confirmed = forms.BooleanField(
-        label="I have finished this interview and will not code it any more.",
-        error_messages={"required": "Tick the box to confirm that you have finished."},
+        label="I have completed this interview and will not code it again.",
+        error_messages={"required": "Tick the box to confirm that you have completed."},
     )
 
 
-class SignOffSeveralForm(SignOffForm):
+class CompleteSeveralForm(CompleteForm):
     """The same of several interviews at once."""
 
     interview = forms.TypedMultipleChoiceField(
-        coerce=int, error_messages={"required": "Tick the interviews to sign off."}, widget=forms.MultipleHiddenInput
+        coerce=int, error_messages={"required": "Tick the interviews to complete."}, widget=forms.MultipleHiddenInput
     )
 
     def __init__(self, data: Any = None, *, own: Collection[int] = (), auto_id: str = "id_%s") -> None:
         super().__init__(data, auto_id=auto_id)
         self.fields[
             "confirmed"
-        ].label = "I confirm that these are my codings, and that I have finished the interviews that are ticked."
+        ].label = "I confirm that these are my codings, and that I have completed the ticked interviews."
         cast("forms.TypedMultipleChoiceField", self.fields["interview"]).choices = [(pk, str(pk)) for pk in own]

@@ -1,4 +1,4 @@
-"""How interviews are allocated: rounds, who codes what, and what is signed off."""
+"""How interviews are allocated: rounds, who codes what, and what is completed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import models
 from django.db.models import Q
 
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT
 
 
@@ -21,11 +21,11 @@ class Round(models.Model):
     makes the allocation repeatable. ``idempotency_key`` is made with the plan, so that a plan confirmed twice is stored once.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="rounds")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="rounds")
     number = models.PositiveIntegerField(help_text="Number of the round.")
     name = models.CharField(max_length=200, help_text="Name of the round, such as “Pilot”.")
     instructions = models.TextField(
-        max_length=MAX_TEXT, blank=True, help_text="What coders should do and watch for. Shown with their work."
+        max_length=MAX_TEXT, blank=True, help_text="Instructions for coders. They are shown with their work."
     )
     overlap_percent = models.PositiveIntegerField(
         "share assigned to several coders, in per cent",
@@ -33,19 +33,19 @@ class Round(models.Model):
         validators=[MinValueValidator(0), MaxValueValidator(100)],
         help_text=(
             "Share of the interviews assigned to more than one coder. Disagreements can be seen only in these. For everybody to "
-            "code everything, it is 100, and as many coders for each as there are."
+            "code everything, enter 100, and the number of all coders below."
         ),
     )
     overlap_readers = models.PositiveIntegerField(
         "coders for each of those interviews",
         default=2,
         validators=[MinValueValidator(2), MaxValueValidator(50)],
-        help_text="How many coders are assigned each of the interviews that more than one codes.",
+        help_text="Number of coders assigned to each interview that more than one person codes.",
     )
     seed = models.PositiveIntegerField(
         "random number (seed)",
         default=0,
-        help_text="Keep it. The same number assigns the same interviews to the same people.",
+        help_text="Keep this number. The same number assigns the same interviews to the same people.",
     )
     # Whether interviews outside of it can be coded only by those they are assigned to in some round. So it was for all
     # rounds before one could choose.
@@ -66,10 +66,10 @@ class Round(models.Model):
     )
 
     class Meta:
-        ordering: ClassVar = ["project", "number"]
+        ordering: ClassVar = ["study", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
-            models.UniqueConstraint(fields=["project", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.UniqueConstraint(fields=["study", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
             models.CheckConstraint(
                 condition=Q(overlap_percent__lte=100), name="%(app_label)s_%(class)s_overlap_is_a_share"
             ),
@@ -84,20 +84,20 @@ class Round(models.Model):
         return self.name
 
 
-class Finish(models.Model):
-    """A coder's word that she is through with an interview, in a study in which nothing is assigned to be signed off.
+class Completion(models.Model):
+    """A coder's word that she is through with an interview, in a study in which nothing is assigned to be completed.
 
     She may take it back (``withdrawn_at``) until her own figures with it were opened to her (``shown_at``).
     """
 
-    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="finishes")
-    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="finishes")
-    finished_at = models.DateTimeField()
+    interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="completions")
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="completions")
+    completed_at = models.DateTimeField()
     shown_at = models.DateTimeField(null=True, blank=True)
     withdrawn_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        verbose_name_plural = "finishes"
+        verbose_name_plural = "completions"
         constraints: ClassVar = [
             models.UniqueConstraint(
                 fields=["interview", "coder"],
@@ -111,7 +111,7 @@ class Finish(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"finish {self.pk}"
+        return f"completion {self.pk}"
 
 
 class AssignmentQuerySet(models.QuerySet["Assignment"]):
@@ -119,18 +119,18 @@ class AssignmentQuerySet(models.QuerySet["Assignment"]):
 
     def counted(self) -> Self:
         """Those that were not withdrawn, of interviews that count in their study."""
-        return self.filter(withdrawn_at__isnull=True, interview__project__isnull=False)
+        return self.filter(withdrawn_at__isnull=True, interview__study__isnull=False)
 
 
 class Assignment(models.Model):
-    """One interview one coder is to code in one round. ``signed_at``: she confirmed that these are her codings."""
+    """One interview one coder is to code in one round. ``completed_at``: she confirmed that these are her codings."""
 
     round = models.ForeignKey(Round, on_delete=models.PROTECT, related_name="assignments")
     interview = models.ForeignKey(Interview, on_delete=models.PROTECT, related_name="assignments")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments")
     assigned_at = models.DateTimeField(help_text="When it was assigned, in UTC.")
     assigned_by_name = models.CharField(max_length=200, help_text="Who assigned it.")
-    signed_at = models.DateTimeField(
+    completed_at = models.DateTimeField(
         null=True, blank=True, help_text="When the coder confirmed that these are her codings."
     )
     withdrawn_at = models.DateTimeField(null=True, blank=True)
@@ -153,4 +153,4 @@ class Assignment(models.Model):
     @property
     def is_open(self) -> bool:
         """Whether its coder may still change it. Reads self.round."""
-        return self.signed_at is None and self.round.locked_at is None
+        return self.completed_at is None and self.round.locked_at is None

@@ -21,9 +21,9 @@ from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import Person, Work, list_consenting
 from transcripts.formats.numbers import round_percent
-from transcripts.rounds.models import Assignment, Finish, Round
-from transcripts.studies.access import ProjectRequest
-from transcripts.studies.models import Membership, Project
+from transcripts.rounds.models import Assignment, Completion, Round
+from transcripts.studies.access import StudyRequest
+from transcripts.studies.models import Membership, Study
 from transcripts.studies.roles import ROLES, Permission
 
 TOTALS = """
@@ -114,45 +114,45 @@ def read_progress(interview_ids: Collection[int], *, coder_id: int | None = None
     return ProgressTable(totals, decided)
 
 
-def closes_the_rest(project: Project) -> bool:
+def closes_the_rest(study: Study) -> bool:
     """Whether a round closes the interviews that are assigned to nobody."""
-    active = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    active = Assignment.objects.filter(round__study=study, withdrawn_at__isnull=True)
     return active.filter(round__closes_others=True).exists()
 
 
-def find_dealt_out(project: Project) -> set[int]:
+def find_dealt_out(study: Study) -> set[int]:
     """The interviews that are assigned to somebody."""
-    active = Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True)
+    active = Assignment.objects.filter(round__study=study, withdrawn_at__isnull=True)
     return set(active.values_list("interview", flat=True))
 
 
-def find_locked_interviews(project: Project) -> set[int]:
+def find_locked_interviews(study: Study) -> set[int]:
     """The interviews whose reading is over: assigned in a round that is locked, and in none that is not."""
-    rows = Assignment.objects.counted().filter(round__project=project)
+    rows = Assignment.objects.counted().filter(round__study=study)
     closed = rows.values("interview").annotate(open=Count("pk", filter=Q(round__locked_at__isnull=True)))
     return set(closed.filter(open=0).values_list("interview", flat=True))
 
 
-def find_unlocked_rounds(project: Project, interview_ids: Collection[int]) -> list[str]:
+def find_unlocked_rounds(study: Study, interview_ids: Collection[int]) -> list[str]:
     """The names of the rounds that are not locked and in which somebody is to code one of these interviews, archived or not."""
     rows = Assignment.objects.filter(
-        round__project=project, round__locked_at__isnull=True, withdrawn_at__isnull=True, interview__in=interview_ids
+        round__study=study, round__locked_at__isnull=True, withdrawn_at__isnull=True, interview__in=interview_ids
     )
     named = rows.order_by("round__number").values_list("round__number", "round__name").distinct()
     return [name for _, name in named]
 
 
-def list_coders(project: Project) -> list[User]:
+def list_coders(study: Study) -> list[User]:
     """The members who may code, by name. Whose account is closed is given nothing new."""
-    members = Membership.objects.filter(project=project, user__is_active=True)
+    members = Membership.objects.filter(study=study, user__is_active=True)
     memberships = members.filter(role__in=CODING_ROLES).select_related("user")
     return sorted((each.user for each in memberships), key=lambda user: user.username.lower())
 
 
-def read_labels(project: Project, models: Iterable[str] = (), *, only: Collection[int] = ()) -> dict[int, str]:
+def read_labels(study: Study, models: Iterable[str] = (), *, only: Collection[int] = ()) -> dict[int, str]:
     """The interviews of the study to allocate, each with the label of its model: all, or those with these models, or ``only``
     some of them."""
-    interviews = project.interviews.order_by("pk")
+    interviews = study.interviews.order_by("pk")
     if only:
         interviews = interviews.filter(pk__in=only)
     wanted = list(models)
@@ -161,14 +161,14 @@ def read_labels(project: Project, models: Iterable[str] = (), *, only: Collectio
     return dict(interviews.values_list("pk", "model_label"))
 
 
-def list_rounds(project: Project) -> QuerySet[Round]:
+def list_rounds(study: Study) -> QuerySet[Round]:
     """Every round, newest first, with counts of its active assignments."""
-    active = Q(assignments__withdrawn_at__isnull=True, assignments__interview__project__isnull=False)
-    return project.rounds.order_by("-number").annotate(
+    active = Q(assignments__withdrawn_at__isnull=True, assignments__interview__study__isnull=False)
+    return study.rounds.order_by("-number").annotate(
         interview_count=Count("assignments__interview", filter=active, distinct=True),
         coder_count=Count("assignments__coder", filter=active, distinct=True),
         assignment_count=Count("assignments", filter=active),
-        signed_count=Count("assignments", filter=active & Q(assignments__signed_at__isnull=False)),
+        completed_count=Count("assignments", filter=active & Q(assignments__completed_at__isnull=False)),
     )
 
 
@@ -178,49 +178,49 @@ def list_active(round_: Round) -> list[Assignment]:
     return list(rows.order_by("interview", "coder"))
 
 
-def list_own(project: Project, person: User) -> list[tuple[Assignment, Progress]]:
+def list_own(study: Study, person: User) -> list[tuple[Assignment, Progress]]:
     """What ``person`` is to code, with her own progress, newest round first; nothing of anybody else."""
-    rows = Assignment.objects.counted().filter(round__project=project, coder=person)
+    rows = Assignment.objects.counted().filter(round__study=study, coder=person)
     own = list(rows.select_related("round", "interview").order_by("-round__number", "interview"))
     progress = read_progress({row.interview_id for row in own}, coder_id=person.pk)
     return [(row, progress.find(row.interview_id, person.pk)) for row in own]
 
 
-def list_still_to_code(project: Project, person: User) -> QuerySet[Assignment]:
-    """What is assigned to ``person``, not signed off, in rounds that are not locked."""
-    own = Assignment.objects.counted().filter(round__project=project, coder=person)
-    return own.filter(signed_at__isnull=True, round__locked_at__isnull=True)
+def list_still_to_code(study: Study, person: User) -> QuerySet[Assignment]:
+    """What is assigned to ``person``, not completed, in rounds that are not locked."""
+    own = Assignment.objects.counted().filter(round__study=study, coder=person)
+    return own.filter(completed_at__isnull=True, round__locked_at__isnull=True)
 
 
-def list_readings(project: Project, person: User) -> list[tuple[Interview, Progress, Finish | None]]:
-    """Of what is assigned to nobody and open: the interviews ``person`` has begun or finished, in their order."""
-    if closes_the_rest(project):
+def list_begun(study: Study, person: User) -> list[tuple[Interview, Progress, Completion | None]]:
+    """Of what is assigned to nobody and open: the interviews ``person`` has begun or completed, in their order."""
+    if closes_the_rest(study):
         return []
-    dealt_out = find_dealt_out(project)
-    rows = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)
-    finished = {row.interview_id: row for row in rows}
-    interviews = {pk: each for pk, each in project.interviews.in_bulk().items() if pk not in dealt_out}
+    dealt_out = find_dealt_out(study)
+    rows = Completion.objects.filter(interview__study=study, coder=person, withdrawn_at__isnull=True)
+    completed = {row.interview_id: row for row in rows}
+    interviews = {pk: each for pk, each in study.interviews.in_bulk().items() if pk not in dealt_out}
     progress = read_progress(interviews, coder_id=person.pk)
-    found = ((interviews[pk], progress.find(pk, person.pk), finished.get(pk)) for pk in sorted(interviews))
-    return [(interview, own, finish) for interview, own, finish in found if own.decided or finish]
+    found = ((interviews[pk], progress.find(pk, person.pk), completed.get(pk)) for pk in sorted(interviews))
+    return [(interview, own, completion) for interview, own, completion in found if own.decided or completion]
 
 
-def find_shown(project_id: int, person_id: int) -> set[int]:
-    """The interviews ``person`` finished and whose figures were opened to her: her labels there are settled."""
-    rows = Finish.objects.filter(interview__project=project_id, coder=person_id, shown_at__isnull=False)
+def find_shown(study_id: int, person_id: int) -> set[int]:
+    """The interviews ``person`` completed and whose figures were opened to her: her labels there are settled."""
+    rows = Completion.objects.filter(interview__study=study_id, coder=person_id, shown_at__isnull=False)
     return set(rows.values_list("interview", flat=True))
 
 
-def count_unshown(project: Project, person: User) -> int:
-    """How many interviews ``person`` has finished without opening her own figures with them."""
-    rows = Finish.objects.filter(interview__project=project, coder=person)
+def count_unshown(study: Study, person: User) -> int:
+    """How many interviews ``person`` has completed without opening her own figures with them."""
+    rows = Completion.objects.filter(interview__study=study, coder=person)
     return rows.filter(withdrawn_at__isnull=True, shown_at__isnull=True).count()
 
 
 def find_own(round_: Round, interview: Interview, person: User) -> Assignment | None:
     """The active assignment of ``person``."""
     rows = round_.assignments.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
-    return rows.select_related("round__project", "interview", "coder").first()
+    return rows.select_related("round__study", "interview", "coder").first()
 
 
 def measure_coverage(label_of: Mapping[int, str], active: list[Assignment]) -> dict[str, list[dict[str, Any]]]:
@@ -237,12 +237,12 @@ def measure_coverage(label_of: Mapping[int, str], active: list[Assignment]) -> d
         several = len(counts) - none - single
         models.append({"label": label, "interviews": len(counts), "none": none, "single": single, "several": several})
     given = Counter((row.coder_id, row.interview.model_label) for row in active)
-    signed = Counter(row.coder_id for row in active if row.signed_at)
+    completed = Counter(row.coder_id for row in active if row.completed_at)
     coders = {row.coder_id: row.coder for row in active}
     loads = []
     for pk, coder in sorted(coders.items(), key=lambda pair: pair[1].username.lower()):
         by_model = [given[pk, label] for label in labels]
-        loads.append({"coder": coder, "by_model": by_model, "total": sum(by_model), "signed": signed[pk]})
+        loads.append({"coder": coder, "by_model": by_model, "total": sum(by_model), "completed": completed[pk]})
     return {"models": models, "loads": loads}
 
 
@@ -266,16 +266,20 @@ def _read_some(ids: list[int], only: User | None) -> dict[int, Work]:
         cursor.execute(labelled, [*ids, *one, *ids, *one])
         rows = cursor.fetchall()
     assigned = Assignment.objects.counted().filter(interview__in=ids, **({"coder": only} if only else {}))
-    signed: dict[tuple[int, int], bool] = {}
-    for interview, coder, at in assigned.values_list("interview", "coder", "signed_at"):
-        signed[interview, coder] = signed.get((interview, coder), False) or at is not None
+    completed: dict[tuple[int, int], bool] = {}
+    for interview, coder, at in assigned.values_list("interview", "coder", "completed_at"):
+        completed[interview, coder] = completed.get((interview, coder), False) or at is not None
     decided = {(interview, coder): count for interview, coder, count, _ in rows}
-    names = dict(User.objects.filter(pk__in={coder for _, coder in {*decided, *signed}}).values_list("pk", "username"))
+    names = dict(
+        User.objects.filter(pk__in={coder for _, coder in {*decided, *completed}}).values_list("pk", "username")
+    )
     people: dict[int, list[Person]] = defaultdict(list)
-    for interview, coder in sorted({*decided, *signed}, key=lambda key: (key[0], names[key[1]].lower())):
+    for interview, coder in sorted({*decided, *completed}, key=lambda key: (key[0], names[key[1]].lower())):
         key = (interview, coder)
         people[interview].append(
-            Person(names[coder], decided.get(key, 0), totals.get(interview, 0), key in signed, signed.get(key, False))
+            Person(
+                names[coder], decided.get(key, 0), totals.get(interview, 0), key in completed, completed.get(key, False)
+            )
         )
     last: dict[int, datetime.datetime] = {}
     for interview, _, _, made in rows:
@@ -296,14 +300,14 @@ INTERVIEWS_SHOWN = 12
 SERIES = ("decided", "not yet decided")
 
 
-def read_own_work(request: ProjectRequest) -> Mapping[str, object] | None:
+def read_own_work(request: StudyRequest) -> Mapping[str, object] | None:
     """What is left for the person who asks, and the desk where she goes on; ``None`` for people who do not code.
 
     What is assigned to her comes first: until it is decided, she is led nowhere else.
     """
     if Permission.CODE not in request.role.permissions:
         return None
-    titles, rounds = find_open(request.project, request.user)
+    titles, rounds = find_open(request.study, request.user)
     progress = read_progress(titles, coder_id=request.user.pk)
     own = {pk: progress.find(pk, request.user.pk) for pk in titles}
     assigned = {pk for some in rounds.values() for pk in some}
@@ -341,15 +345,15 @@ def _describe_round(round_: Round, interviews: Collection[int], own: Mapping[int
     }
 
 
-def find_open(project: Project, person: User) -> tuple[dict[int, str], dict[Round, list[int]]]:
+def find_open(study: Study, person: User) -> tuple[dict[int, str], dict[Round, list[int]]]:
     """The interviews that ``person`` may code now, in their order, with their titles; and of
     them what is assigned to her, by round, the oldest round first."""
-    interviews = dict(project.interviews.order_by("pk").values_list("pk", "title"))
-    finished = Finish.objects.filter(interview__project=project, coder=person, withdrawn_at__isnull=True)
-    done = dict(finished.values_list("interview", "shown_at"))
+    interviews = dict(study.interviews.order_by("pk").values_list("pk", "title"))
+    completed = Completion.objects.filter(interview__study=study, coder=person, withdrawn_at__isnull=True)
+    done = dict(completed.values_list("interview", "shown_at"))
     rows = list(
-        Assignment.objects.filter(round__project=project, withdrawn_at__isnull=True).values_list(
-            "interview", "coder", "signed_at", "round__locked_at", "round__closes_others", "round"
+        Assignment.objects.filter(round__study=study, withdrawn_at__isnull=True).values_list(
+            "interview", "coder", "completed_at", "round__locked_at", "round__closes_others", "round"
         )
     )
     own = [(row[0], row[5]) for row in rows if row[1] == person.pk and row[2] is None and row[3] is None]
@@ -367,18 +371,18 @@ def find_open(project: Project, person: User) -> tuple[dict[int, str], dict[Roun
     return titles, {each: some for each, some in rounds.items() if some}
 
 
-def place_all_work(request: ProjectRequest) -> Mapping[str, object] | None:
+def place_all_work(request: StudyRequest) -> Mapping[str, object] | None:
     """A place for how far everybody is, which the browser fills: in a large study it takes longer than the rest of the page."""
-    if Permission.SEE_ALL_CODINGS not in request.role.permissions or not request.project.interviews.exists():
+    if Permission.SEE_ALL_CODINGS not in request.role.permissions or not request.study.interviews.exists():
         return None
     return {}
 
 
-def read_all_work(project: Project) -> dict[str, object]:
+def read_all_work(study: Study) -> dict[str, object]:
     """How far each coder is, and each interview."""
-    titles = dict(project.interviews.order_by("pk").values_list("pk", "title"))
+    titles = dict(study.interviews.order_by("pk").values_list("pk", "title"))
     progress = read_progress(titles)
-    names, pairs = _find_pairs(project, titles, progress.list_coders())
+    names, pairs = _find_pairs(study, titles, progress.list_coders())
     by_coder: dict[int, list[Progress]] = defaultdict(list)
     by_interview: dict[int, list[Progress]] = defaultdict(list)
     for interview, coder in pairs:
@@ -388,7 +392,7 @@ def read_all_work(project: Project) -> dict[str, object]:
     coders = [_draw(names[pk], by_coder[pk]) for pk in sorted(by_coder, key=lambda pk: names[pk].lower())]
     behind = sorted(by_interview, key=lambda pk: (_sum(by_interview[pk]).percent == 100, pk))[:INTERVIEWS_SHOWN]
     interviews = [
-        _draw(titles[pk], by_interview[pk], href=reverse("desk:desk", args=[project.slug, pk])) for pk in behind
+        _draw(titles[pk], by_interview[pk], href=reverse("desk:desk", args=[study.slug, pk])) for pk in behind
     ]
     total = _sum([each for some in by_coder.values() for each in some])
     return {
@@ -401,22 +405,22 @@ def read_all_work(project: Project) -> dict[str, object]:
 
 
 def _find_pairs(
-    project: Project, titles: Iterable[int], at_work: Collection[int]
+    study: Study, titles: Iterable[int], at_work: Collection[int]
 ) -> tuple[dict[int, str], list[tuple[int, int]]]:
     """The names of coders, and who is to read which interview: as assigned, or every coder each interview.
 
     People who decided something are named even if they no longer code.
     """
-    assigned = Assignment.objects.counted().filter(round__project=project)
+    assigned = Assignment.objects.counted().filter(round__study=study)
     # The order of the model has the round in it, and with the round an interview of two rounds would be there twice.
     rows = list(assigned.order_by("interview", "coder").values_list("interview", "coder", "coder__username").distinct())
     pairs = [(interview, coder) for interview, coder, _ in rows]
     dealt_out = {interview for interview, _ in pairs}
     given = {coder: name for _, coder, name in rows}
-    if rows and closes_the_rest(project):
+    if rows and closes_the_rest(study):
         return given, pairs
     names = dict(User.objects.filter(pk__in=at_work).values_list("pk", "username"))
-    names |= {each.pk: each.username for each in list_coders(project)}
+    names |= {each.pk: each.username for each in list_coders(study)}
     free = [(interview, coder) for interview in titles if interview not in dealt_out for coder in names]
     return names | given, pairs + free
 
@@ -432,13 +436,13 @@ def _draw(name: str, found: list[Progress], *, href: str = "") -> Row:
     return Row(name, parts=parts, text=f"{whole.decided:,} of {whole.total:,} ({whole.percent} %)", href=href)
 
 
-def read_notes(studies: Iterable[Project], person: User) -> dict[int, str]:
-    """How many interviews are assigned to ``person`` in each study and not signed off yet; one of two rounds is one."""
+def read_notes(studies: Iterable[Study], person: User) -> dict[int, str]:
+    """How many interviews are assigned to ``person`` in each study and not completed yet; one of two rounds is one."""
     own = Assignment.objects.counted().filter(
-        round__project__in=[each.pk for each in studies],
+        round__study__in=[each.pk for each in studies],
         coder=person,
-        signed_at__isnull=True,
+        completed_at__isnull=True,
         round__locked_at__isnull=True,
     )
-    counts = Counter(study for study, _ in set(own.values_list("round__project", "interview")))
+    counts = Counter(study for study, _ in set(own.values_list("round__study", "interview")))
     return {pk: f"{n} interview{'' if n == 1 else 's'} assigned to you" for pk, n in counts.items()}

@@ -7,19 +7,25 @@ from transcripts.rounds import views
 app_name = "rounds"
 
 urlpatterns = [
-    # /p/<slug>/work/
-    path("p/<slug:slug>/work/", views.show_own_work, name="work"),
-    path("p/<slug:slug>/work/<int:interview_id>/finish/", views.finish, name="finish"),
-    path("p/<slug:slug>/work/<int:interview_id>/take-back/", views.take_back, name="take_back_finish"),
-    # /p/<slug>/progress/
-    path("p/<slug:slug>/progress/", views.show_all_work, name="all_work"),
-    # /p/<slug>/rounds/
-    path("p/<slug:slug>/rounds/", views.list_rounds, name="list"),
-    path("p/<slug:slug>/rounds/new/", views.make_round, name="new"),
-    # /p/<slug>/rounds/<number>/
-    path("p/<slug:slug>/rounds/<int:number>/", views.show_round, name="detail"),
-    path("p/<slug:slug>/rounds/<int:number>/assignments/", views.change_assignments, name="assignments"),
-    path("p/<slug:slug>/rounds/<int:number>/lock/", views.lock, name="lock"),
-    path("p/<slug:slug>/rounds/<int:number>/sign-off/", views.sign_off_several, name="sign_off_several"),
-    path("p/<slug:slug>/rounds/<int:number>/sign-off/<int:interview_id>/", views.sign_off, name="sign_off"),
+    # /studies/<slug>/my-work/
+    path("studies/<slug:slug>/my-work/", views.show_own_work, name="work"),
+    path(
+        "studies/<slug:slug>/my-work/<int:interview_id>/complete/", views.complete_unassigned, name="complete_interview"
+    ),
+    path("studies/<slug:slug>/my-work/<int:interview_id>/take-back/", views.take_back, name="reopen_interview"),
+    # /studies/<slug>/progress/
+    path("studies/<slug:slug>/progress/", views.show_all_work, name="all_work"),
+    # /studies/<slug>/rounds/
+    path("studies/<slug:slug>/rounds/", views.list_rounds, name="list"),
+    path("studies/<slug:slug>/rounds/new/", views.make_round, name="new"),
+    # /studies/<slug>/rounds/<number>/
+    path("studies/<slug:slug>/rounds/<int:number>/", views.show_round, name="detail"),
+    path("studies/<slug:slug>/rounds/<int:number>/assignments/", views.change_assignments, name="assignments"),
+    path("studies/<slug:slug>/rounds/<int:number>/lock/", views.lock, name="lock"),
+    path("studies/<slug:slug>/rounds/<int:number>/complete/", views.complete_several, name="complete_several"),
+    path(
+        "studies/<slug:slug>/rounds/<int:number>/complete/<int:interview_id>/",
+        views.complete_assignment,
+        name="complete_assignment",
+    ),
 ]

@@ -1,4 +1,4 @@
-"""Pages of rounds: assigning, signing off, locking; and finishing where nothing is assigned."""
+"""Pages of rounds: assigning, completing, locking; and completing where nothing is assigned."""
 
 from __future__ import annotations
 
@@ -19,12 +19,20 @@ from transcripts.corpus.consent import list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
-from transcripts.rounds.actions import finish_interview, take_back_finish
-from transcripts.rounds.forms import CLOSE, CellsForm, FinishForm, LockForm, RoundForm, SignOffForm, SignOffSeveralForm
+from transcripts.rounds.actions import complete_interview, reopen_interview
+from transcripts.rounds.forms import (
+    CLOSE,
+    CellsForm,
+    CompleteForm,
+    CompleteInterviewForm,
+    CompleteSeveralForm,
+    LockForm,
+    RoundForm,
+)
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.pure.allocation import fingerprint
 from transcripts.rounds.queries import read_all_work, read_progress
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.typed_text import find_number, find_numbers
@@ -33,57 +41,57 @@ INTERVIEWS_PER_PAGE = 50
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_own_work(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_own_work(request: StudyRequest) -> HttpResponse:
     """What one is to code, with one's own progress only."""
     return render_own_work(request)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_all_work(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_all_work(request: StudyRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: how far each coder is, and each interview."""
-    return render(request, "rounds/_all_work.html", read_all_work(request.project))
+    return render(request, "rounds/_all_work.html", read_all_work(request.study))
 
 
 @require_POST
-@project_view(Permission.CODE)
-def sign_off(request: ProjectRequest, number: int, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def complete_assignment(request: StudyRequest, number: int, interview_id: int) -> HttpResponse:
     """Hand in an interview."""
-    round_ = get_object_or_404(request.project.rounds, number=number)
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    round_ = get_object_or_404(request.study.rounds, number=number)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
     assignment = queries.find_own(round_, interview, request.user)
     if assignment is None:
         messages.error(request, f"“{interview.title}” is not assigned to you in {round_.name}.")
         return render_own_work(request, status=409)
-    form = SignOffForm(request.POST, auto_id=f"%s-{assignment.pk}")
+    form = CompleteForm(request.POST, auto_id=f"%s-{assignment.pk}")
     if not form.is_valid():
         return render_own_work(request, form, assignment)
 
     reason = form.cleaned_data["reason"]
-    act = partial(actions.sign_off, assignment=assignment, reason=reason, by=request.user)
+    act = partial(actions.complete_assignment, assignment=assignment, reason=reason, by=request.user)
     return _hand_in(request, form, assignment, act, f"“{interview.title}” is")
 
 
 @require_POST
-@project_view(Permission.CODE)
-def sign_off_several(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def complete_several(request: StudyRequest, number: int) -> HttpResponse:
     """Hand in the interviews of a round that are ticked: all of them, or none."""
-    round_ = get_object_or_404(request.project.rounds, number=number)
-    own = {row.interview_id: row for row, _ in queries.list_own(request.project, request.user) if row.round == round_}
-    form = SignOffSeveralForm(request.POST, own=own, auto_id=f"%s-several-{round_.number}")
+    round_ = get_object_or_404(request.study.rounds, number=number)
+    own = {row.interview_id: row for row, _ in queries.list_own(request.study, request.user) if row.round == round_}
+    form = CompleteSeveralForm(request.POST, own=own, auto_id=f"%s-several-{round_.number}")
     if not form.is_valid():
         return render_own_work(request, form, round_)
     chosen = [own[pk] for pk in form.cleaned_data["interview"]]
 
     reason, count = form.cleaned_data["reason"], len(chosen)
-    act = partial(actions.sign_off_several, assignments=chosen, reason=reason, by=request.user)
+    act = partial(actions.complete_several, assignments=chosen, reason=reason, by=request.user)
     which = f"{count} interviews are" if count > 1 else f"“{chosen[0].interview.title}” is"
     return _hand_in(request, form, round_, act, which)
 
 
 def _hand_in(
-    request: ProjectRequest, form: SignOffForm, wrong: Assignment | Round, act: Callable[[], None], which: str
+    request: StudyRequest, form: CompleteForm, wrong: Assignment | Round, act: Callable[[], None], which: str
 ) -> HttpResponse:
     try:
         act()
@@ -93,43 +101,43 @@ def _hand_in(
             return render_own_work(request, form, wrong)
         messages.error(request, str(error))
         return render_own_work(request, status=409)
-    messages.success(request, f"{which} signed off. Your codings there can no longer be changed.")
-    return redirect("rounds:work", request.project.slug)
+    messages.success(request, f"{which} completed. Your codings there can no longer be changed.")
+    return redirect("rounds:work", request.study.slug)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_rounds(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_rounds(request: StudyRequest) -> HttpResponse:
     """Every round, newest first."""
-    return render(request, "rounds/list.html", {"rounds": queries.list_rounds(request.project)})
+    return render(request, "rounds/list.html", {"rounds": queries.list_rounds(request.study)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.ASSIGN)
-def make_round(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.ASSIGN)
+def make_round(request: StudyRequest) -> HttpResponse:
     """Plan a round, look at who would read what, and confirm it (``plan_name`` in the form)."""
     # The list of interviews sends what was ticked there, and nothing else yet.
     is_begun = request.method == "POST" and "pick" not in request.POST
     picked = [] if is_begun else _list_picked(request)
-    form = RoundForm(request.POST if is_begun else None, project=request.project, picked=picked)
+    form = RoundForm(request.POST if is_begun else None, study=request.study, picked=picked)
     picture, status = None, 200
     if is_begun and form.is_valid():
         fields = form.read()
         try:
             if name := form.cleaned_data["plan_name"]:
                 round_ = actions.open_round(
-                    project=request.project,
+                    study=request.study,
                     plan_name=name,
                     idempotency_key=form.cleaned_data["idempotency_key"],
                     by=request.user,
                     **fields,
                 )
-                messages.success(request, f"{round_.name} is open. Coders find it under “Your work”.")
-                return redirect("rounds:detail", request.project.slug, round_.number)
-            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, **fields))
+                messages.success(request, f"{round_.name} is open. Coders find it under “My work”.")
+                return redirect("rounds:detail", request.study.slug, round_.number)
+            picture = _picture_plan(request, form, *actions.plan_round(study=request.study, **fields))
         except actions.PlanChanged as error:
             messages.warning(request, str(error))
-            picture = _picture_plan(request, form, *actions.plan_round(project=request.project, **fields))
+            picture = _picture_plan(request, form, *actions.plan_round(study=request.study, **fields))
             status = 409
         except Refused as error:
             form.add_error(error.field or None, str(error))
@@ -137,17 +145,17 @@ def make_round(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_round(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_round(request: StudyRequest, number: int) -> HttpResponse:
     """Who reads what in a round, how far they are, and how interviews are covered."""
-    return _render_round(request, get_object_or_404(request.project.rounds, number=number))
+    return _render_round(request, get_object_or_404(request.study.rounds, number=number))
 
 
 @require_POST
-@project_view(Permission.ASSIGN)
-def change_assignments(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.ASSIGN)
+def change_assignments(request: StudyRequest, number: int) -> HttpResponse:
     """Assign, unassign or give back what is ticked: all of it, or nothing."""
-    round_ = get_object_or_404(request.project.rounds, number=number)
+    round_ = get_object_or_404(request.study.rounds, number=number)
     form = CellsForm(request.POST)
     if not form.is_valid():
         return _render_round(request, round_, form=form)
@@ -160,19 +168,19 @@ def change_assignments(request: ProjectRequest, number: int) -> HttpResponse:
         messages.error(request, str(error))
         return _render_round(request, round_, form=form, status=409)
     messages.success(request, f"Done in {changed} cell{'' if changed == 1 else 's'} of the table.")
-    return redirect("rounds:detail", request.project.slug, number)
+    return redirect("rounds:detail", request.study.slug, number)
 
 
 @require_POST
-@project_view(Permission.ASSIGN)
-def lock(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.ASSIGN)
+def lock(request: StudyRequest, number: int) -> HttpResponse:
     """Lock a round, or unlock it with a reason."""
-    round_ = get_object_or_404(request.project.rounds, number=number)
+    round_ = get_object_or_404(request.study.rounds, number=number)
     form = LockForm(request.POST)
     if form.is_valid() and form.cleaned_data["act"] == "lock" and not form.cleaned_data["confirmed"]:
-        unsigned = sum(row.signed_at is None for row in queries.list_active(round_))
-        if unsigned:
-            form.add_error("confirmed", f"{unsigned} not signed off. Tick the box to lock the round anyway.")
+        uncompleted = sum(row.completed_at is None for row in queries.list_active(round_))
+        if uncompleted:
+            form.add_error("confirmed", f"{uncompleted} not completed. Tick the box to lock the round anyway.")
     if not form.is_valid():
         return _render_round(request, round_, lock_form=form)
     with at_form(form, "reason"):
@@ -182,47 +190,47 @@ def lock(request: ProjectRequest, number: int) -> HttpResponse:
         else:
             actions.unlock_round(round_=round_, reason=form.cleaned_data["reason"], by=request.user)
             messages.success(request, f"{round_.name} is open again.")
-        return redirect("rounds:detail", request.project.slug, number)
+        return redirect("rounds:detail", request.study.slug, number)
     return _render_round(request, round_, lock_form=form)
 
 
 @transaction.atomic
-def _change_cells(request: ProjectRequest, round_: Round, form: CellsForm) -> int:
+def _change_cells(request: StudyRequest, round_: Round, form: CellsForm) -> int:
     """Do what was asked at every ticked place; the number of places at which it applied."""
     act, reason = form.cleaned_data["act"], form.cleaned_data["reason"]
-    interviews = request.project.interviews.in_bulk([interview for interview, _ in form.cells])
-    coders = request.project.members.in_bulk([coder for _, coder in form.cells])
+    interviews = request.study.interviews.in_bulk([interview for interview, _ in form.cells])
+    coders = request.study.members.in_bulk([coder for _, coder in form.cells])
     active = {(row.interview_id, row.coder_id): row for row in queries.list_active(round_)}
     done = 0
     for interview, coder in form.cells:
         row = active.get((interview, coder))
         if act == "assign":
             if interview not in interviews or coder not in coders:
-                raise Http404("No such place in this study.")
+                raise Http404("This place does not exist in this study.")
             actions.assign(round_=round_, interview=interviews[interview], coder=coders[coder], by=request.user)
             done += row is None
         elif row is not None and act == "unassign":
             actions.unassign(assignment=row, by=request.user)
             done += 1
-        elif row is not None and row.signed_at:
-            actions.undo_sign_off(assignment=row, reason=reason, by=request.user)
+        elif row is not None and row.completed_at:
+            actions.reopen_assignment(assignment=row, reason=reason, by=request.user)
             done += 1
     return done
 
 
-def _list_picked(request: ProjectRequest) -> list[str]:
+def _list_picked(request: StudyRequest) -> list[str]:
     """What was ticked in the list of interviews, or all that matched there."""
     if "every" in request.POST:
-        found = corpus_queries.list_matching(request.project, corpus_queries.read_wanted(request.POST), None)
+        found = corpus_queries.list_matching(request.study, corpus_queries.read_wanted(request.POST), None)
         return [str(interview.pk) for interview in found]
     return request.POST.getlist("interview")
 
 
 def _picture_plan(
-    request: ProjectRequest, form: RoundForm, coders: list[User], allocation: dict[int, tuple[int, ...]]
+    request: StudyRequest, form: RoundForm, coders: list[User], allocation: dict[int, tuple[int, ...]]
 ) -> dict[str, object]:
     """What a plan comes to, by model and by coder, as the page of a round would show it; and its form to be sent again."""
-    interviews = {row.pk: row for row in request.project.interviews.only("pk", "title", "model_label", "project_id")}
+    interviews = {row.pk: row for row in request.study.interviews.only("pk", "title", "model_label", "study_id")}
     users = {user.pk: user for user in coders}
     rows = [
         Assignment(interview=interviews[pk], coder=users[coder])
@@ -237,7 +245,7 @@ def _picture_plan(
             (interviews[pk], [users[coder].username for coder in readers]) for pk, readers in allocation.items()
         ],
         "shared": sum(len(readers) > 1 for readers in allocation.values()),
-        "readings": len(rows),
+        "begun": len(rows),
         "outside": len(interviews) - len(allocation),
         "refused": len(list_without(interviews.values(), Consent.Scope.CODING)),
         "closes_others": form.cleaned_data["closes_others"] == CLOSE,
@@ -248,24 +256,24 @@ def _picture_plan(
 
 
 def render_own_work(
-    request: ProjectRequest,
-    form: SignOffForm | FinishForm | None = None,
+    request: StudyRequest,
+    form: CompleteForm | CompleteInterviewForm | None = None,
     wrong: Assignment | Interview | Round | None = None,
     *,
     status: int = 200,
 ) -> HttpResponse:
     """One's own work; with a ``form`` that is wrong at the assignment, at the round of several, or where nothing is assigned the
     interview. ``?interview=`` names the one that somebody comes from."""
-    own = queries.list_own(request.project, request.user)
-    to_sign = Counter(row.round.number for row, _ in own if row.is_open and not row.signed_at)
+    own = queries.list_own(request.study, request.user)
+    to_sign = Counter(row.round.number for row, _ in own if row.is_open and not row.completed_at)
     page = {
         "own": own,
-        "readings": [] if own else queries.list_readings(request.project, request.user),
-        "finish_form": FinishForm(),
+        "begun": [] if own else queries.list_begun(request.study, request.user),
+        "complete_form": CompleteInterviewForm(),
         "wrong": wrong,
         "wrong_form": form,
-        "form": SignOffForm(),
-        "several_form": SignOffSeveralForm(),
+        "form": CompleteForm(),
+        "several_form": CompleteSeveralForm(),
         "several": {number for number, count in to_sign.items() if count > 1},
         "ticked": find_numbers(request.POST.getlist("interview")),
         "asked": find_number(request.GET.get("interview", "")),
@@ -276,7 +284,7 @@ def render_own_work(
 
 
 def _render_round(
-    request: ProjectRequest,
+    request: StudyRequest,
     round_: Round,
     *,
     form: CellsForm | None = None,
@@ -286,7 +294,7 @@ def _render_round(
     active = queries.list_active(round_)
     assigned = {row.interview_id for row in active}
     everything = request.GET.get("show") == "all" or not active
-    labels = queries.read_labels(request.project)
+    labels = queries.read_labels(request.study)
     label_of = {pk: label for pk, label in labels.items() if everything or pk in assigned}
     page = Paginator(list(label_of), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     context = {
@@ -296,7 +304,7 @@ def _render_round(
         "rows": _list_rows(request, list(page), active, frozenset(form.cells) if form else frozenset()),
         "coverage": queries.measure_coverage(label_of, active),
         "labels": sorted(set(label_of.values())),
-        "signed": sum(row.signed_at is not None for row in active),
+        "completed": sum(row.completed_at is not None for row in active),
         "assignments": len(active),
         "form": form or CellsForm(),
         "lock_form": lock_form or LockForm(),
@@ -306,15 +314,15 @@ def _render_round(
 
 
 def _list_rows(
-    request: ProjectRequest, keys: list[int], active: list[Assignment], ticked: frozenset[tuple[int, int]]
+    request: StudyRequest, keys: list[int], active: list[Assignment], ticked: frozenset[tuple[int, int]]
 ) -> list[dict[str, object]]:
     """The table of a page: its interviews, and a cell for everybody who may code or was given something."""
-    coders = {user.pk: user for user in queries.list_coders(request.project)}
+    coders = {user.pk: user for user in queries.list_coders(request.study)}
     coders.update({row.coder_id: row.coder for row in active})
     order = sorted(coders.values(), key=lambda user: user.username.lower())
     found = {(row.interview_id, row.coder_id): row for row in active}
     progress = read_progress(keys)
-    interviews = request.project.interviews.in_bulk(keys)
+    interviews = request.study.interviews.in_bulk(keys)
     readers = Counter(row.interview_id for row in active)
     return [
         {
@@ -330,16 +338,16 @@ def _list_rows(
 
 
 @require_POST
-@project_view(Permission.CODE)
-def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def complete_unassigned(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Say that one is through with an interview."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
-    form = FinishForm(request.POST, auto_id=f"%s-{interview.pk}")
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
+    form = CompleteInterviewForm(request.POST, auto_id=f"%s-{interview.pk}")
     if not form.is_valid():
         return render_own_work(request, form, interview)
     try:
         reason = form.cleaned_data["reason"]
-        finish_interview(project=request.project, interview=interview, reason=reason, by=request.user)
+        complete_interview(study=request.study, interview=interview, reason=reason, by=request.user)
     except Refused as error:
         if error.field:
             form.add_error(error.field, str(error))
@@ -347,18 +355,18 @@ def finish(request: ProjectRequest, interview_id: int) -> HttpResponse:
         messages.error(request, str(error))
         return render_own_work(request, status=409)
     messages.success(
-        request, f"“{interview.title}” is finished. Your codings of it cannot be changed until you reopen it."
+        request, f"“{interview.title}” is completed. Your codings of it cannot be changed until you reopen it."
     )
-    return redirect("rounds:work", request.project.slug)
+    return redirect("rounds:work", request.study.slug)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def take_back(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def take_back(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Take back that one is through with an interview."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
     with at_top(request):
-        take_back_finish(project=request.project, interview=interview, by=request.user)
+        reopen_interview(study=request.study, interview=interview, by=request.user)
         messages.success(request, f"“{interview.title}” is open again.")
-        return redirect("rounds:work", request.project.slug)
+        return redirect("rounds:work", request.study.slug)
     return render_own_work(request, status=409)

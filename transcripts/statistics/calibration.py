@@ -65,7 +65,7 @@ def measure_calibration(stated: Iterable[Stated]) -> Calibration:
     """
     known = list(stated)
     if wrong := [each.probability for each in known if not 0 <= each.probability <= 1]:
-        raise ValueError(f"{wrong[0]} is no probability from 0 to 1")
+        raise ValueError(f"{wrong[0]} is not a probability from 0 to 1")
     brier = fmean((each.probability - each.came_true) ** 2 for each in known) if known else None
     clusters = len({each.cluster for each in known})
     if clusters < MIN_STATED:

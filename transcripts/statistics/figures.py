@@ -67,7 +67,7 @@ class Reason(StrEnum):
     NO_ERROR = "the large-sample error is 0 and bounds nothing"
     OTHER_SCALE = "only for codes that are applied or not applied"
     NOT_DRAWN = "no resamples were asked for"
-    FEW_DRAWN = f"fewer than {FEW} turns, too few to draw from"
+    FEW_DRAWN = f"fewer than {FEW} turns, too few to resample"
     OFTEN_UNDEFINED = "too rare: not defined in more than a tenth of the resamples"
     DRAWS_ALIKE = "the same in every resample, which says nothing about certainty"
     ABSOLUTE = "a mean of absolute values, which draws can only move up: it may lie outside their interval"

@@ -1,4 +1,4 @@
-"""The one gate to a study: views load a project through it, so a missing check is a missing project."""
+"""The one gate to a study: views load a study through it, so a missing check is a missing study."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from transcripts.accounts.models import User
-from transcripts.studies.models import Membership, Project, UploadDay
+from transcripts.studies.models import Membership, Study, UploadDay
 from transcripts.studies.roles import OWNER, ROLES, Permission, Role
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.typed_text import MAX_ID
@@ -30,76 +30,76 @@ MEGABYTE = 1_000_000
 STUDY_FIELDS = ("id", "slug", "name", "description")
 OWN_STUDY = """
 SELECT p.id, p.slug, p.name, p.description, m.role
-FROM studies_project p JOIN studies_membership m ON m.project_id = p.id
+FROM studies_study p JOIN studies_membership m ON m.study_id = p.id
 WHERE p.slug = %s AND m.user_id = %s
 """
 
 
-class ProjectRequest(HttpRequest):
+class StudyRequest(HttpRequest):
     """A request of a signed-in person inside a study she may see."""
 
     user: User
-    project: Project
+    study: Study
     role: Role
 
 
-def visible_projects(user: User) -> QuerySet[Project]:
+def visible_studies(user: User) -> QuerySet[Study]:
     """The studies ``user`` may see: those she belongs to; the owner of the site sees all."""
     if user.is_superuser:
-        return Project.objects.all()
-    return Project.objects.filter(memberships__user=user)
+        return Study.objects.all()
+    return Study.objects.filter(memberships__user=user)
 
 
-def find_role(user: User, project: Project) -> Role | None:
-    """The role of ``user`` in ``project``, or ``None`` for an outsider. Costs one query."""
+def find_role(user: User, study: Study) -> Role | None:
+    """The role of ``user`` in ``study``, or ``None`` for an outsider. Costs one query."""
     if user.is_superuser:
         return OWNER
-    membership = Membership.objects.filter(project=project, user=user).first()
+    membership = Membership.objects.filter(study=study, user=user).first()
     return membership.get_role() if membership else None
 
 
-def open_project(user: User, slug: str, permission: Permission = Permission.VIEW) -> tuple[Project, Role]:
-    """The project and the role of ``user`` in it, in one query for a member.
+def open_study(user: User, slug: str, permission: Permission = Permission.VIEW) -> tuple[Study, Role]:
+    """The study and the role of ``user`` in it, in one query for a member.
 
-    Raises ``Http404`` for an outsider (as for a project that is not there), ``PermissionDenied`` for a member
+    Raises ``Http404`` for an outsider (as for a study that is not there), ``PermissionDenied`` for a member
     whose role lacks ``permission``.
     """
     if user.is_superuser:
-        project = Project.objects.filter(slug=slug).first()
-        if project is None:
-            raise Http404("No such project.")
-        return project, OWNER
+        study = Study.objects.filter(slug=slug).first()
+        if study is None:
+            raise Http404("No such study.")
+        return study, OWNER
     with connection.cursor() as cursor:
         cursor.execute(OWN_STUDY, [slug, user.pk])
         row = cursor.fetchone()
     if row is None:
-        raise Http404("No such project.")
-    project, role = Project.from_db(connection.alias, STUDY_FIELDS, row[:-1]), ROLES[row[-1]]
+        raise Http404("No such study.")
+    study, role = Study.from_db(connection.alias, STUDY_FIELDS, row[:-1]), ROLES[row[-1]]
     if permission not in role.permissions:
         raise PermissionDenied(f"Your role in this study is {role.name}. {role.sentence}")
-    return project, role
+    return study, role
 
 
-def project_view(
+def study_view(
     permission: Permission,
 ) -> Callable[
-    [Callable[Concatenate[ProjectRequest, P], HttpResponseBase]],
+    [Callable[Concatenate[StudyRequest, P], HttpResponseBase]],
     Callable[..., HttpResponseBase],
 ]:
-    """Load the project named by the URL (``slug``) for a member who holds ``permission``; others get 404 or 403."""
+    """Load the study named by the URL (``slug``) for a member who holds ``permission``; others get 404 or 403."""
 
     def decorate(
-        view: Callable[Concatenate[ProjectRequest, P], HttpResponseBase],
+        view: Callable[Concatenate[StudyRequest, P], HttpResponseBase],
     ) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def wrapped(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             if any(isinstance(value, int) and value > MAX_ID for value in kwargs.values()):
                 raise Http404("No such thing.")
-            project, role = open_project(request.user, slug, permission)  # type: ignore[arg-type]
-            request.project, request.role = project, role  # type: ignore[attr-defined]
+            study, role = open_study(request.user, slug, permission)  # type: ignore[arg-type]
+            request.study, request.role = study, role  # type: ignore[attr-defined]
             # No file is taken at the desk, where every query counts.
             if permission is not Permission.CODE:
-                count_upload(request, project)
+                count_upload(request, study)
             return view(request, *args, **kwargs)  # type: ignore[arg-type]
 
         return wrapped
@@ -107,7 +107,7 @@ def project_view(
     return decorate
 
 
-def count_upload(request: HttpRequest, project: Project) -> None:
+def count_upload(request: HttpRequest, study: Study) -> None:
     """Add the files of this request to what the study received today. Raises ``PermissionDenied`` where that is too much.
 
     Counted as they are announced, also where the view refuses them afterwards. The owner of the site may upload any amount.
@@ -117,7 +117,7 @@ def count_upload(request: HttpRequest, project: Project) -> None:
     size = int(request.headers.get("Content-Length") or 0)
     limit = settings.MAX_UPLOAD_MB_PER_DAY * MEGABYTE
     with transaction.atomic():
-        day, _ = UploadDay.objects.get_or_create(project=project, day=timezone.localdate())
+        day, _ = UploadDay.objects.get_or_create(study=study, day=timezone.localdate())
         room = UploadDay.objects.filter(pk=day.pk, bytes__lte=limit - size)
         is_within = size <= limit and room.update(bytes=F("bytes") + size) == 1
     if not is_within:
@@ -137,10 +137,10 @@ def post(
     *,
     form: type[BaseForm] | None = None,
     page: Callable[..., HttpResponse] | None = None,
-    on: Callable[..., dict[str, Any]] = lambda request: {"project": request.project},
+    on: Callable[..., dict[str, Any]] = lambda request: {"study": request.study},
     done: str | Callable[[R], str] = "",
     to: tuple[str, ...] = (),
-    then: Callable[[ProjectRequest, R], HttpResponse] | None = None,
+    then: Callable[[StudyRequest, R], HttpResponse] | None = None,
 ) -> Callable[..., HttpResponseBase]:
     """The view that carries out ``act`` for people who hold ``permission``.
 
@@ -153,8 +153,8 @@ def post(
         raise ImproperlyConfigured("A form needs the page that shows it again, and an act a page that it leads to.")
 
     @require_POST
-    @project_view(permission)
-    def view(request: ProjectRequest, /, **address: Any) -> HttpResponse:
+    @study_view(permission)
+    def view(request: StudyRequest, /, **address: Any) -> HttpResponse:
         found = on(request, **address)
         typed = form(request.POST) if form else None
         if typed is None or typed.is_valid():
@@ -164,9 +164,9 @@ def post(
                     return then(request, result)
                 if done:
                     messages.success(request, done if isinstance(done, str) else done(result))
-                return redirect(to[0], request.project.slug, *(address[name] for name in to[1:]))
+                return redirect(to[0], request.study.slug, *(address[name] for name in to[1:]))
         if page is not None:
             return page(request, typed, **address)
-        return redirect(to[0], request.project.slug, *(address[name] for name in to[1:]))
+        return redirect(to[0], request.study.slug, *(address[name] for name in to[1:]))
 
     return view

@@ -25,9 +25,9 @@ from transcripts.audit_trail import trail
 from transcripts.hooks import leaving_reviewed, role_changed, send
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Invitation, Membership, MethodStance, Project
+from transcripts.studies.models import Invitation, Membership, MethodChoice, Study
 from transcripts.studies.overview import STEPS
-from transcripts.studies.queries import knows_family, may_renew_invitation, read_stances
+from transcripts.studies.queries import knows_family, may_renew_invitation, read_methods
 from transcripts.studies.roles import OWNER, ROLES, Permission, Role
 from transcripts.ui.typed_text import check_reason
 
@@ -38,7 +38,7 @@ LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
 @transaction.atomic
-def create_project(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Project:
+def create_study(*, slug: str, name: str, by: trail.Actor, description: str = "") -> Study:
     """Make an empty study. A person who makes one becomes its owner; the codebook is seeded by its own action.
 
     Raises ``Refused``, or ``PermissionDenied`` for a person without the right to start studies.
@@ -50,19 +50,19 @@ def create_project(*, slug: str, name: str, by: trail.Actor, description: str = 
         raise Refused(
             f"{slug!r} cannot be used in an address: use up to {MAX_ADDRESS} lower-case letters, digits and hyphens."
         )
-    project, created = Project.objects.get_or_create(
+    study, created = Study.objects.get_or_create(
         slug=slug, defaults={"name": name, "description": description.strip(), "created_at": timezone.now()}
     )
     if not created:
         raise Refused(f"There is already a study with the address {slug}. Choose another address.")
-    trail.record("project.created", target=project, by=by, details={"slug": slug, "name": name})
+    trail.record("study.created", target=study, by=by, details={"slug": slug, "name": name})
     if isinstance(by, User):
-        _write_role(project=project, user=by, role=OWNER.key, by=by)
-    return project
+        _write_role(study=study, user=by, role=OWNER.key, by=by)
+    return study
 
 
 @transaction.atomic
-def skip_step(*, project: Project, step: str, by: trail.Actor, restores: bool = False) -> None:
+def skip_step(*, study: Study, step: str, by: trail.Actor, restores: bool = False) -> None:
     """Leave out a step of beginning the study, one of ``STEPS``; with ``restores`` bring it back. Nothing else changes.
 
     Raises ``Refused`` for a step that there is not. Callers make sure that ``by`` may run the study.
@@ -70,13 +70,13 @@ def skip_step(*, project: Project, step: str, by: trail.Actor, restores: bool = 
     if step not in STEPS:
         raise Refused("There is no such step. Open the overview again.")
     # Locked: of two steps skipped at once, neither is forgotten.
-    locked = Project.objects.select_for_update().get(pk=project.pk)
+    locked = Study.objects.select_for_update().get(pk=study.pk)
     if (step in locked.skipped_steps) is not restores:
         return
     locked.skipped_steps = [key for key in STEPS if (key != step if key in locked.skipped_steps else key == step)]
     locked.save(update_fields=["skipped_steps"])
     trail.record(
-        "project.step.restored" if restores else "project.step.skipped", target=locked, by=by, details={"step": step}
+        "study.step.restored" if restores else "study.step.skipped", target=locked, by=by, details={"step": step}
     )
 
 
@@ -89,42 +89,42 @@ def make_address(slug: str, *, by: User) -> str:
 
 
 @transaction.atomic
-def set_member_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:
+def set_member_role(*, study: Study, user: User, role: str, by: trail.Actor) -> Membership:
     """Give a member of the study another role. The owner of the site, and a command, may add somebody with it; everybody else
     invites her.
 
     Raises ``Refused`` when that would leave the study without an owner, ``PermissionDenied`` when ``by`` may not
     say who belongs to it.
     """
-    _lock_members(project, by=by)
+    _lock_members(study, by=by)
     _check_role(role)
-    if isinstance(by, User) and not by.is_superuser and not _is_member(project, user):
+    if isinstance(by, User) and not by.is_superuser and not _is_member(study, user):
         raise Refused(f"{user.username} is not a member of this study. Invite her first.")
-    return _write_role(project=project, user=user, role=role, by=by)
+    return _write_role(study=study, user=user, role=role, by=by)
 
 
 @transaction.atomic
-def remove_member(*, project: Project, user: User, by: trail.Actor) -> None:
+def remove_member(*, study: Study, user: User, by: trail.Actor) -> None:
     """Take ``user`` out of the study. Her codings stay."""
-    _lock_members(project, by=by)
-    membership = Membership.objects.filter(project=project, user=user).first()
+    _lock_members(study, by=by)
+    membership = Membership.objects.filter(study=study, user=user).first()
     if membership is None:
         raise Refused(f"{user.username} is not a member of this study.")
     if membership.role == OWNER.key:
-        _keep_an_owner(project, without=user)
+        _keep_an_owner(study, without=user)
     trail.record(
-        "project.member.removed",
+        "study.member.removed",
         target=membership,
         by=by,
         details={"username": user.username, "before": membership.role},
     )
-    announce_role_change(RoleChange(project, user, membership.get_role(), None, by))
+    announce_role_change(RoleChange(study, user, membership.get_role(), None, by))
     membership.delete()
 
 
 @transaction.atomic
 def invite_person(
-    *, project: Project, username: str, role: str, by: trail.Actor, is_owner_of_site: bool = False
+    *, study: Study, username: str, role: str, by: trail.Actor, is_owner_of_site: bool = False
 ) -> tuple[User, str]:
     """Make an account for somebody new, a place in the study, and the secret of a link that signs her in once.
 
@@ -133,69 +133,69 @@ def invite_person(
     to the study.
     """
     check_may_invite(by)
-    _lock_members(project, by=by)
+    _lock_members(study, by=by)
     _check_role(role)
     user = create_user(username=username, by=by, is_owner_of_site=is_owner_of_site)
-    replaced = project.invitations.filter(username__iexact=user.username, answer="")
+    replaced = study.invitations.filter(username__iexact=user.username, answer="")
     _close_invitations(replaced, Invitation.Answer.WITHDRAWN)
-    membership = _write_role(project=project, user=user, role=role, by=by)
+    membership = _write_role(study=study, user=user, role=role, by=by)
     membership.came_by_invitation = True
     membership.save(update_fields=["came_by_invitation"])
     return user, create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
 
 
 @transaction.atomic
-def invite_user(*, project: Project, username: str, role: str, by: trail.Actor) -> Invitation:
+def invite_user(*, study: Study, username: str, role: str, by: trail.Actor) -> Invitation:
     """Offer a role to the person with this user name. The same is done, and said, if nobody has it.
 
     An open invitation of that name is replaced. Raises ``Refused`` for a member and an unknown role,
     ``PermissionDenied`` when ``by`` may not invite people, or not say who belongs to the study.
     """
     check_may_invite(by)
-    _lock_members(project, by=by)
+    _lock_members(study, by=by)
     _check_role(role)
     username = User.normalize_username(username.strip())
     if not username or len(username) > MAX_NAME or "\x00" in username:
         raise Refused(f"A user name has 1 to {MAX_NAME} characters.")
     user = find_user(username)
-    if Membership.objects.filter(project=project, user__username__iexact=username).exists():
-        raise Refused(f"{username} is a member of this study already. You can change the role in the list.")
-    _close_invitations(project.invitations.filter(username__iexact=username, answer=""), Invitation.Answer.WITHDRAWN)
+    if Membership.objects.filter(study=study, user__username__iexact=username).exists():
+        raise Refused(f"{username} is already a member of this study. You can change the role in the list.")
+    _close_invitations(study.invitations.filter(username__iexact=username, answer=""), Invitation.Answer.WITHDRAWN)
     invitation = Invitation.objects.create(
-        project=project,
+        study=study,
         username=username,
         user=user if user is not None and user.is_active else None,
         role=role,
         invited_by_name=by.get_username(),
         invited_at=timezone.now(),
     )
-    _record_invitation("project.invitation.made", invitation, by)
+    _record_invitation("study.invitation.made", invitation, by)
     return invitation
 
 
 @transaction.atomic
 def withdraw_invitation(*, invitation: Invitation, by: trail.Actor) -> None:
-    """Take an invitation back, unless it was answered. Reads invitation.project."""
-    _lock_members(invitation.project, by=by)
+    """Take an invitation back, unless it was answered. Reads invitation.study."""
+    _lock_members(invitation.study, by=by)
     if _close_invitations(Invitation.objects.filter(pk=invitation.pk, answer=""), Invitation.Answer.WITHDRAWN):
-        _record_invitation("project.invitation.withdrawn", invitation, by)
+        _record_invitation("study.invitation.withdrawn", invitation, by)
 
 
 @transaction.atomic
 def answer_invitation(*, invitation: Invitation, accepts: bool, by: User) -> bool:
-    """Accept or decline an invitation of one's own; whether ``by`` is a member now. Reads invitation.project.
+    """Accept or decline an invitation of one's own; whether ``by`` is a member now. Reads invitation.study.
 
     Raises ``Refused`` for an invitation that is not open any more, ``PermissionDenied`` for somebody else's.
     """
     if invitation.user_id != by.pk:
-        raise PermissionDenied("This invitation is for somebody else.")
-    Project.objects.select_for_update().get(pk=invitation.project_id)
+        raise PermissionDenied("This invitation is for another person.")
+    Study.objects.select_for_update().get(pk=invitation.study_id)
     answer = Invitation.Answer.ACCEPTED if accepts else Invitation.Answer.DECLINED
     if not _close_invitations(Invitation.objects.filter(pk=invitation.pk, answer=""), answer):
-        raise Refused("This invitation was withdrawn or answered before. Ask for a new one.")
-    _record_invitation(f"project.invitation.{answer.value}", invitation, by)
-    if accepts and not _is_member(invitation.project, by):
-        _write_role(project=invitation.project, user=by, role=invitation.role, by=by)
+        raise Refused("This invitation has already been withdrawn or answered. Ask for a new one.")
+    _record_invitation(f"study.invitation.{answer.value}", invitation, by)
+    if accepts and not _is_member(invitation.study, by):
+        _write_role(study=invitation.study, user=by, role=invitation.role, by=by)
     return accepts
 
 
@@ -208,87 +208,85 @@ def _record_invitation(action: str, invitation: Invitation, by: trail.Actor) -> 
 
 
 @transaction.atomic
-def renew_invitation(*, project: Project, user: User, by: User) -> str:
+def renew_invitation(*, study: Study, user: User, by: User) -> str:
     """The secret of a new sign-in link for a member who never came in.
 
     A link is its person: so nobody gets one for somebody who has an account of her own already, or who belongs to a
     study that ``by`` does not own. Raises ``Refused`` for those, ``PermissionDenied`` without the right to invite.
     """
     check_may_invite(by)
-    _lock_members(project, by=by)
-    membership = _find_newcomer(project, user)
+    _lock_members(study, by=by)
+    membership = _find_newcomer(study, user)
     if not may_renew_invitation(by, membership):
         raise Refused(
-            f"{user.username} was not invited to this study as somebody new, has signed in before, or belongs to "
-            f"another study too. Only the administrator of this site can create a link: manage.py user sign-in {user.username}"
+            f"{user.username} was not invited to this study as a new person, has signed in before, or also belongs to another "
+            f"study. Only the administrator of this site can create a link: manage.py user sign-in {user.username}"
         )
     return create_sign_in_link(user=user, by=by, life=INVITATION_LIFE)
 
 
 @transaction.atomic
-def revoke_invitation(*, project: Project, user: User, by: User) -> bool:
+def revoke_invitation(*, study: Study, user: User, by: User) -> bool:
     """End the unused sign-in link of a member who never came in; she stays a member, and a new link can be made for her.
 
     Whether there was one. Raises ``Refused`` for somebody for whom ``by`` could not have made it.
     """
-    _lock_members(project, by=by)
-    if not may_renew_invitation(by, _find_newcomer(project, user)):
-        raise Refused(f"{user.username} has no link of this study that you could revoke.")
+    _lock_members(study, by=by)
+    if not may_renew_invitation(by, _find_newcomer(study, user)):
+        raise Refused(f"{user.username} has no link from this study that you can revoke.")
     return revoke_sign_in_links(user=user, by=by)
 
 
-def _find_newcomer(project: Project, user: User) -> Membership:
-    membership = Membership.objects.select_related("user").filter(project=project, user=user).first()
+def _find_newcomer(study: Study, user: User) -> Membership:
+    membership = Membership.objects.select_related("user").filter(study=study, user=user).first()
     if membership is None:
         raise Refused(f"{user.username} is not a member of this study.")
     return membership
 
 
 @transaction.atomic
-def set_stance(*, project: Project, family: str = "", stance: str, reason: str = "", by: trail.Actor) -> MethodStance:
+def set_method(*, study: Study, family: str = "", method: str, reason: str = "", by: trail.Actor) -> MethodChoice:
     """Say by which method the study, or one code family of it, is read; what was said before stays on record.
 
-    Once something was said of the family or the study, another stance needs a reason. The current stance is
+    Once something was said of the family or the study, another method needs a reason. The current method is
     left as it is. Raises ``WrongInput``.
     """
-    Project.objects.select_for_update().get(pk=project.pk)
+    Study.objects.select_for_update().get(pk=study.pk)
     reason = check_reason(reason)
-    _check_stance(project, family=family, stance=stance)
-    stances = read_stances(project)
-    own = stances.families.get(family) if family else stances.study
-    if own is not None and own.stance == stance:
+    _check_method(study, family=family, method=method)
+    methods = read_methods(study)
+    own = methods.families.get(family) if family else methods.study
+    if own is not None and own.method == method:
         return own
-    if (own or stances.study) is not None and not reason:
-        raise WrongInput("A method was already set here. Say why it changes.", field="reason")
-    before = stances.find(family)
-    row = MethodStance.objects.create(
-        project=project,
+    if (own or methods.study) is not None and not reason:
+        raise WrongInput("A method was already set here. Give a reason for the change.", field="reason")
+    before = methods.find(family)
+    row = MethodChoice.objects.create(
+        study=study,
         family=family,
-        stance=stance,
+        method=method,
         reason=reason,
         set_at=timezone.now(),
         set_by_name=by.get_username(),
     )
-    trail.record(
-        "project.method.stance_set", target=row, by=by, details={"family": family, "before": before, "after": stance}
-    )
+    trail.record("study.method.set", target=row, by=by, details={"family": family, "before": before, "after": method})
     return row
 
 
-def _check_stance(project: Project, *, family: str, stance: str) -> None:
-    if stance not in MethodStance.Stance.values:
+def _check_method(study: Study, *, family: str, method: str) -> None:
+    if method not in MethodChoice.Method.values:
         raise WrongInput(
-            f"There is no stance {stance!r}. The stances are {', '.join(MethodStance.Stance.values)}.", field="stance"
+            f"There is no method {method!r}. The methods are {', '.join(MethodChoice.Method.values)}.", field="method"
         )
-    if family and not knows_family(project, family):
+    if family and not knows_family(study, family):
         raise WrongInput(f"There is no code family {family!r} in this study's codebook.", field="family")
 
 
-def _lock_members(project: Project, *, by: trail.Actor) -> None:
+def _lock_members(study: Study, *, by: trail.Actor) -> None:
     """Hold the study's members still for this transaction, after making sure that ``by`` may change them."""
-    Project.objects.select_for_update().get(pk=project.pk)
+    Study.objects.select_for_update().get(pk=study.pk)
     if isinstance(by, User):
-        role = find_role(by, project)
+        role = find_role(by, study)
         if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
             raise PermissionDenied("Only an owner of this study can change its members.")
 
@@ -298,49 +296,49 @@ def _check_role(role: str) -> None:
         raise Refused(f"There is no role {role!r}. The roles are {', '.join(ROLES)}.")
 
 
-def _is_member(project: Project, user: User) -> bool:
-    return Membership.objects.filter(project=project, user=user).exists()
+def _is_member(study: Study, user: User) -> bool:
+    return Membership.objects.filter(study=study, user=user).exists()
 
 
-def _write_role(*, project: Project, user: User, role: str, by: trail.Actor) -> Membership:
-    membership = Membership.objects.filter(project=project, user=user).first()
+def _write_role(*, study: Study, user: User, role: str, by: trail.Actor) -> Membership:
+    membership = Membership.objects.filter(study=study, user=user).first()
     if membership is not None and membership.role == role:
         return membership
     before = membership.role if membership else None
     if before == OWNER.key:
-        _keep_an_owner(project, without=user)
+        _keep_an_owner(study, without=user)
     if membership is None:
-        membership = Membership(project=project, user=user, joined_at=timezone.now())
+        membership = Membership(study=study, user=user, joined_at=timezone.now())
     membership.role = role
     membership.save()
     trail.record(
-        "project.member.role_set",
+        "study.member.role_set",
         target=membership,
         by=by,
         details={"username": user.username, "before": before, "after": role},
     )
-    announce_role_change(RoleChange(project, user, ROLES[before] if before else None, ROLES[role], by))
+    announce_role_change(RoleChange(study, user, ROLES[before] if before else None, ROLES[role], by))
     return membership
 
 
 def _check_name(name: str) -> None:
-    max_length = Project._meta.get_field("name").max_length
+    max_length = Study._meta.get_field("name").max_length
     if not name:
         raise Refused("A study needs a name.")
     if max_length is not None and len(name) > max_length:
         raise Refused(f"A study's name may have up to {max_length} characters; this one has {len(name)}.")
 
 
-def _keep_an_owner(project: Project, *, without: User) -> None:
-    owners = Membership.objects.filter(project=project, role=OWNER.key, user__is_active=True)
+def _keep_an_owner(study: Study, *, without: User) -> None:
+    owners = Membership.objects.filter(study=study, role=OWNER.key, user__is_active=True)
     if not owners.exclude(user=without).exists():
-        raise Refused("A study needs an owner. Make somebody else owner first.")
+        raise Refused("A study needs an owner. Make another person owner first.")
 
 
 class RoleChange(NamedTuple):
     """A member's role before and after; ``None`` for no part in the study."""
 
-    project: Project
+    study: Study
     user: User
     before: Role | None
     after: Role | None
@@ -356,9 +354,9 @@ class RoleChange(NamedTuple):
         return Permission.SEE_ALL_CODINGS in self.before.permissions and not may_only_read
 
 
-def list_leaving(project: Project, user: User) -> list[str]:
+def list_leaving(study: Study, user: User) -> list[str]:
     """What the person who removes a member should know before."""
-    return [sentence for said in send(leaving_reviewed, project=project, user=user) for sentence in said]
+    return [sentence for said in send(leaving_reviewed, study=study, user=user) for sentence in said]
 
 
 def announce_role_change(change: RoleChange) -> None:

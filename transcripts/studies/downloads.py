@@ -14,7 +14,7 @@ from django.utils.http import content_disposition_header
 
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import ReportTable, Source, write_report_table
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 View = TypeVar("View", bound=Callable[..., Any])
 CONTENT_TYPES = {
@@ -53,10 +53,10 @@ def name_narrowed(stem: str, basis: Mapping[str, object], *, is_narrowed: bool) 
 
 @transaction.atomic
 def record_download(
-    action: str, *, project: Project, target: models.Model | str, by: trail.Actor, details: dict[str, object]
+    action: str, *, study: Study, target: models.Model | str, by: trail.Actor, details: dict[str, object]
 ) -> None:
     """Record ``action``: that something of a study left the site. ``details`` say what."""
-    trail.record(action, target=target, by=by, stream=trail.project_stream(project.pk), details=details)
+    trail.record(action, target=target, by=by, stream=trail.study_stream(study.pk), details=details)
 
 
 def send_download(
@@ -65,14 +65,14 @@ def send_download(
     *,
     name: str,
     content_type: str,
-    project: Project,
+    study: Study,
     target: models.Model | str,
     by: trail.Actor,
     details: dict[str, object],
 ) -> HttpResponse:
     """The answer that is this file, after it was recorded. Its SHA-256 is in the record and in the header X-Content-SHA256."""
     sha256 = hashlib.sha256(data).hexdigest()
-    record_download(action, project=project, target=target, by=by, details={**details, "sha256": sha256})
+    record_download(action, study=study, target=target, by=by, details={**details, "sha256": sha256})
     headers = {"Content-Disposition": content_disposition_header(True, name) or "", "X-Content-SHA256": sha256}
     return HttpResponse(data, content_type=content_type, headers=headers)
 
@@ -97,7 +97,7 @@ def send_report_table(
     action: str,
     *,
     stem: str,
-    project: Project,
+    study: Study,
     target: models.Model | str,
     by: trail.Actor,
     details: dict[str, object],
@@ -113,7 +113,7 @@ def send_report_table(
         action,
         name=f"{stem}.{format}",
         content_type=CONTENT_TYPES[format],
-        project=project,
+        study=study,
         target=target,
         by=by,
         details={**details, "format": format},

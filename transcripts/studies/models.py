@@ -13,7 +13,7 @@ from transcripts.studies.roles import ROLE_CHOICES, ROLES, Role
 from transcripts.ui.typed_text import MAX_REASON
 
 
-class Project(models.Model):
+class Study(models.Model):
     """A study: every text, code, coding and batch belongs to one, and is reached through it."""
 
     slug = models.SlugField(max_length=60, unique=True, help_text="Address of the study.")
@@ -22,7 +22,7 @@ class Project(models.Model):
     created_at = models.DateTimeField()
     # Of the steps by which a study begins (overview.py).
     skipped_steps = models.JSONField(default=list, blank=True)
-    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="studies")
 
     class Meta:
         ordering: ClassVar = ["name", "pk"]
@@ -34,30 +34,30 @@ class Project(models.Model):
         return reverse("studies:home", args=[self.slug])
 
     @property
-    def project_id(self) -> int:
+    def study_id(self) -> int:
         """Its own key, under the name that rows of a study have for it: the trail asks every target for it."""
         return self.pk
 
 
-class MethodStance(models.Model):
+class MethodChoice(models.Model):
     """A switch of the method by which a study, or one code family of it, is read. The latest row holds; none is lost.
 
     ``family`` is the identifier of a code family, empty for the study as a whole. Braun and Clarke keep the three apart;
     a reflexive study shows no coefficient of agreement (paper 001, section 2.2).
     """
 
-    class Stance(models.TextChoices):
+    class Method(models.TextChoices):
         REFLEXIVE = "reflexive", "Reflexive thematic analysis"
         CODEBOOK = "codebook", "Codebook thematic analysis"
         RELIABILITY = "reliability", "Coding reliability"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="stances")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="method_choices")
     family = models.CharField(
         max_length=100, blank=True, help_text="Identifier of the family of codes; empty for the whole study."
     )
-    stance = models.CharField(
+    method = models.CharField(
         max_length=12,
-        choices=Stance.choices,
+        choices=Method.choices,
         help_text="reflexive, codebook or reliability (Braun and Clarke's three kinds of thematic analysis).",
     )
     reason = models.TextField(
@@ -70,22 +70,22 @@ class MethodStance(models.Model):
     set_by_name = models.CharField(max_length=200, help_text="Who set it.")
 
     class Meta:
-        ordering: ClassVar = ["project", "pk"]
+        ordering: ClassVar = ["study", "pk"]
 
     def __str__(self) -> str:
-        return f"{self.stance} since {self.set_at:%Y-%m-%d}"
+        return f"{self.method} since {self.set_at:%Y-%m-%d}"
 
 
 class UploadDay(models.Model):
     """How many bytes of files people sent to a study on one day of the site."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="upload_days")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upload_days")
     day = models.DateField()
     bytes = models.PositiveBigIntegerField(default=0)
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "day"], name="%(app_label)s_%(class)s_once"),
+            models.UniqueConstraint(fields=["study", "day"], name="%(app_label)s_%(class)s_once"),
         ]
 
     def __str__(self) -> str:
@@ -104,7 +104,7 @@ class Invitation(models.Model):
         DECLINED = "declined", "Declined"
         WITHDRAWN = "withdrawn", "Withdrawn"
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="invitations")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="invitations")
     username = models.CharField(max_length=150)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, blank=True, related_name="invitations"
@@ -119,7 +119,7 @@ class Invitation(models.Model):
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                "project",
+                "study",
                 Lower("username"),
                 condition=models.Q(answer=""),
                 name="%(app_label)s_%(class)s_one_open_per_name",
@@ -140,7 +140,7 @@ class Invitation(models.Model):
 class Membership(models.Model):
     """One person's role in one study."""
 
-    project = models.ForeignKey(Project, on_delete=models.CASCADE, related_name="memberships")
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=20, choices=ROLE_CHOICES)
     joined_at = models.DateTimeField()
@@ -149,7 +149,7 @@ class Membership(models.Model):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "user"], name="%(app_label)s_%(class)s_one_role_per_person"),
+            models.UniqueConstraint(fields=["study", "user"], name="%(app_label)s_%(class)s_one_role_per_person"),
             models.CheckConstraint(
                 condition=models.Q(role__in=list(ROLES)), name="%(app_label)s_%(class)s_role_is_known"
             ),

@@ -9,13 +9,13 @@ from django.db.models import Case, Count, Exists, Min, OuterRef, Q, When
 
 from transcripts.accounts.models import User
 from transcripts.hooks import load_registrations
-from transcripts.studies.access import ProjectRequest
-from transcripts.studies.models import Membership, MethodStance, Project
-from transcripts.studies.queries import find_stance
+from transcripts.studies.access import StudyRequest
+from transcripts.studies.models import Membership, MethodChoice, Study
+from transcripts.studies.queries import find_method
 from transcripts.studies.roles import Permission
 
-Read = Callable[[ProjectRequest], Mapping[str, object] | None]
-ReadNotes = Callable[[Collection[Project], User], Mapping[int, str]]
+Read = Callable[[StudyRequest], Mapping[str, object] | None]
+ReadNotes = Callable[[Collection[Study], User], Mapping[int, str]]
 # In the order in which they are shown; templates/studies/_first_steps.html says what there is to do.
 STEPS = {"codebook": "Codebook and method", "people": "Who codes", "import": "First import", "code": "Code"}
 
@@ -39,12 +39,12 @@ class Waiting(NamedTuple):
 
 
 _cards: list[Card] = []
-_waiting: list[Callable[[ProjectRequest], Waiting | None]] = []
+_waiting: list[Callable[[StudyRequest], Waiting | None]] = []
 _notes: list[ReadNotes] = []
 
 
 def register_overview(
-    *parts: Card, waiting: Callable[[ProjectRequest], Waiting | None] | None = None, note: ReadNotes | None = None
+    *parts: Card, waiting: Callable[[StudyRequest], Waiting | None] | None = None, note: ReadNotes | None = None
 ) -> None:
     """Add to the overview of a study: cards; a line under "Waiting for you" where there is something; and what the list of
     studies says of each, by its number, read for all at once. Called once, in a room's ``registrations``."""
@@ -53,20 +53,20 @@ def register_overview(
     _notes.extend([note] if note else [])
 
 
-def read_cards(request: ProjectRequest) -> list[tuple[str, Mapping[str, object]]]:
+def read_cards(request: StudyRequest) -> list[tuple[str, Mapping[str, object]]]:
     """The parts of the overview that have something to show, in order: template and contents."""
     load_registrations()
     read = ((card.template, card.read(request)) for card in sorted(_cards, key=lambda card: card.rank))
     return [(template, contents) for template, contents in read if contents is not None]
 
 
-def list_waiting(request: ProjectRequest) -> list[Waiting]:
+def list_waiting(request: StudyRequest) -> list[Waiting]:
     """What waits for the person who asks."""
     load_registrations()
     return [found for read in _waiting if (found := read(request)) is not None]
 
 
-def read_notes(studies: Collection[Project], person: User) -> dict[int, list[str]]:
+def read_notes(studies: Collection[Study], person: User) -> dict[int, list[str]]:
     """What is said of each study, by its number."""
     load_registrations()
     found: dict[int, list[str]] = {study.pk: [] for study in studies}
@@ -107,24 +107,24 @@ class FirstSteps(NamedTuple):
         return [step for step in self.steps if step.state == "skipped"]
 
 
-def read_first_steps(project: Project, members: Collection[Membership]) -> FirstSteps | None:
+def read_first_steps(study: Study, members: Collection[Membership]) -> FirstSteps | None:
     """How far the study has begun; ``None`` once somebody has coded or decided a sentence.
 
     Codebook, interviews, codings and decisions are read through the study's relations, because their rooms are above this one.
     """
-    of_study = Project.objects.filter(pk=OuterRef("pk"))
+    of_study = Study.objects.filter(pk=OuterRef("pk"))
     decided = of_study.filter(interviews__turns__sentences__decisions__isnull=False)
     coded = of_study.filter(interviews__turns__sentences__codings__isnull=False)
-    study = Project.objects.filter(pk=project.pk)
+    this = Study.objects.filter(pk=study.pk)
     # A case and not an "or", of which SQLite computes both sides: decisions are looked for only where nothing is coded.
     has_begun = Case(When(Exists(coded), then=True), When(Exists(decided), then=True), default=False)
-    skipped, begun = study.values_list("skipped_steps", has_begun).get()
+    skipped, begun = this.values_list("skipped_steps", has_begun).get()
     if begun:
         return None
     invited = Count("invitations", filter=Q(invitations__answer=""), distinct=True)
-    found = study.aggregate(amount=Count("interviews", distinct=True), first=Min("interviews"), invited=invited)
+    found = this.aggregate(amount=Count("interviews", distinct=True), first=Min("interviews"), invited=invited)
     chosen = {
-        "codebook": _describe_codebook(project),
+        "codebook": _describe_codebook(study),
         "people": _describe_people(members, found["invited"]),
         "import": f"{found['amount']} interview{'' if found['amount'] == 1 else 's'}" if found["amount"] else "",
     }
@@ -136,14 +136,14 @@ def read_first_steps(project: Project, members: Collection[Membership]) -> First
     return FirstSteps(steps, found["first"])
 
 
-def _describe_codebook(project: Project) -> str:
+def _describe_codebook(study: Study) -> str:
     """The codebook that people code with, and the method; "" as long as none is published."""
-    published = project.codebook_versions.filter(published_at__isnull=False).order_by("-number")
+    published = study.codebook_versions.filter(published_at__isnull=False).order_by("-number")
     found = published.values_list("number", Count("codes")).first()
     if found is None:
         return ""
     number, codes = found
-    method = MethodStance.Stance(find_stance(project)).label
+    method = MethodChoice.Method(find_method(study)).label
     return f"version {number}, {codes} code{'' if codes == 1 else 's'}; {method[0].lower()}{method[1:]}"
 
 

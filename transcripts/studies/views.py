@@ -16,9 +16,9 @@ from transcripts.accounts.actions import check_may_invite
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import find_link_origins, list_site_owners, person_of, sign_in_address
 from transcripts.studies import actions, queries
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.actions import list_leaving
-from transcripts.studies.models import MethodStance
+from transcripts.studies.models import MethodChoice
 from transcripts.studies.overview import list_waiting, read_cards, read_first_steps, read_notes
 from transcripts.studies.roles import ROLE_CHOICES, ROLES, Permission
 from transcripts.ui.acts import at_form, at_top
@@ -50,15 +50,15 @@ class RoleForm(forms.Form):
     role = forms.ChoiceField(label="Role", choices=ROLE_CHOICES)
 
 
-class StanceForm(RowForm):
-    """Another stance for the study or for one family of codes; the families come from its codebook."""
+class MethodForm(RowForm):
+    """Another method for the study or for one family of codes; the families come from its codebook."""
 
     family = forms.ChoiceField(label="For", required=False)
-    stance = forms.ChoiceField(label="Method", choices=MethodStance.Stance.choices, widget=forms.RadioSelect)
-    field_order = ("family", "stance")
+    method = forms.ChoiceField(label="Method", choices=MethodChoice.Method.choices, widget=forms.RadioSelect)
+    field_order = ("family", "method")
 
     class Meta(RowForm.Meta):
-        model = MethodStance
+        model = MethodChoice
         fields = ("reason",)
 
     def __init__(self, *args: Any, families: Sequence[tuple[str, str]], **kwargs: Any) -> None:
@@ -95,48 +95,48 @@ def land(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def home(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def home(request: StudyRequest) -> HttpResponse:
     """The overview of a study: what is left, how far everybody is, what runs, and what the newest figures are."""
-    members = queries.members_of(request.project)
+    members = queries.members_of(request.study)
     runs_it = Permission.SET_METHOD in request.role.permissions
     page = {
         "members": members,
-        "first_steps": read_first_steps(request.project, members) if runs_it else None,
+        "first_steps": read_first_steps(request.study, members) if runs_it else None,
         "waiting": list_waiting(request),
         "cards": read_cards(request),
-        "has_to_wait": not runs_it and not request.project.interviews.exists(),
+        "has_to_wait": not runs_it and not request.study.interviews.exists(),
     }
     return render(request, "studies/home.html", page)
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def skip_step(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def skip_step(request: StudyRequest) -> HttpResponse:
     """Leave out a step of beginning the study, or bring it back."""
     step, restores = request.POST.get("step", ""), "restore" in request.POST
     with at_top(request):
-        actions.skip_step(project=request.project, step=step, by=request.user, restores=restores)
-    return redirect(request.project)
+        actions.skip_step(study=request.study, step=step, by=request.user, restores=restores)
+    return redirect(request.study)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_members(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_members(request: StudyRequest) -> HttpResponse:
     """Who belongs to the study; owners change it here."""
     return _render_members(request, MemberForm())
 
 
 @require_POST
-@project_view(Permission.MANAGE_MEMBERS)
-def add_member(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def add_member(request: StudyRequest) -> HttpResponse:
     """Invite a user, or make an account for somebody new and show her sign-in link, this once."""
     check_may_invite(request.user)
     form = MemberForm(request.POST)
     if not form.is_valid():
         return _render_members(request, form)
     typed = form.cleaned_data
-    asked = {"project": request.project, "username": typed["username"], "role": typed["role"], "by": request.user}
+    asked = {"study": request.study, "username": typed["username"], "role": typed["role"], "by": request.user}
     with at_form(form, "username"):
         if typed["is_new"]:
             return _render_members(request, MemberForm(), actions.invite_person(**asked))
@@ -146,40 +146,40 @@ def add_member(request: ProjectRequest) -> HttpResponse:
             f"If there is an account named {invitation.username}, the invitation is now in its list of studies. Accepting it makes "
             "that person a member.",
         )
-        return redirect("studies:members", request.project.slug)
+        return redirect("studies:members", request.study.slug)
     return _render_members(request, form)
 
 
 @require_POST
-@project_view(Permission.MANAGE_MEMBERS)
-def withdraw_invitation(request: ProjectRequest, invitation_id: int) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def withdraw_invitation(request: StudyRequest, invitation_id: int) -> HttpResponse:
     """Take back an invitation that was not answered yet."""
-    invitation = get_object_or_404(request.project.invitations.select_related("project"), pk=invitation_id)
+    invitation = get_object_or_404(request.study.invitations.select_related("study"), pk=invitation_id)
     actions.withdraw_invitation(invitation=invitation, by=request.user)
     messages.success(request, f"The invitation of {invitation.username} was withdrawn.")
-    return redirect("studies:members", request.project.slug)
+    return redirect("studies:members", request.study.slug)
 
 
 @require_POST
 def answer_invitation(request: HttpRequest, invitation_id: int) -> HttpResponse:
     """Accept or decline an invitation of one's own; anybody else's is not there."""
     person = person_of(request)
-    mine = person.invitations.select_related("project").filter(pk=invitation_id)
+    mine = person.invitations.select_related("study").filter(pk=invitation_id)
     invitation = get_object_or_404(mine)
     accepts = request.POST.get("answer") == "accept"
     with at_top(request):
         actions.answer_invitation(invitation=invitation, accepts=accepts, by=person)
         if accepts:
-            messages.success(request, f"You are a member of {invitation.project.name} now.")
-            return redirect(invitation.project)
-        messages.success(request, f"You declined the invitation to {invitation.project.name}.")
+            messages.success(request, f"You are a member of {invitation.study.name} now.")
+            return redirect(invitation.study)
+        messages.success(request, f"You declined the invitation to {invitation.study.name}.")
         return redirect("studies:list")
     return redirect("studies:list")
 
 
 @require_POST
-@project_view(Permission.MANAGE_MEMBERS)
-def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def change_role(request: StudyRequest, user_id: int) -> HttpResponse:
     """Give a member another role."""
     member = _find_member(request, user_id)
     form = RoleForm(request.POST)
@@ -187,115 +187,113 @@ def change_role(request: ProjectRequest, user_id: int) -> HttpResponse:
         messages.error(request, f"The role of {member.username} was not changed. Choose a role from the list.")
         return _render_members(request, MemberForm(), status=422)
     with at_top(request):
-        actions.set_member_role(project=request.project, user=member, **form.cleaned_data, by=request.user)
+        actions.set_member_role(study=request.study, user=member, **form.cleaned_data, by=request.user)
         messages.success(request, f"{member.username} is {ROLES[form.cleaned_data['role']].name.lower()} now.")
-        return redirect("studies:members", request.project.slug)
+        return redirect("studies:members", request.study.slug)
     return _render_members(request, MemberForm(), status=422)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.MANAGE_MEMBERS)
-def remove_member(request: ProjectRequest, user_id: int) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def remove_member(request: StudyRequest, user_id: int) -> HttpResponse:
     """Take a member out of the study, after asking once."""
     member = _find_member(request, user_id)
     if request.method != "POST":
-        notes = list_leaving(request.project, member)
+        notes = list_leaving(request.study, member)
         return render(request, "studies/remove_member.html", {"member": member, "notes": notes})
     with at_top(request):
-        actions.remove_member(project=request.project, user=member, by=request.user)
-        messages.success(
-            request, f"{member.username} is no longer a member of {request.project.name}. All work is kept."
-        )
+        actions.remove_member(study=request.study, user=member, by=request.user)
+        messages.success(request, f"{member.username} is no longer a member of {request.study.name}. All work is kept.")
         if member == request.user and not member.is_superuser:
             return redirect("studies:list")
-        return redirect("studies:members", request.project.slug)
+        return redirect("studies:members", request.study.slug)
     return _render_members(request, MemberForm(), status=422)
 
 
 @require_POST
-@project_view(Permission.MANAGE_MEMBERS)
-def renew_link(request: ProjectRequest, user_id: int) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def renew_link(request: StudyRequest, user_id: int) -> HttpResponse:
     """Make a new sign-in link for an invited person who has not come in yet, and show it, this once."""
     member = _find_member(request, user_id)
     with at_top(request):
-        secret = actions.renew_invitation(project=request.project, user=member, by=request.user)
+        secret = actions.renew_invitation(study=request.study, user=member, by=request.user)
         return _render_members(request, MemberForm(), (member, secret))
     return _render_members(request, MemberForm(), status=422)
 
 
 @require_POST
-@project_view(Permission.MANAGE_MEMBERS)
-def revoke_link(request: ProjectRequest, user_id: int) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def revoke_link(request: StudyRequest, user_id: int) -> HttpResponse:
     """End the unused sign-in link of an invited person."""
     member = _find_member(request, user_id)
     with at_top(request):
-        was_open = actions.revoke_invitation(project=request.project, user=member, by=request.user)
-        ended = f"The link of {member.username} does not work any more."
+        was_open = actions.revoke_invitation(study=request.study, user=member, by=request.user)
+        ended = f"The link of {member.username} no longer works."
         messages.success(request, ended if was_open else f"{member.username} had no link that still worked.")
-        return redirect("studies:members", request.project.slug)
+        return redirect("studies:members", request.study.slug)
     return _render_members(request, MemberForm(), status=422)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def history(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def history(request: StudyRequest) -> HttpResponse:
     """Everything that was done in the study, newest first. Not for coders: it shows who coded what."""
-    events = Paginator(queries.events_of(request.project), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
+    events = Paginator(queries.events_of(request.study), EVENTS_PER_PAGE).get_page(request.GET.get("page"))
     rows = [(event, queries.list_details(event)) for event in events]
     return render(request, "studies/history.html", {"page": events, "rows": rows})
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_method(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_method(request: StudyRequest) -> HttpResponse:
     """By which method the study and each family of codes is read; who said so, when and why."""
-    families = queries.list_families(request.project)
-    return _render_method(request, StanceForm(families=families), families)
+    families = queries.list_families(request.study)
+    return _render_method(request, MethodForm(families=families), families)
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def set_stance(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def set_method(request: StudyRequest) -> HttpResponse:
     """Switch the method of the study or of one family."""
-    families = queries.list_families(request.project)
-    form = StanceForm(request.POST, families=families)
+    families = queries.list_families(request.study)
+    form = MethodForm(request.POST, families=families)
     if form.is_valid():
         with at_form(form):
-            row = actions.set_stance(project=request.project, **form.cleaned_data, by=request.user)
-            messages.success(request, f"From now on: {row.get_stance_display().lower()}.")
-            return redirect("studies:method", request.project.slug)
+            row = actions.set_method(study=request.study, **form.cleaned_data, by=request.user)
+            messages.success(request, f"From now on: {row.get_method_display().lower()}.")
+            return redirect("studies:method", request.study.slug)
     return _render_method(request, form, families)
 
 
-def _render_method(request: ProjectRequest, form: StanceForm, families: list[tuple[str, str]]) -> HttpResponse:
-    stances, names = queries.read_stances(request.project), dict(families)
+def _render_method(request: StudyRequest, form: MethodForm, families: list[tuple[str, str]]) -> HttpResponse:
+    methods, names = queries.read_methods(request.study), dict(families)
     page = {
         "form": form,
-        "stances": stances,
+        "methods": methods,
         "rows": [
-            (family, name, MethodStance.Stance(stances.find(family)).label, stances.find_own(family))
+            (family, name, MethodChoice.Method(methods.find(family)).label, methods.find_own(family))
             for family, name in [("", "The study as a whole"), *families]
         ],
-        "switches": [(row, names.get(row.family, row.family)) for row in queries.list_stances(request.project)],
+        "switches": [(row, names.get(row.family, row.family)) for row in queries.list_method_choices(request.study)],
     }
     return render(request, "studies/method.html", page, status=422 if form.errors else 200)
 
 
-def _find_member(request: ProjectRequest, user_id: int) -> User:
-    return get_object_or_404(request.project.members, pk=user_id)
+def _find_member(request: StudyRequest, user_id: int) -> User:
+    return get_object_or_404(request.study.members, pk=user_id)
 
 
 def _render_members(
-    request: ProjectRequest, form: MemberForm, invited: tuple[User, str] | None = None, *, status: int = 200
+    request: StudyRequest, form: MemberForm, invited: tuple[User, str] | None = None, *, status: int = 200
 ) -> HttpResponse:
     may_manage = Permission.MANAGE_MEMBERS in request.role.permissions
-    members = queries.members_of(request.project)
+    members = queries.members_of(request.study)
     awaited = [member.user for member in members if member.is_awaited] if may_manage else []
     page = {
         "form": form,
         "members": members,
         "links": find_link_origins(awaited) if awaited else {},
-        "invitations": queries.open_invitations(request.project) if may_manage else [],
+        "invitations": queries.open_invitations(request.study) if may_manage else [],
         "roles": ROLES.values(),
         "invited": invited[0] if invited else None,
         "sign_in_url": sign_in_address(invited[1]) if invited else "",

@@ -38,7 +38,7 @@ MEGABYTE = 1024 * 1024
 USUAL_BYTES = 10 * MEGABYTE
 TO_BE_REFUSED_IN_WORDS = 16 * MEGABYTE
 MEANWHILE = (
-    "Somebody else changed this after you opened the page, so nothing was saved. Compare the two, then save again."
+    "Another person changed this after you opened the page, so nothing was saved. Compare the two, then save again."
 )
 
 
@@ -274,7 +274,7 @@ class ReplacingForm(forms.Form):
     seen = forms.CharField(
         widget=forms.HiddenInput,
         strip=False,
-        error_messages={"required": "The form came incomplete, so nothing was saved. Load the page again."},
+        error_messages={"required": "The form was incomplete, so nothing was saved. Reload the page."},
     )
 
     def __init__(self, data: Mapping[str, Any] | None = None, *, stored: Mapping[str, object], **kwargs: Any) -> None:

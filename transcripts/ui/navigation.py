@@ -79,9 +79,13 @@ DESTINATIONS = (
                 holds=("corpus:", "desk:", "jobs:", "blinding:", "negotiation:case_sheet"),
             ),
             Group(
-                "Held here",
+                "Held live",
                 (
-                    Page("Interviews held here", "scenarios:plays", holds=("scenarios:play", "scenarios:open_play")),
+                    Page(
+                        "Live interviews",
+                        "scenarios:sessions",
+                        holds=("scenarios:session", "scenarios:open_session"),
+                    ),
                     Page(
                         "Interview scripts",
                         "scenarios:scripts",
@@ -117,7 +121,7 @@ DESTINATIONS = (
                     Page("By interview", "search:by_interview"),
                     Page("By model", "search:by_model"),
                     Page("Answers by code", "search:by_answer"),
-                    Page("Codes together", "search:cooccurrence"),
+                    Page("Co-occurrence", "search:cooccurrence"),
                     Page("Score sheets", "search:score_sheets", holds=("search:score_sheet",)),
                 ),
             ),
@@ -164,10 +168,15 @@ DESTINATIONS = (
         "Team",
         (
             Page(
-                "Your work",
+                "My work",
                 "rounds:work",
                 "code",
-                holds=("rounds:sign_off", "rounds:sign_off_several", "rounds:finish", "rounds:take_back_finish"),
+                holds=(
+                    "rounds:complete_assignment",
+                    "rounds:complete_several",
+                    "rounds:complete_interview",
+                    "rounds:reopen_interview",
+                ),
             ),
             Page("Rounds", "rounds:list", "assign", holds=("rounds:",)),
             Page("Agreement", "agreement:table", "see_all_codings", holds=("agreement:",)),
@@ -195,10 +204,10 @@ DESTINATIONS = (
                     Page("Annotate with a model", "annotators:launch", "run_batches"),
                     Page("Annotate without a model", "annotators:launch_offline", "run_batches"),
                     Page(
-                        "Planted sentences",
-                        "annotators:planted",
+                        "Control sentences",
+                        "annotators:control_sentences",
                         "run_batches",
-                        holds=("annotators:plant_set", "annotators:withdraw_planted"),
+                        holds=("annotators:add_control_set", "annotators:withdraw_control_sentence"),
                     ),
                 ),
             ),
@@ -208,7 +217,7 @@ DESTINATIONS = (
                     Page(
                         "Influence",
                         "evaluation:influence",
-                        holds=("evaluation:open_finished", "annotators:", "suggestions:"),
+                        holds=("evaluation:open_completed", "annotators:", "suggestions:"),
                     ),
                     Page("Withholding", "suggestions:withholding", "set_method"),
                     Page("Drafts", "suggestions:drafts", "set_method", holds=("suggestions:close_draft",)),
@@ -250,7 +259,7 @@ DESTINATIONS = (
                         ),
                     ),
                     Page("Critic", "evaluation:critic", "run_batches"),
-                    Page("Reversals", "evaluation:reversals", "see_all_codings"),
+                    Page("Rejections", "evaluation:rejections", "see_all_codings"),
                 ),
             ),
             Page("Judges", "llm:judges", holds=("llm:",)),
@@ -312,8 +321,8 @@ DESTINATIONS = (
                 (
                     Page(
                         "Readings",
-                        "sob:readings",
-                        holds=("sob:format_launch", "sob:read_next", "sob:read_answer", "sob:reading_history"),
+                        "sob:interpretations",
+                        holds=("sob:format_launch", "sob:read_next", "sob:read_answer", "sob:interpretation_history"),
                     ),
                     Page("Audits", "sob:audits", holds=("sob:audit", "sob:audit_new", "sob:audit_open", "sob:mark")),
                     Page("Sensitivity", "sob:sensitivity"),
@@ -346,9 +355,9 @@ GUIDES = {
     "guide/accounts": ("accounts:", "mfa_index"),
     "guide/accounts#invite-a-coder": ("studies:members",),
     "guide/interviewing": (
-        "scenarios:plays",
-        "scenarios:open_play",
-        "scenarios:play",
+        "scenarios:sessions",
+        "scenarios:open_session",
+        "scenarios:session",
         "scenarios:scripts",
         "scenarios:new_script",
         "scenarios:next_script",
@@ -362,7 +371,7 @@ GUIDES = {
     "guide/models": ("llm:",),
     "guide/pre-annotation": ("annotators:", "evaluation:", "suggestions:"),
     "reference/method#counts-of-codes": ("search:",),
-    "reference/method#stance": ("studies:method",),
+    "reference/method#method-of-the-study": ("studies:method",),
     "reference/webhooks": ("webhooks:",),
     "blinding": ("blinding:",),
 }
@@ -471,7 +480,7 @@ def site(request: HttpRequest) -> dict[str, object]:
     """The version, and the study a page belongs to."""
     return {
         "site_version": VERSION,
-        "project": getattr(request, "project", None),
+        "study": getattr(request, "study", None),
         "role": getattr(request, "role", None),
     }
 
@@ -479,7 +488,7 @@ def site(request: HttpRequest) -> dict[str, object]:
 # By the route of the page, what to say to whom: the first whose permission one has, "" for any member.
 INTRODUCTIONS: dict[str, dict[str, str]] = {
     "studies:home": {
-        "": "This page shows what is done in the study, what is left, and what waits for you. Begin at the top.",
+        "": "This page shows what is done in the study, what is left, and what is waiting for you. Start at the top.",
     },
     "corpus:interviews": {
         "import": "Every interview, and how far it is coded. Import your own, open one to code it, or tick several to assign them.",
@@ -495,11 +504,11 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "": "The codes that coders use, and what each means. Choose one to see its definition and examples.",
     },
     "rounds:work": {
-        "": "What is assigned to you, and how far you are. Open an interview to code it, and sign it off when you are done.",
+        "": "What is assigned to you, and how far you are. Open an interview to code it, and complete it when you are done.",
     },
     "rounds:list": {
-        "assign": "A round says who codes which interviews. Begin with “New round”; two coders for one interview can be compared.",
-        "": "A round says who codes which interviews. Open one to see what is assigned and signed off.",
+        "assign": "A round says who codes which interviews. Begin with “New round”; coders of one interview can be compared.",
+        "": "A round says who codes which interviews. Open one to see what is assigned and completed.",
     },
     "agreement:table": {
         "": "How far coders agree, code by code. Choose a family of codes, then read the disagreements behind a low figure.",
@@ -512,22 +521,22 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "": "A theme is a pattern of meaning across codes. Open one to see its codes and quotes.",
     },
     "negotiation:stances": {
-        "set_method": "What is good in a trajectory, in your words. Write a stance before anybody gives scores.",
-        "": "What is good in a trajectory, in the words of those who judge. Each score names one of these stances.",
+        "set_method": "A stance says in your words what makes a trajectory good. Write one before anybody gives scores.",
+        "": "A stance says what makes a trajectory good, in the words of those who judge. Each score names one stance.",
     },
     "negotiation:scores": {
-        "code": "How each thread is judged under each stance. Choose “Score” beside a thread to judge it.",
-        "": "How each thread is judged under each stance. Open a cell to see what its scores rest on.",
+        "code": "Scores of each thread under each normative stance. Choose “Score” next to a thread to judge it.",
+        "": "Scores of each thread under each normative stance. Open a cell to see the evidence for its scores.",
     },
     "negotiation:study": {
-        "": "What models do over the turns of a talk, as one coder read it. Choose a number to see the turns that it counts.",
+        "": "What models do over the turns of a conversation, as one coder read it. Choose a number to see its turns.",
     },
     "annotators:annotators": {
         "run_batches": "An annotator is a model, or rules, that labels interviews. Begin with “Annotate with a model”.",
         "": "An annotator is a model, or rules, that labels interviews. Open one to see its instructions.",
     },
     "evaluation:influence": {
-        "": "Whether suggestions change what people code. Figures come once coders have opened suggestions at the desk.",
+        "": "Whether suggestions change what people code. Figures appear once coders have opened suggestions at the desk.",
     },
     "evaluation:calibration": {
         "": "How well an annotator agrees with people who coded blind. Choose one, and read the verdict before you rely on it.",
@@ -536,8 +545,8 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "run_batches": "A batch is one launch of calls to models. Open one to follow it, see its cost, pause or cancel it.",
         "": "A batch is one launch of calls to models. Open one to see its progress and cost.",
     },
-    "scenarios:plays": {
-        "run_batches": "Interview a model here, or record a talk of a chat page. Write a script first, then open an interview.",
+    "scenarios:sessions": {
+        "run_batches": "Interview a model here, or record a conversation from a chat page. Write a script first, then open one.",
         "": "Interviews that were held here with models, and how much their questions directed them.",
     },
     "sob:dashboard": {
@@ -545,18 +554,18 @@ INTRODUCTIONS: dict[str, dict[str, str]] = {
         "": "To whom models think a biased text is acceptable. Choose a cell of the heat map to read its answers.",
     },
     "gender_cues:home": {
-        "run_batches": "Whether a model reads emotion and style as signs of gender. An owner allows it first.",
-        "": "Whether a model reads emotion and style as signs of gender: figures of groups of texts, never of one.",
+        "run_batches": "Tests whether a model reads emotion and style as signs of gender. An owner must allow it first.",
+        "": "Tests whether a model reads emotion and style as signs of gender. Figures are about groups of texts, never one text.",
     },
     "sob:report": {
         "": "All scores of one batch, with their intervals. Choose a figure to read the answers behind it.",
     },
     "exchange:exports": {
-        "": "The study as files, for other programs and for papers. Choose the format beside what you want.",
+        "": "The study as files, for other programs and for papers. Choose the format next to what you want.",
     },
     "studies:members": {
-        "manage_members": "Who takes part, and what each person may do. Invite somebody below; somebody new gets a link from you.",
-        "": "Who takes part, and what each person may do. What the roles mean is said below.",
+        "manage_members": "Who takes part, and what each person may do. Invite people below; new people receive a link from you.",
+        "": "Who takes part, and what each person may do. The roles are explained below.",
     },
 }
 

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from auditapp.annotators.models import MAX_PLANTED, Annotator, PlantedSentence
+from auditapp.annotators.models import MAX_CONTROL_SENTENCES, Annotator, ControlSentence
 from auditapp.annotators.pure.answer_objects import SCHEMA_VERSION
 from auditapp.annotators.pure.prompts import (
     OLD_PROMPT_VERSION,
@@ -26,8 +26,8 @@ from auditapp.annotators.pure.prompts import (
 from auditapp.annotators.queries.annotators import (
     PromptFamilies,
     find_codes,
-    find_planted,
-    has_planted,
+    find_control_sentences,
+    has_control_sentences,
     name_side,
     read_own_set,
     read_prompt_codebook,
@@ -41,8 +41,8 @@ from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
-from transcripts.studies.queries import find_stance
+from transcripts.studies.models import Study
+from transcripts.studies.queries import find_method
 from transcripts.ui.typed_text import check_reason, check_text, find_numbers
 
 MAX_TASK = 60
@@ -51,8 +51,8 @@ LATENT_NEEDS_REASON = (
     "is kept with the annotator."
 )
 NOT_HONOURED = (
-    "Structured answers were asked for, and no probe has found that the server of {label} honours a JSON schema in this "
-    "form. Probe it on the model's page or with `python manage.py model check LABEL`, or launch without structured answers."
+    "Structured answers were requested, but no probe has found that the server of {label} honours a JSON schema in this form. "
+    "Probe it on the model's page or with `python manage.py model check LABEL`, or launch without structured answers."
 )
 NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt from blind codings"}
 
@@ -60,7 +60,7 @@ NAMES = {Annotator.Kind.RULES: "Keyword rules", Annotator.Kind.LEARNT: "Learnt f
 @transaction.atomic
 def ensure_annotator(
     *,
-    project: Project,
+    study: Study,
     by: trail.Actor,
     name: str = "",
     variant: ModelVariant | None = None,
@@ -80,15 +80,15 @@ def ensure_annotator(
     meaning needs a ``reason``, which is recorded. Raises ``Refused``.
     """
     if Annotator.Kind(kind) == Annotator.Kind.MODEL:
-        drafted = _draft(project, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
+        drafted = _draft(study, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
     else:
-        drafted = _draft_offline(project, Annotator.Kind(kind), name, recipe)
+        drafted = _draft_offline(study, Annotator.Kind(kind), name, recipe)
     return _keep(drafted, by=by, reason=reason.strip())
 
 
 def draft_annotator(
     *,
-    project: Project,
+    study: Study,
     variant: ModelVariant | None = None,
     name: str = "",
     mode: str | None = None,
@@ -96,12 +96,12 @@ def draft_annotator(
     answer_schema: bool | None = None,
 ) -> Annotator:
     """The annotator that a launch would use: the current one, or one that is not stored yet. Writes nothing."""
-    drafted = _draft(project, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
-    return Annotator.objects.filter(project=project, hash=drafted.hash).first() or drafted
+    drafted = _draft(study, variant, name, mode=mode, reads_latent=reads_latent, answer_schema=answer_schema)
+    return Annotator.objects.filter(study=study, hash=drafted.hash).first() or drafted
 
 
 def _draft(
-    project: Project,
+    study: Study,
     variant: ModelVariant | None,
     name: str,
     *,
@@ -109,18 +109,18 @@ def _draft(
     reads_latent: bool | None,
     answer_schema: bool | None,
 ) -> Annotator:
-    version = _require_version(project)
+    version = _require_version(study)
     former = None
     if variant is None:
         variant = ModelVariant.objects.select_related("account").filter(label=name).first()
-        former = None if variant else _find_former(project, name)
+        former = None if variant else _find_former(study, name)
     model = variant or (former.variant if former else None) or _refuse_name(name)
     if mode is None:
         mode = former.mode if former else Annotator.Mode.FAMILY
     if reads_latent is None:
         reads_latent = former.reads_latent if former else False
     drafted = Annotator(
-        project=project,
+        study=study,
         name=former.name if former else name or model.label,
         kind=Annotator.Kind.MODEL,
         variant=model,
@@ -172,13 +172,13 @@ def check_schema(annotator: Annotator) -> None:
         raise Refused(NOT_HONOURED.format(label=annotator.variant.label))
 
 
-def _draft_offline(project: Project, kind: Annotator.Kind, name: str, recipe: Mapping[str, object] | None) -> Annotator:
-    version = _require_version(project)
+def _draft_offline(study: Study, kind: Annotator.Kind, name: str, recipe: Mapping[str, object] | None) -> Annotator:
+    version = _require_version(study)
     if not recipe:
-        raise ValueError(f"an annotator of kind {kind} is what its recipe says")
+        raise ValueError(f"an annotator of kind {kind} is determined by its recipe")
     content = dict(recipe)
     return Annotator(
-        project=project,
+        study=study,
         name=name or NAMES[kind],
         kind=kind,
         version=version,
@@ -187,16 +187,16 @@ def _draft_offline(project: Project, kind: Annotator.Kind, name: str, recipe: Ma
     )
 
 
-def _require_version(project: Project) -> CodebookVersion:
-    version = current_version(project)
+def _require_version(study: Study) -> CodebookVersion:
+    version = current_version(study)
     if version is None:
         raise Refused("This study has no published codebook yet. Publish one first.")
     return version
 
 
-def _find_former(project: Project, name: str) -> Annotator | None:
+def _find_former(study: Study, name: str) -> Annotator | None:
     """The annotator of a model meant by "NAME NUMBER", or the newest of the name."""
-    models = Annotator.objects.filter(project=project, kind=Annotator.Kind.MODEL).select_related("variant__account")
+    models = Annotator.objects.filter(study=study, kind=Annotator.Kind.MODEL).select_related("variant__account")
     newest = models.filter(name=name).order_by("-number").first()
     own, _, number = name.rpartition(" ")
     return newest or models.filter(name=own, number__in=find_numbers([number])).first()
@@ -204,7 +204,7 @@ def _find_former(project: Project, name: str) -> Annotator | None:
 
 def _refuse_name(name: str) -> NoReturn:
     labels = ", ".join(ModelVariant.objects.values_list("label", flat=True)) or "none"
-    raise Refused(f"There is no annotator and no model {name!r}. Models there are: {labels}.")
+    raise Refused(f"There is no annotator and no model {name!r}. The models are: {labels}.")
 
 
 def hash_annotator(*, kind: str, version: CodebookVersion, content: object, variant: ModelVariant | None = None) -> str:
@@ -217,13 +217,13 @@ def hash_annotator(*, kind: str, version: CodebookVersion, content: object, vari
 
 def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
     """The current annotator of this hash, or the drafted one, stored under the next number of its name."""
-    known = Annotator.objects.filter(project=drafted.project, hash=drafted.hash)
+    known = Annotator.objects.filter(study=drafted.study, hash=drafted.hash)
     current = known.first()
     if current is None:
         if drafted.reads_latent and not reason:
             raise Refused(LATENT_NEEDS_REASON)
         # Two who launch at once make one annotator: the second waits here, and looks again.
-        Project.objects.select_for_update().get(pk=drafted.project_id)
+        Study.objects.select_for_update().get(pk=drafted.study_id)
         current = known.first()
     if current is None:
         return _store(drafted, by=by, reason=reason)
@@ -233,7 +233,7 @@ def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
 
 
 def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
-    named = Annotator.objects.filter(project=drafted.project, name=drafted.name)
+    named = Annotator.objects.filter(study=drafted.study, name=drafted.name)
     drafted.number = (named.aggregate(last=Max("number"))["last"] or 0) + 1
     drafted.created_at, drafted.created_by_name = timezone.now(), by.get_username()
     drafted.save(force_insert=True)
@@ -302,7 +302,7 @@ def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator
 
 
 @transaction.atomic
-def record_calibration(*, project: Project, annotator: Annotator | None, family: str, reason: str, by: User) -> None:
+def record_calibration(*, study: Study, annotator: Annotator | None, family: str, reason: str, by: User) -> None:
     """Keep why figures are shown for a family that is read reflexively: of one annotator, or the rates of those chosen.
 
     Raises ``Refused``.
@@ -313,31 +313,33 @@ def record_calibration(*, project: Project, annotator: Annotator | None, family:
         "annotators.calibration.computed",
         target=annotator if annotator is not None else f"family:{family}",
         by=by,
-        stream=trail.project_stream(project.pk),
-        details={"family": family, "stance": find_stance(project, family), "reason": reason},
+        stream=trail.study_stream(study.pk),
+        details={"family": family, "method": find_method(study, family), "reason": reason},
     )
 
 
 @transaction.atomic
-def plant_sentence(*, project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
+def add_control_sentence(*, study: Study, text: str, codes: Sequence[str], by: trail.Actor) -> ControlSentence:
     """Keep an invented sentence and the codes known of it (none: no code applies). Raises ``Refused``."""
-    words = check_text(text, field="text", max_length=MAX_PLANTED, needed="Write the sentence.", one_line=True)
-    _check(project, words, codes)
-    return _store_planted(project, words, codes, by)
+    words = check_text(
+        text, field="text", max_length=MAX_CONTROL_SENTENCES, needed="Write the sentence.", one_line=True
+    )
+    _check(study, words, codes)
+    return _store_control_sentence(study, words, codes, by)
 
 
 @transaction.atomic
-def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]:
-    """Plant the sentences that come with the program: those whose codes the study's codebook has, and that are not planted yet.
+def add_built_in_control_sentences(*, study: Study, by: trail.Actor) -> list[ControlSentence]:
+    """Add the control sentences that come with the program whose codes the codebook has, unless they are there.
 
-    Raises ``Refused`` where there is none to plant.
+    Raises ``Refused`` where there is none to add.
     """
-    known = _list_known_codes(project)
-    current = set(find_planted(project).values_list("text", flat=True))
+    known = _list_known_codes(study)
+    current = set(find_control_sentences(study).values_list("text", flat=True))
     now = timezone.now()
     rows = [
-        PlantedSentence(
-            project=project,
+        ControlSentence(
+            study=study,
             text=text,
             codes=sorted(codes),
             created_at=now,
@@ -347,56 +349,60 @@ def plant_own_set(*, project: Project, by: trail.Actor) -> list[PlantedSentence]
         if known.issuperset(codes) and text not in current
     ]
     if not rows:
-        raise Refused("Every built-in sentence that fits this codebook is already planted.")
-    PlantedSentence.objects.bulk_create(rows)
-    trail.record("annotators.planted.set_added", target=project, by=by, details={"sentences": [row.pk for row in rows]})
+        raise Refused("Every built-in sentence that fits this codebook is already a control sentence.")
+    ControlSentence.objects.bulk_create(rows)
+    trail.record(
+        "annotators.control_sentence.set_added", target=study, by=by, details={"sentences": [row.pk for row in rows]}
+    )
     return rows
 
 
 @transaction.atomic
-def ensure_planted(*, project: Project, by: trail.Actor) -> None:
-    """Plant that set in a study that never had a planted sentence. If all were withdrawn, that was a decision."""
-    if has_planted(project):
+def ensure_control_sentences(*, study: Study, by: trail.Actor) -> None:
+    """Add that set to a study that never had a control sentence. If all were withdrawn, that was a decision."""
+    if has_control_sentences(study):
         return
-    # Two who launch at once plant one set: the second waits here, and looks again.
-    Project.objects.select_for_update().get(pk=project.pk)
-    if not has_planted(project):
-        plant_own_set(project=project, by=by)
+    # Two who launch at once add one set: the second waits here, and looks again.
+    Study.objects.select_for_update().get(pk=study.pk)
+    if not has_control_sentences(study):
+        add_built_in_control_sentences(study=study, by=by)
 
 
 @transaction.atomic
-def withdraw_planted(*, planted: PlantedSentence, by: trail.Actor) -> None:
-    """Plant it no more. What was answered about it stays, and stays counted. Reads planted.project."""
-    row = PlantedSentence.objects.select_for_update().get(pk=planted.pk)
+def withdraw_control_sentence(*, controls: ControlSentence, by: trail.Actor) -> None:
+    """Stop asking about it. Earlier answers about it stay and still count. Reads controls.study."""
+    row = ControlSentence.objects.select_for_update().get(pk=controls.pk)
     if row.withdrawn_at is not None:
         raise Refused("This sentence has already been withdrawn.")
     row.withdrawn_at = timezone.now()
     row.save(update_fields=["withdrawn_at"])
-    trail.record("annotators.planted.withdrawn", target=row, by=by, details={})
+    trail.record("annotators.control_sentence.withdrawn", target=row, by=by, details={})
 
 
-def _list_known_codes(project: Project) -> set[str]:
-    return set(find_codes(project).values_list("identifier", flat=True))
+def _list_known_codes(study: Study) -> set[str]:
+    return set(find_codes(study).values_list("identifier", flat=True))
 
 
-def _check(project: Project, text: str, codes: Sequence[str]) -> None:
-    unknown = sorted(set(codes) - _list_known_codes(project))
+def _check(study: Study, text: str, codes: Sequence[str]) -> None:
+    unknown = sorted(set(codes) - _list_known_codes(study))
     if unknown:
         raise Refused(f"The published codebook has no code {', '.join(unknown)} that applies to sentences.")
-    if find_planted(project).filter(text=text).exists():
-        raise Refused("This sentence is already planted. Withdraw it first to give it other codes.")
-    if Sentence.objects.filter(turn__interview__project=project, text_hash=hash_quote(text)).exists():
+    if find_control_sentences(study).filter(text=text).exists():
+        raise Refused("This sentence is already a control sentence. Withdraw it first to give it other codes.")
+    if Sentence.objects.filter(turn__interview__study=study, text_hash=hash_quote(text)).exists():
         raise Refused("This sentence occurs in one of the interviews. Write one that does not.")
 
 
-def _store_planted(project: Project, text: str, codes: Sequence[str], by: trail.Actor) -> PlantedSentence:
-    row = PlantedSentence.objects.create(
-        project=project,
+def _store_control_sentence(study: Study, text: str, codes: Sequence[str], by: trail.Actor) -> ControlSentence:
+    row = ControlSentence.objects.create(
+        study=study,
         text=text,
         codes=sorted(set(codes)),
         created_at=timezone.now(),
         created_by_name=by.get_username(),
     )
-    stream = trail.project_stream(project.pk)
-    trail.record("annotators.planted.added", target=row, by=by, stream=stream, details={"codes": len(row.codes)})
+    stream = trail.study_stream(study.pk)
+    trail.record(
+        "annotators.control_sentence.added", target=row, by=by, stream=stream, details={"codes": len(row.codes)}
+    )
     return row

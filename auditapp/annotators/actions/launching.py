@@ -14,7 +14,7 @@ from auditapp.annotators.actions.annotators import (
     MAX_TASK,
     check_schema,
     ensure_annotator,
-    ensure_planted,
+    ensure_control_sentences,
     read_prompts,
     render_instructions,
 )
@@ -26,7 +26,7 @@ from auditapp.annotators.queries.annotators import (
     UNITS,
     find_sent_redaction,
     is_asked,
-    list_plantable,
+    list_possible_controls,
     read_prompt_codebook,
 )
 from auditapp.batches.kinds import ANSWER_SCHEMA
@@ -40,13 +40,13 @@ from transcripts.corpus.consent import list_without, name_some
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_SEED
 
 MODEL = str(Turn.Role.MODEL)
 NOBODY_CONSENTS = (
-    "None of the study's interviews may be processed by external models. Record the consent of those that may, or choose "
-    "a model that runs on this site."
+    "None of the study's interviews may be processed by external models. Record the consent for those that may, or choose a model "
+    "that runs on this site."
 )
 OUTDATED_EXAMPLES = (
     "The instructions of {annotator} contain sentences that may no longer be sent in this form, because a consent or "
@@ -57,7 +57,7 @@ OUTDATED_EXAMPLES = (
 @transaction.atomic
 def launch_preannotation(
     *,
-    project: Project,
+    study: Study,
     annotator: Annotator,
     by: trail.Actor,
     interviews: Sequence[Interview] | None = None,
@@ -69,11 +69,11 @@ def launch_preannotation(
     of families for the interviewer's turns, those.
 
     ``limit`` takes so many turns of each from the beginning. Interviews without consent are left out when the model is not of this
-    site. The turns that never show suggestions are drawn first, and a study's first launch plants the program's own
+    site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's own
     sentences. Raises ``Refused``.
     """
     return _launch(
-        project=project,
+        study=study,
         annotate=lambda: annotator,
         by=by,
         interviews=interviews,
@@ -87,7 +87,7 @@ def launch_preannotation(
 @transaction.atomic
 def launch_model(
     *,
-    project: Project,
+    study: Study,
     by: trail.Actor,
     variant: ModelVariant | None = None,
     name: str = "",
@@ -102,9 +102,9 @@ def launch_model(
 ) -> Batch:
     """Have the turns read by a model, as ``ensure_annotator`` and ``launch_preannotation`` say: both, or nothing."""
     return _launch(
-        project=project,
+        study=study,
         annotate=lambda: ensure_annotator(
-            project=project,
+            study=study,
             variant=variant,
             name=name,
             mode=mode,
@@ -127,7 +127,7 @@ def launch_model(
 
 def _launch(
     *,
-    project: Project,
+    study: Study,
     annotate: Callable[[], Annotator],
     by: trail.Actor,
     interviews: Sequence[Interview] | None,
@@ -141,15 +141,15 @@ def _launch(
 
     def plan() -> LaunchPlan:
         annotator = annotate()
-        ensure_planted(project=project, by=by)
-        reading = plan_reading(
-            project=project, annotator=annotator, interviews=interviews, families=families, limit=limit
+        ensure_control_sentences(study=study, by=by)
+        turn_answer = plan_annotation(
+            study=study, annotator=annotator, interviews=interviews, families=families, limit=limit
         )
-        ensure_arms(project=project, interviews=reading.interview_ids, by=by)
-        return reading
+        ensure_arms(study=study, interviews=turn_answer.interview_ids, by=by)
+        return turn_answer
 
     return launch_once(
-        project=project,
+        study=study,
         kind=KIND,
         plan=plan,
         by=by,
@@ -161,9 +161,9 @@ def _launch(
     )
 
 
-def plan_reading(
+def plan_annotation(
     *,
-    project: Project,
+    study: Study,
     annotator: Annotator,
     interviews: Sequence[Interview] | None = None,
     families: Sequence[str] | None = None,
@@ -172,7 +172,7 @@ def plan_reading(
     """What a launch would ask; writes nothing. ``annotator`` may be one that is not stored. Its parameters count the
     interviews ``left_out`` for want of consent to a model off this site. Raises ``Refused``."""
     chosen = {
-        side: choose_turns(project=project, variant=annotator.variant, side=side, interviews=interviews, limit=limit)
+        side: choose_turns(study=study, variant=annotator.variant, side=side, interviews=interviews, limit=limit)
         for side in sorted(list_asked_sides(annotator, families))
     }
     turn_ids, questions = (chosen[side].turn_ids if side in chosen else [] for side in (MODEL, INTERVIEWER))
@@ -222,7 +222,7 @@ class ChosenTurns(NamedTuple):
 
 def choose_turns(
     *,
-    project: Project,
+    study: Study,
     variant: ModelVariant | None,
     side: str = MODEL,
     interviews: Sequence[Interview] | None = None,
@@ -236,9 +236,7 @@ def choose_turns(
     if limit is not None and limit < 1:
         raise Refused("The limit is a number of turns, at least 1.")
     sentences = Sentence.objects.current().filter(turn=OuterRef("pk"))
-    turns = Turn.objects.filter(
-        Exists(sentences), interview__project=project, role=side, channel=Turn.Channel.UTTERANCE
-    )
+    turns = Turn.objects.filter(Exists(sentences), interview__study=study, role=side, channel=Turn.Channel.UTTERANCE)
     if interviews is not None:
         turns = turns.filter(interview__in=interviews)
     rows = list(turns.order_by("interview_id", "position").values_list("pk", "interview_id"))
@@ -267,17 +265,17 @@ REASK_PERCENT = 2
 # One turn alone would be the whole reading twice.
 MIN_TURNS = 2
 # A turn with more invented sentences than its own would be another turn.
-MAX_PLANTED = 3
+MAX_CONTROL_SENTENCES = 3
 AGAIN = " again"
 # Arms send the same messages where they ask about the sentences of turns, and where they ask about turns as wholes.
 TURNS, WHOLE_TURNS, QUESTIONS = "turns", "whole turns", "questions"
 INTERVIEWER = str(CodeFamily.AppliesTo.INTERVIEWER)
 SENTENCES_NOT_ASKED = (
-    "Models are asked about the interviewer's turns as wholes. Codes of {families} are for single sentences of the "
-    "interviewer: leave them to people, or have them coded by turn."
+    "Models code the interviewer's turns as wholes. Codes of {families} are for single sentences of the interviewer. Leave them "
+    "to people, or have them coded by turn."
 )
 NO_QUESTIONS = (
-    "Codes of {families} are for the interviewer's turns, and the interviewer says nothing in what was chosen. Choose other "
+    "Codes of {families} are for the interviewer's turns, and the interviewer says nothing in the chosen interviews. Choose other "
     "interviews, or leave these codes out."
 )
 
@@ -288,10 +286,10 @@ def plan_arms(
     """One arm for each of the model's instructions, of these families (all coded by sentence unless named; families coded
     by turn are asked for only by name). Those for the interviewer's turns ask about ``questions``.
 
-    Reads annotator.version.project and annotator.variant.account. Raises ``Refused``.
+    Reads annotator.version.study and annotator.variant.account. Raises ``Refused``.
     """
     if annotator.variant is None:
-        raise Refused(f"{annotator}: this annotator uses no model, so it annotates without a batch.")
+        raise Refused(f"{annotator}: this annotator does not use a model, so it annotates without a batch.")
     redaction = find_sent_redaction(annotator.version, annotator.variant)
     number = redaction.number if redaction else 0
     check_schema(annotator)
@@ -309,7 +307,7 @@ def plan_arms(
                 "condition": "",
                 "redaction": number,
                 "seed": 0,
-                "planted": [],
+                "controls": [],
                 "names": {},
                 **{name: prompt[name] for name in ("turns_of", "questions") if name in prompt},
                 **held,
@@ -343,7 +341,7 @@ def choose_prompts(annotator: Annotator, families: Sequence[str] | None) -> list
         return [prompt for prompt in prompts if "turns_of" not in prompt and prompt["family"] not in not_asked]
     unknown = sorted(set(families) - known.keys())
     if unknown:
-        raise Refused(f"The codebook has no family of sentences or turns {', '.join(unknown)}.")
+        raise Refused(f"The codebook has no family for sentences or turns named {', '.join(unknown)}.")
     if refused := sorted(set(families) & set(not_asked)):
         raise Refused(SENTENCES_NOT_ASKED.format(families=", ".join(refused)))
     return [prompt for prompt in prompts if prompt["family"] in families]
@@ -356,7 +354,7 @@ def plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Seque
     At least one turn; none of a single one. None for instructions of one code without an invented sentence, which would
     be the same question, and none for instructions that could not be written so any more (a pinned example or a consent
     has changed since): two questions would differ by more than their order. The same turns and annotator give the same
-    draw. Of arms that ask about other turns, the interviewer's, as many of those. Reads annotator.project.
+    draw. Of arms that ask about other turns, the interviewer's, as many of those. Reads annotator.study.
     """
     own = {id(arm.input_ids): arm.input_ids for arm in arms if arm.input_ids is not None}
     return [
@@ -376,7 +374,7 @@ def _plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequ
     count = max(1, round(len(turn_ids) * REASK_PERCENT / 100))
     again = sorted(random.Random(seed).sample(turn_ids, count))  # noqa: S311 - a sample, not a secret
     families, _ = read_prompt_codebook(annotator.version, annotator.variant)
-    planted = list_plantable(annotator.project)
+    controls = list_possible_controls(annotator.study)
     planned: list[PlannedArm] = []
     for arm in arms:
         family, every = families[str(arm.settings["family"])]
@@ -385,8 +383,8 @@ def _plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequ
         if render_instructions(family, in_order, annotator) != arm.system_prompt:
             continue
         codes = shuffle_codes(in_order, seed)
-        # A sentence planted in a turn that is coded as a whole would change what the turn says.
-        own = [] if arm.settings.get("turns_of") else _choose_planted(planted, asked, seed)
+        # A control sentence in a turn that is coded as a whole would change what the turn says.
+        own = [] if arm.settings.get("turns_of") else _choose_controls(controls, asked, seed)
         if codes == in_order and not own:
             continue
         identifiers = [code.identifier for code in codes]
@@ -395,7 +393,7 @@ def _plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequ
                 annotator.variant,
                 arm.task[: MAX_TASK - len(AGAIN)] + AGAIN,
                 render_instructions(family, codes, annotator),
-                arm.settings | {"condition": REASK, "codes": identifiers, "seed": seed, "planted": own},
+                arm.settings | {"condition": REASK, "codes": identifiers, "seed": seed, "controls": own},
                 input_ids=again,
                 messages=f"{arm.messages} with {own}",
             )
@@ -403,10 +401,10 @@ def _plan_reask(annotator: Annotator, arms: Sequence[PlannedArm], turn_ids: Sequ
     return planned
 
 
-def _choose_planted(planted: Sequence[tuple[int, tuple[str, ...]]], asked: Collection[str], seed: int) -> list[int]:
+def _choose_controls(controls: Sequence[tuple[int, tuple[str, ...]]], asked: Collection[str], seed: int) -> list[int]:
     """A few of the invented sentences: such as carry one of the codes asked for, and such as carry none at all."""
-    fitting = [key for key, codes in planted if not codes or set(codes) & set(asked)]
-    chosen = random.Random(seed).sample(fitting, min(MAX_PLANTED, len(fitting)))  # noqa: S311 - a sample
+    fitting = [key for key, codes in controls if not codes or set(codes) & set(asked)]
+    chosen = random.Random(seed).sample(fitting, min(MAX_CONTROL_SENTENCES, len(fitting)))  # noqa: S311 - a sample
     return sorted(chosen)
 
 
@@ -420,9 +418,9 @@ def list_reasked(arms: Sequence[PlannedArm]) -> Mapping[str, int]:
     """How many turns are asked again, and with how many invented sentences at most."""
     again = [arm for arm in arms if arm.settings.get("condition") == REASK]
     turns = {turn for arm in again for turn in arm.input_ids or ()}
-    planted = [len(arm.settings["planted"]) for arm in again]  # type: ignore[arg-type]
+    controls = [len(arm.settings["controls"]) for arm in again]  # type: ignore[arg-type]
     return {
         "turns": len(turns),
-        "planted": max(planted, default=0),
+        "controls": max(controls, default=0),
         "calls": sum(len(arm.input_ids or ()) for arm in again),
     }

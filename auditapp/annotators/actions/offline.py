@@ -29,7 +29,7 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SEED = 0
 MAX_POSITIVES = 10_000
@@ -40,21 +40,21 @@ ASKS_OTHERWISE = (
 )
 
 
-def preview_rules(project: Project) -> dict[str, list[str]]:
+def preview_rules(study: Study) -> dict[str, list[str]]:
     """The rules that a launch now would go by, by code; writes nothing. Raises ``Refused``."""
-    return list_rules(_require_version(project))
+    return list_rules(_require_version(study))
 
 
-def preview_training_set(project: Project, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
+def preview_training_set(study: Study, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
     """What a launch now would learn from; writes nothing. Raises ``Refused``."""
-    version = _require_version(project)
+    version = _require_version(study)
     if not 2 <= minimum <= MAX_POSITIVES:
         raise Refused(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
-    return read_training_set(project, version, minimum=minimum)
+    return read_training_set(study, version, minimum=minimum)
 
 
-def _require_version(project: Project) -> CodebookVersion:
-    version = current_version(project)
+def _require_version(study: Study) -> CodebookVersion:
+    version = current_version(study)
     if version is None:
         raise Refused("This study has no published codebook yet. Publish one first.")
     return version
@@ -62,7 +62,7 @@ def _require_version(project: Project) -> CodebookVersion:
 
 def launch_offline(
     *,
-    project: Project,
+    study: Study,
     kind: str,
     by: trail.Actor,
     interviews: Sequence[Interview] | None = None,
@@ -77,18 +77,18 @@ def launch_offline(
     """
     ids = None if interviews is None else [each.pk for each in interviews]
     asked = _digest(kind, minimum, ids)
-    current = _find_run(project, idempotency_key, asked)
+    current = _find_run(study, idempotency_key, asked)
     if current is not None:
         return current
     name_reader(kind)
-    recipe = _write_recipe(project, kind, minimum)
+    recipe = _write_recipe(study, kind, minimum)
     is_learnt = kind == Annotator.Kind.LEARNT
-    drawn = sorted({*ids, *list_coded_interviews(project)}) if ids is not None and is_learnt else ids
-    if ensure_arms(project=project, interviews=drawn, by=by) and is_learnt:
+    drawn = sorted({*ids, *list_coded_interviews(study)}) if ids is not None and is_learnt else ids
+    if ensure_arms(study=study, interviews=drawn, by=by) and is_learnt:
         # Some of what there was to learn from is withheld now.
-        recipe = _write_recipe(project, kind, minimum)
+        recipe = _write_recipe(study, kind, minimum)
     return _store_run(
-        project=project, kind=kind, recipe=recipe, ids=ids, idempotency_key=idempotency_key, asked=asked, by=by
+        study=study, kind=kind, recipe=recipe, ids=ids, idempotency_key=idempotency_key, asked=asked, by=by
     )
 
 
@@ -100,7 +100,7 @@ def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
     )
     if not ended:
         raise Refused("This run has already ended.")
-    stream = trail.project_stream(run.annotator.project_id)
+    stream = trail.study_stream(run.annotator.study_id)
     trail.record("annotators.offline_run.cancelled", target=run, by=by, stream=stream)
 
 
@@ -110,23 +110,23 @@ def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
     return digest_asked(str(kind), DEFAULT_OPTIONS, minimum=fewest, interviews=None if ids is None else sorted(ids))
 
 
-def _find_run(project: Project, idempotency_key: uuid.UUID | None, asked: str) -> OfflineRun | None:
+def _find_run(study: Study, idempotency_key: uuid.UUID | None, asked: str) -> OfflineRun | None:
     """The run that the form with this ``idempotency_key`` has launched before."""
     if idempotency_key is None:
         return None
     current = OfflineRun.objects.select_related("annotator").filter(idempotency_key=idempotency_key).first()
     if current is None:
         return None
-    if current.annotator.project_id != project.pk:
+    if current.annotator.study_id != study.pk:
         raise Refused(OF_ANOTHER_STUDY)
     if current.asked not in {"", asked}:
         raise Refused(ASKS_OTHERWISE.format(run=current.pk))
     return current
 
 
-def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
+def _write_recipe(study: Study, kind: str, minimum: int) -> dict[str, Any]:
     if kind == Annotator.Kind.RULES:
-        rules = preview_rules(project)
+        rules = preview_rules(study)
         if not rules:
             raise Refused(
                 "No code for sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
@@ -134,7 +134,7 @@ def _write_recipe(project: Project, kind: str, minimum: int) -> dict[str, Any]:
         return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
     if kind != Annotator.Kind.LEARNT:
         raise Refused("An annotator without a model is either rules or learnt.")
-    found = preview_training_set(project, minimum=minimum)
+    found = preview_training_set(study, minimum=minimum)
     if all(each["reason"] for each in found["codes"].values()):
         raise Refused(_explain_too_few(found["codes"], minimum))
     return {"reader": name_reader(Annotator.Kind.LEARNT), "seed": SEED, "minimum": minimum, **found}
@@ -156,7 +156,7 @@ def _explain_too_few(outcomes: Mapping[str, Mapping[str, Any]], minimum: int) ->
 @transaction.atomic
 def _store_run(
     *,
-    project: Project,
+    study: Study,
     kind: str,
     recipe: dict[str, Any],
     ids: list[int] | None,
@@ -165,15 +165,15 @@ def _store_run(
     by: trail.Actor,
 ) -> OfflineRun:
     # Two who send the same form take turns here, and the second finds the run of the first.
-    Project.objects.select_for_update().get(pk=project.pk)
-    current = _find_run(project, idempotency_key, asked)
+    Study.objects.select_for_update().get(pk=study.pk)
+    current = _find_run(study, idempotency_key, asked)
     if current is not None:
         return current
-    annotator = ensure_annotator(project=project, kind=kind, recipe=recipe, by=by)
+    annotator = ensure_annotator(study=study, kind=kind, recipe=recipe, by=by)
     left = list_interviews_to_read(annotator, ids)
     if not left:
         raise Refused(
-            f"There is nothing to annotate: {annotator} has annotated every sentence of the models there, or there are none."
+            f"There is nothing to annotate: {annotator} has already annotated every sentence of the models, or there are none."
         )
     run = OfflineRun.objects.create(
         annotator=annotator,
@@ -185,7 +185,7 @@ def _store_run(
     )
     run.interviews.set(left)
     details: dict[str, object] = {"annotator": annotator.pk, "kind": str(kind), "interviews": len(left)}
-    stream = trail.project_stream(project.pk)
+    stream = trail.study_stream(study.pk)
     trail.record("annotators.offline_run.launched", target=run, by=by, stream=stream, details=details)
     transaction.on_commit(partial(_notify_workers, run.pk))
     return run

@@ -12,12 +12,12 @@ from itertools import groupby
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from auditapp.annotators.models import DraftReading, TurnArm, WithholdingPlan
+from auditapp.annotators.models import DraftInterview, TurnArm, WithholdingPlan
 from auditapp.annotators.queries.withholding import find_plan, list_undrawn
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_SEED, check_reason
 
 USUAL_SHARE = 20
@@ -25,7 +25,7 @@ USUAL_SHARE = 20
 
 @transaction.atomic
 def set_withholding(
-    *, project: Project, share_percent: int, reason: str, by: trail.Actor, seed: int | None = None
+    *, study: Study, share_percent: int, reason: str, by: trail.Actor, seed: int | None = None
 ) -> WithholdingPlan:
     """Draw interviews from now on with this share; what was drawn before stays as it was. Raises ``Refused``."""
     if not 0 <= share_percent <= 100:
@@ -34,36 +34,36 @@ def set_withholding(
         raise Refused(f"The seed must be a whole number from 0 to {MAX_SEED:,}, not {seed:,}.")
     needed = "Give a reason for this share. It is shown with every figure that depends on it."
     reason = check_reason(reason, needed=needed, one_line=True)
-    Project.objects.select_for_update().get(pk=project.pk)
-    plan = _make_plan(project, share_percent, reason, by, seed)
+    Study.objects.select_for_update().get(pk=study.pk)
+    plan = _make_plan(study, share_percent, reason, by, seed)
     trail.record(
         "annotators.withholding.planned",
         target=plan,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"plan": plan.number, "share_percent": plan.share_percent, "seed": plan.seed},
     )
     return plan
 
 
-def ensure_arms(*, project: Project, interviews: Collection[int] | None, by: trail.Actor) -> int:
+def ensure_arms(*, study: Study, interviews: Collection[int] | None, by: trail.Actor) -> int:
     """Draw the model's turns of ``interviews`` (numbers; ``None``: all of the study) that were not drawn yet; how many.
 
     Each turn is drawn once and for good. Called before anything is read or shown; costs one query where all are drawn.
     Without a plan the first draw makes one of 20 %.
     """
-    if not list_undrawn(project, interviews).exists():
+    if not list_undrawn(study, interviews).exists():
         return 0
-    return _draw(project, interviews, by)
+    return _draw(study, interviews, by)
 
 
 @transaction.atomic
-def _draw(project: Project, interviews: Collection[int] | None, by: trail.Actor) -> int:
-    Project.objects.select_for_update().get(pk=project.pk)
-    undrawn = list(list_undrawn(project, interviews).values_list("interview_id", "pk", "position"))
+def _draw(study: Study, interviews: Collection[int] | None, by: trail.Actor) -> int:
+    Study.objects.select_for_update().get(pk=study.pk)
+    undrawn = list(list_undrawn(study, interviews).values_list("interview_id", "pk", "position"))
     if not undrawn:
         return 0
-    plan = find_plan(project) or _make_plan(project, USUAL_SHARE, "", by, None)
+    plan = find_plan(study) or _make_plan(study, USUAL_SHARE, "", by, None)
     arms = []
     for interview, rows in groupby(undrawn, key=lambda row: row[0]):
         turns = list(rows)
@@ -84,7 +84,7 @@ def _draw(project: Project, interviews: Collection[int] | None, by: trail.Actor)
         "annotators.arms.drawn",
         target=plan,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={
             "plan": plan.number,
             "share_percent": plan.share_percent,
@@ -106,10 +106,10 @@ def choose_withheld(turns: Sequence[int], share_percent: int, source: random.Ran
     return set(source.sample(turns, whole + (source.randrange(100) < rest)))
 
 
-def _make_plan(project: Project, share_percent: int, reason: str, by: trail.Actor, seed: int | None) -> WithholdingPlan:
-    former = find_plan(project)
+def _make_plan(study: Study, share_percent: int, reason: str, by: trail.Actor, seed: int | None) -> WithholdingPlan:
+    former = find_plan(study)
     return WithholdingPlan.objects.create(
-        project=project,
+        study=study,
         number=former.number + 1 if former else 1,
         share_percent=share_percent,
         seed=secrets.randbelow(MAX_SEED) if seed is None else seed,
@@ -120,9 +120,9 @@ def _make_plan(project: Project, share_percent: int, reason: str, by: trail.Acto
 
 
 @transaction.atomic
-def open_draft_reading(*, project: Project, interview: Interview, reason: str, by: trail.Actor) -> DraftReading:
+def open_draft_interview(*, study: Study, interview: Interview, reason: str, by: trail.Actor) -> DraftInterview:
     """Let suggestions be opened before the own decision in this interview. Raises ``Refused``."""
-    if interview.project_id != project.pk:
+    if interview.study_id != study.pk:
         raise Refused("This interview is not part of this study.")
     needed = (
         "Give a reason for making this interview a draft. Codings made after seeing its suggestions are left out of every "
@@ -131,28 +131,28 @@ def open_draft_reading(*, project: Project, interview: Interview, reason: str, b
     reason = check_reason(reason, needed=needed, one_line=True)
     try:
         with transaction.atomic():
-            reading = DraftReading.objects.create(
+            draft = DraftInterview.objects.create(
                 interview=interview, reason=reason, opened_at=timezone.now(), opened_by_name=by.get_username()
             )
     except IntegrityError as error:
         raise Refused(f"Interview {interview.pk} is already a draft interview.") from error
-    _record("opened", reading, project, by)
-    return reading
+    _record("opened", draft, study, by)
+    return draft
 
 
 @transaction.atomic
-def close_draft_reading(*, project: Project, reading: DraftReading, by: trail.Actor) -> None:
+def close_draft_interview(*, study: Study, draft: DraftInterview, by: trail.Actor) -> None:
     """Ask for the own decision first again. What was coded meanwhile stays assisted; one that is closed is left as it is."""
-    still_open = DraftReading.objects.filter(pk=reading.pk, closed_at__isnull=True)
+    still_open = DraftInterview.objects.filter(pk=draft.pk, closed_at__isnull=True)
     if still_open.update(closed_at=timezone.now()):
-        _record("closed", reading, project, by)
+        _record("closed", draft, study, by)
 
 
-def _record(what: str, reading: DraftReading, project: Project, by: trail.Actor) -> None:
+def _record(what: str, draft: DraftInterview, study: Study, by: trail.Actor) -> None:
     trail.record(
         f"annotators.draft.{what}",
-        target=reading,
+        target=draft,
         by=by,
-        stream=trail.project_stream(project.pk),
-        details={"interview": reading.interview_id},
+        stream=trail.study_stream(study.pk),
+        details={"interview": draft.interview_id},
     )

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 from auditapp.annotators.models.annotators import CHECK_KIND, CRITIC_KIND, KIND, Annotator, CodeChoice, OfflineRun
-from auditapp.annotators.models.readings import (
-    MAX_PLANTED,
+from auditapp.annotators.models.answers import (
+    MAX_CONTROL_SENTENCES,
     CheckAnswer,
-    CriticReading,
-    OfflineReading,
-    PlantedSentence,
-    Reading,
+    ControlSentence,
+    CriticAnswer,
+    OfflineAnswer,
     Suggestion,
+    TurnAnswer,
     Understood,
 )
-from auditapp.annotators.models.withholding import DraftReading, TurnArm, WithholdingPlan
+from auditapp.annotators.models.withholding import DraftInterview, TurnArm, WithholdingPlan
 
 __all__ = [
     "CHECK_KIND",
     "CRITIC_KIND",
     "KIND",
-    "MAX_PLANTED",
+    "MAX_CONTROL_SENTENCES",
     "Annotator",
     "CheckAnswer",
     "CodeChoice",
-    "CriticReading",
-    "DraftReading",
-    "OfflineReading",
+    "ControlSentence",
+    "CriticAnswer",
+    "DraftInterview",
+    "OfflineAnswer",
     "OfflineRun",
-    "PlantedSentence",
-    "Reading",
     "Suggestion",
+    "TurnAnswer",
     "TurnArm",
     "Understood",
     "WithholdingPlan",

@@ -11,7 +11,7 @@ from django.db.models import Q
 from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON
 
 # The names under which the batch engine knows the batches that ask an annotator, check it, and criticise its suggestions.
@@ -36,14 +36,16 @@ class Annotator(models.Model):
         FAMILY = "family", "One call per turn and code family"
         CODE = "code", "One call per turn and code"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="annotators")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="annotators")
     name = models.CharField(
         max_length=100,
-        help_text="Who proposed it: a model with its prompt and codebook version, rules, or a model learnt from codings.",
+        help_text="The annotator that proposed it: a model with its prompt and codebook version, rules, or a model learnt from "
+        "codings.",
     )
     number = models.PositiveIntegerField(
         default=1,
-        help_text="Which annotator of that name, from 1: a change of model, prompt or codebook version makes another one.",
+        help_text="Number of the annotator with that name, from 1. A change of model, prompt or codebook version makes another "
+        "one.",
     )
     kind = models.CharField(
         max_length=10,
@@ -67,19 +69,19 @@ class Annotator(models.Model):
     hash = models.CharField(
         max_length=64,
         blank=True,
-        help_text="SHA-256 over everything that decides what it says; empty on annotators made before hashes.",
+        help_text="SHA-256 of everything that determines its labels; empty for annotators made before hashes.",
     )
     created_at = models.DateTimeField()
     created_by_name = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        ordering: ClassVar = ["project", "pk"]
+        ordering: ClassVar = ["study", "pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once_per_name"
+                fields=["study", "name", "number"], name="%(app_label)s_%(class)s_number_once_per_name"
             ),
             models.UniqueConstraint(
-                fields=["project", "hash"], condition=~Q(hash=""), name="%(app_label)s_%(class)s_once"
+                fields=["study", "hash"], condition=~Q(hash=""), name="%(app_label)s_%(class)s_once"
             ),
             models.CheckConstraint(
                 condition=Q(kind="model") ^ Q(variant__isnull=True), name="%(app_label)s_%(class)s_model_has_variant"
@@ -132,12 +134,14 @@ class OfflineRun(models.Model):
 class CodeChoice(models.Model):
     """Which annotator is chosen for a code, and why. No annotator: the code is left to people."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="code_choices")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="code_choices")
     code_identifier = models.CharField(max_length=100, help_text="Identifier of the code.")
     annotator = models.ForeignKey(
         Annotator, on_delete=models.PROTECT, null=True, blank=True, related_name="code_choices"
     )
-    with_critic = models.BooleanField(default=False, help_text="true where what a critic reversed is left out.")
+    with_critic = models.BooleanField(
+        default=False, help_text="true if suggestions that a critic rejected are left out."
+    )
     reason = models.TextField("why", max_length=MAX_REASON, blank=True)
     chosen_at = models.DateTimeField(help_text="When it was chosen, in UTC.")
     chosen_by_name = models.CharField(max_length=200, help_text="Who chose.")
@@ -149,7 +153,7 @@ class CodeChoice(models.Model):
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["project", "code_identifier"],
+                fields=["study", "code_identifier"],
                 condition=Q(superseded_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             )

@@ -74,7 +74,7 @@ def parse_response(
     reads_enactment: bool = False,
     finish_reason: str = "",
     once: Collection[str] = (),
-    planted: Collection[int] = (),
+    controls: Collection[int] = (),
     questions: Mapping[str, Mapping[str, Collection[str]]] | None = None,
     judged: Judged = NOTHING,
 ) -> ParsedAnswer:
@@ -83,7 +83,7 @@ def parse_response(
     Answers to prompt ``turn-1`` list codings, without evidence, and speak of every sentence by saying nothing of it.
     ``finish_reason`` and ``judged``, the texts that the model was shown, say what of the answer is its own (``find_answers``); two
     different lists are no answer. Of the codes in ``once`` the first is taken
-    that has all it needs, and a second on another sentence is not; sentences that were ``planted`` are no part of the
+    that has all it needs, and a second on another sentence is not; sentences that were ``controls`` are no part of the
     turn and do not count. ``questions``: by code, the answers that each of its own questions offers; one outside these is
     left out, and the code kept without it.
     """
@@ -98,7 +98,7 @@ def parse_response(
         reads_latent=reads_latent,
         reads_enactment=reads_enactment,
         once=once,
-        planted=planted,
+        controls=controls,
         questions=questions or {},
     )
     (items,) = own
@@ -142,7 +142,7 @@ class _Taking:
         reads_latent: bool,
         reads_enactment: bool,
         once: Collection[str],
-        planted: Collection[int],
+        controls: Collection[int],
         questions: Mapping[str, Mapping[str, Collection[str]]],
     ) -> None:
         self.sentences = sentences
@@ -150,7 +150,7 @@ class _Taking:
         self.reads_latent = reads_latent
         self.reads_enactment = reads_enactment
         self.once = once
-        self.planted = planted
+        self.controls = controls
         self.questions = questions
         self.proposals: list[Proposal] = []
         self.rejected: list[dict[str, object]] = []
@@ -227,7 +227,7 @@ class _Taking:
             return "unknown code"
         if (proposal.sentence, proposal.code) in self._taken:
             return "named twice"
-        is_second = proposal.code in self._taken_once and proposal.sentence not in self.planted
+        is_second = proposal.code in self._taken_once and proposal.sentence not in self.controls
         return "second in this answer" if is_second else ""
 
     def _find_fault_of_level(self, raw: object) -> str:
@@ -247,7 +247,7 @@ class _Taking:
 
     def _take(self, proposal: Proposal) -> None:
         self._taken.add((proposal.sentence, proposal.code))
-        if proposal.code in self.once and proposal.sentence not in self.planted:
+        if proposal.code in self.once and proposal.sentence not in self.controls:
             self._taken_once.add(proposal.code)
         self.proposals.append(proposal)
 
@@ -363,7 +363,7 @@ def _fold_cluster(cluster: str) -> str:
 
 
 MIN_VERDICTS = 20
-"""From so many verdicts on, it is an alarm that a critic reversed none. One that reverses a suggestion in seven upholds as many in
+"""From so many verdicts on, it is an alarm that a critic rejected none. One that rejects a suggestion in seven upholds as many in
 a row in fewer than 5 of 100 cases."""
 
 
@@ -374,18 +374,18 @@ def list_annotator_alarms(outcomes: Mapping[str, int]) -> list[str]:
 
 def list_critic_alarms(outcomes: Mapping[str, int]) -> list[str]:
     """The alarms of a critic, from how many of its answers have which outcome."""
-    upheld, reversed_ = outcomes.get("upheld", 0), outcomes.get("reversed", 0)
-    never = describe_never_reversed(upheld + reversed_, reversed_)
-    return [*_list_unreadable(outcomes, readable=upheld + reversed_), *([never] if never else [])]
+    upheld, rejected = outcomes.get("upheld", 0), outcomes.get("rejected", 0)
+    never = describe_never_rejected(upheld + rejected, rejected)
+    return [*_list_unreadable(outcomes, readable=upheld + rejected), *([never] if never else [])]
 
 
-def describe_never_reversed(tested: int, reversals: int) -> str:
+def describe_never_rejected(tested: int, rejections: int) -> str:
     """That a critic upheld everything; "" where it did not, or tested too little."""
-    if reversals or tested < MIN_VERDICTS:
+    if rejections or tested < MIN_VERDICTS:
         return ""
     return (
-        f"as a critic it upheld every one of the {tested:,} suggestions it tested. A critic that never says no does not show which "
-        "suggestions are right: have people check some of them in an audit."
+        f"as a critic it upheld all of the {tested:,} suggestions it tested. A critic that never says no does not show which "
+        "suggestions are right. Have people check some of them in an audit."
     )
 
 

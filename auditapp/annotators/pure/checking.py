@@ -224,21 +224,23 @@ class AskedAgain(NamedTuple):
 
 
 # An invented sentence in an answer: its number, its known codes, and those that were applied.
-Planted = tuple[int, frozenset[str], frozenset[str]]
+Control = tuple[int, frozenset[str], frozenset[str]]
 
 
-def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], codes: Sequence[str]) -> dict[str, Any]:
+def build_reask_report(
+    asked: Sequence[AskedAgain], controls: Sequence[Control], codes: Sequence[str]
+) -> dict[str, Any]:
     """Every figure of what was asked again; ``codes`` gives the order of the rows.
 
     ``same``: sentences with exactly the same codes both times, and ``drop`` the others. ``lost``: sentences that got an
     answer the first time and none when asked again, of all that got one the first time. ``flagged`` and ``unflagged``:
     ``same`` on turns with what looks like instructions, and on others; ``flagged_drop``: by how much it is lower on the
-    former, ``None`` without either kind. ``planted``: invented sentences with exactly the codes known of them.
+    former, ``None`` without either kind. ``controls``: invented sentences with exactly the codes known of them.
     ``missed``: codes known and not applied, of all known; ``false``: applied and not known, of all applied.
     """
     flagged, unflagged = (_count_same([each for each in asked if each.is_flagged is flag]) for flag in (True, False))
     same = Share(flagged.part + unflagged.part, flagged.n + unflagged.n)
-    right = sum(known == applied for _, known, applied in planted)
+    right = sum(known == applied for _, known, applied in controls)
     is_defined = flagged.value is not None and unflagged.value is not None
     return {
         "turns": len(asked),
@@ -252,13 +254,13 @@ def build_reask_report(asked: Sequence[AskedAgain], planted: Sequence[Planted], 
         "unflagged": unflagged,
         "flagged_drop": (unflagged.value or 0.0) - (flagged.value or 0.0) if is_defined else None,
         "flagged_interval": newcombe_interval(unflagged.part, unflagged.n, flagged.part, flagged.n),
-        "planted": Share(right, len(planted)),
-        "planted_drop": Share(len(planted) - right, len(planted)),
+        "controls": Share(right, len(controls)),
+        "control_drop": Share(len(controls) - right, len(controls)),
         "missed": Share(
-            sum(len(known - applied) for _, known, applied in planted), sum(len(known) for _, known, _ in planted)
+            sum(len(known - applied) for _, known, applied in controls), sum(len(known) for _, known, _ in controls)
         ),
         "false": Share(
-            sum(len(applied - known) for _, known, applied in planted), sum(len(applied) for *_, applied in planted)
+            sum(len(applied - known) for _, known, applied in controls), sum(len(applied) for *_, applied in controls)
         ),
     }
 
@@ -344,7 +346,7 @@ def swap_definitions(codes: Sequence[CodeText]) -> ChangedCodes:
     Neighbours change places; of an odd number the last three go round. Raises ``ValueError`` for fewer than two codes.
     """
     if len(codes) < 2:
-        raise ValueError("one code has nothing to swap with")
+        raise ValueError("a single code cannot be swapped")
     places = [place ^ 1 for place in range(len(codes))]
     if len(codes) % 2:
         places[-3:] = [len(codes) - 2, len(codes) - 1, len(codes) - 3]
@@ -372,7 +374,7 @@ def judge_check(report: Mapping[str, Any], names: Mapping[str, str] | None = Non
     names = names or {}
     return [
         _judge_share(
-            "legal", "Labels are from the instructions", report["legal"], minimum=MIN_LEGAL, of="labels named"
+            "legal", "Labels come from the instructions", report["legal"], minimum=MIN_LEGAL, of="labels named"
         ),
         _judge_share(
             "answered",

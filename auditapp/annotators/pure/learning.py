@@ -5,7 +5,7 @@ endings), weighted by TF-IDF with sublinear counts (Salton and Buckley 1988, Inf
 24:513). Letters instead of words (all runs of three to five) took five times as long and are left out.
 
 How well a code was learnt is measured on interviews that were not learnt from: interviews are dealt into five parts and
-each part is read by what the others taught. The threshold is the one with the highest F1 on those readings, of all at
+each part is read by what the others taught. The threshold is the one with the highest F1 on those turn answers, of all at
 which at least half of the suggestions are right and which say more than that everything has the code. The figures of a
 part are those at the threshold that the other parts choose, so that no sentence has a say in its own verdict; a code whose
 figures do not keep to the same rule is not learnt. Word frequencies, which know nothing of codes, are counted once.
@@ -118,11 +118,11 @@ def count_examples(
     having = len(set(interviews[rows[yes]].tolist()))
     reason = ""
     if positives < minimum:
-        reason = f"Positive examples: {positives}, where {minimum} are needed."
+        reason = f"Positive examples: {positives} of {minimum} needed."
     elif having < fewest_interviews:
-        reason = f"Interviews with an example: {having}, where {fewest_interviews} are needed."
+        reason = f"Interviews with an example: {having} of {fewest_interviews} needed."
     elif negatives < minimum:
-        reason = f"Examples without it: {negatives}, where {minimum} are needed to tell the others from."
+        reason = f"Examples without the code: {negatives} of {minimum} needed for comparison."
     found = {"positives": positives, "negatives": negatives, "interviews": having, "reason": reason}
     return found | {"threshold": None, "parts": 0} | dict.fromkeys(("tp", "fp", "fn", "tn"))
 

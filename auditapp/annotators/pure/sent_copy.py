@@ -263,12 +263,12 @@ def find_instructions(text: str) -> list[str]:
     """The names of the patterns found in the text, in a fixed order."""
     text = text[:MAX_SEARCHED]
     found = {name for name, is_there in HOW_IT_IS_SENT.items() if is_there(text)}
-    for readable in _list_readings(text):
+    for readable in _list_turn_answers(text):
         found.update(name for name, is_there in WHAT_IS_SAID.items() if is_there(readable))
     return [name for name in (*WHAT_IS_SAID, *HOW_IT_IS_SENT) if name in found]
 
 
-def _list_readings(text: str) -> Iterator[str]:
+def _list_turn_answers(text: str) -> Iterator[str]:
     """The text as a machine could read it: as it is, without what is hidden, hidden words made plain, spelt plainly, decoded."""
     yield text
     plain = unicodedata.normalize("NFKC", HIDDEN.sub("", text)).translate(OTHER_BREAKS)

@@ -16,7 +16,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, QuerySet
 
-from auditapp.annotators.models import Annotator, CodeChoice, CriticReading, OfflineReading, PlantedSentence, Reading
+from auditapp.annotators.models import Annotator, CodeChoice, ControlSentence, CriticAnswer, OfflineAnswer, TurnAnswer
 from auditapp.annotators.pure.prompts import CodeText, list_read_codes
 from auditapp.batches.models import Arm
 from auditapp.llm.credentials import is_external
@@ -29,24 +29,24 @@ from transcripts.corpus.models import Consent, Interview, RedactionList, Sentenc
 from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
 from transcripts.statistics.intervals import Share
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import read_stances
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import read_methods
 
 
-def list_annotators(project: Project) -> list[dict[str, object]]:
+def list_annotators(study: Study) -> list[dict[str, object]]:
     """Every annotator of the study, newest first, with the answers or interviews it has read and its codes: four queries."""
     annotators = (
-        Annotator.objects.filter(project=project)
+        Annotator.objects.filter(study=study)
         .select_related("variant__account", "version")
         .defer("recipe")
         .order_by("-pk")
     )
     answers = dict(
-        Reading.objects.filter(annotator__project=project).order_by().values_list("annotator").annotate(Count("pk"))
+        TurnAnswer.objects.filter(annotator__study=study).order_by().values_list("annotator").annotate(Count("pk"))
     )
-    offline = OfflineReading.objects.filter(run__annotator__project=project).order_by()
+    offline = OfflineAnswer.objects.filter(run__annotator__study=study).order_by()
     interviews = dict(offline.values_list("run__annotator").annotate(Count("interview", distinct=True)))
-    chosen = read_choices(project)
+    chosen = read_choices(study)
     return [
         {
             "annotator": each,
@@ -58,33 +58,31 @@ def list_annotators(project: Project) -> list[dict[str, object]]:
     ]
 
 
-def list_with_readings(project_id: int) -> list[Annotator]:
+def list_with_answers(study_id: int) -> list[Annotator]:
     """The annotators of a study that have read something for some code, newest first: those a page lets one choose."""
-    answers = Reading.objects.filter(annotator=OuterRef("pk")).exclude(outcome=Reading.Outcome.INVALID)
-    interviews = OfflineReading.objects.filter(run__annotator=OuterRef("pk"))
-    rows = Annotator.objects.filter(Exists(answers) | Exists(interviews), project=project_id)
+    answers = TurnAnswer.objects.filter(annotator=OuterRef("pk")).exclude(outcome=TurnAnswer.Outcome.INVALID)
+    interviews = OfflineAnswer.objects.filter(run__annotator=OuterRef("pk"))
+    rows = Annotator.objects.filter(Exists(answers) | Exists(interviews), study=study_id)
     found = rows.select_related("variant", "version").order_by("-pk")
     return [each for each in found if each.kind == Annotator.Kind.MODEL or list_read_codes(each.recipe)]
 
 
-def find_criticised(project_id: int) -> set[int]:
-    """The annotators of whose suggestions a critic reversed some."""
-    rows = CriticReading.objects.filter(
-        suggestion__annotator__project=project_id, verdict=CriticReading.Verdict.REVERSED
-    )
+def find_criticised(study_id: int) -> set[int]:
+    """The annotators of whose suggestions a critic rejected some."""
+    rows = CriticAnswer.objects.filter(suggestion__annotator__study=study_id, verdict=CriticAnswer.Verdict.REJECTED)
     return set(rows.order_by().values_list("suggestion__annotator", flat=True).distinct())
 
 
-def read_code_names(project: Project) -> dict[str, str]:
+def read_code_names(study: Study) -> dict[str, str]:
     """What codes are called, by identifier, as the newest version that has them calls them."""
-    codes = Code.objects.filter(version__project=project).order_by("version__number", "pk")
+    codes = Code.objects.filter(version__study=study).order_by("version__number", "pk")
     return dict(codes.values_list("identifier", "name"))
 
 
-def read_choices(project: Project) -> dict[int, list[str]]:
+def read_choices(study: Study) -> dict[int, list[str]]:
     """The identifiers of the codes an annotator is chosen for, by annotator."""
     chosen: dict[int, list[str]] = defaultdict(list)
-    current = CodeChoice.objects.filter(project=project, superseded_at__isnull=True, annotator__isnull=False)
+    current = CodeChoice.objects.filter(study=study, superseded_at__isnull=True, annotator__isnull=False)
     for annotator_id, code in current.order_by("code_identifier").values_list("annotator_id", "code_identifier"):
         if annotator_id is not None:
             chosen[annotator_id].append(code)
@@ -92,7 +90,7 @@ def read_choices(project: Project) -> dict[int, list[str]]:
 
 
 def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | None:
-    """The table of a learnt annotator, as its recipe has it; None for others. Reads annotator.version, annotator.project.
+    """The table of a learnt annotator, as its recipe has it; None for others. Reads annotator.version, annotator.study.
 
     ``tried``: what there was of each code to learn from, with precision and recall where it was tested. ``untried``: codes
     with too few examples. ``hidden``: identifiers and names of families whose figures stay out; ``shown`` is one that was
@@ -100,7 +98,7 @@ def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | No
     """
     if annotator.kind != Annotator.Kind.LEARNT:
         return None
-    stances = read_stances(annotator.project)
+    methods = read_methods(annotator.study)
     named = annotator.version.codes.values_list("identifier", "family__identifier", "family__name")
     families = {code: (family, name) for code, family, name in named}
     tried, untried = list[dict[str, Any]](), list[dict[str, Any]]()
@@ -112,7 +110,7 @@ def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | No
             continue
         family = families.get(code, ("", ""))
         is_tested = None not in {tp, fp, fn}
-        is_hidden = is_tested and family[0] != shown and stances.find(family[0]) == MethodStance.Stance.REFLEXIVE
+        is_hidden = is_tested and family[0] != shown and methods.find(family[0]) == MethodChoice.Method.REFLEXIVE
         row = {"code": code, "found": found, "threshold": found.get("threshold"), "is_hidden": is_hidden}
         if is_hidden:
             hidden[family] = None
@@ -122,33 +120,33 @@ def read_learnt(annotator: Annotator, *, shown: str = "") -> dict[str, Any] | No
     return {"tried": tried, "untried": untried, "hidden": list(hidden)}
 
 
-OWN_SET = Path(__file__).resolve().parents[1] / "data" / "planted_sentences.json"
+OWN_SET = Path(__file__).resolve().parents[1] / "data" / "control_sentences.json"
 
 
-def has_planted(project: Project) -> bool:
-    """Whether the study ever had a planted sentence, withdrawn ones counted."""
-    return PlantedSentence.objects.filter(project=project).exists()
+def has_control_sentences(study: Study) -> bool:
+    """Whether the study ever had a control sentence, withdrawn ones counted."""
+    return ControlSentence.objects.filter(study=study).exists()
 
 
-def list_plantable(project: Project) -> list[tuple[int, tuple[str, ...]]]:
-    """Key and codes of each sentence a launch can choose: what is planted, or the set that a first launch would plant.
+def list_possible_controls(study: Study) -> list[tuple[int, tuple[str, ...]]]:
+    """Key and codes of each sentence a launch can choose: the control sentences, or the set that a first launch would add.
 
     One that is not stored yet has a key below 0: its place in that set, counted from the end.
     """
-    if has_planted(project):
-        return [(key, tuple(codes)) for key, codes in find_planted(project).values_list("pk", "codes")]
-    known, own = set(find_codes(project).values_list("identifier", flat=True)), read_own_set()
+    if has_control_sentences(study):
+        return [(key, tuple(codes)) for key, codes in find_control_sentences(study).values_list("pk", "codes")]
+    known, own = set(find_codes(study).values_list("identifier", flat=True)), read_own_set()
     return [(place - len(own), codes) for place, (_, codes) in enumerate(own) if known.issuperset(codes)]
 
 
-def find_planted(project: Project) -> QuerySet[PlantedSentence]:
-    """The sentences that are planted from now on, in the order in which they were written."""
-    return PlantedSentence.objects.filter(project=project, withdrawn_at__isnull=True).order_by("pk")
+def find_control_sentences(study: Study) -> QuerySet[ControlSentence]:
+    """The control sentences that are asked from now on, in the order in which they were written."""
+    return ControlSentence.objects.filter(study=study, withdrawn_at__isnull=True).order_by("pk")
 
 
-def find_codes(project: Project) -> QuerySet[Code]:
+def find_codes(study: Study) -> QuerySet[Code]:
     """The codes of the published codebook that are applied to sentences, in its order, each with its family."""
-    codes = Code.objects.filter(version=current_version(project), family__unit=CodeFamily.Unit.SENTENCE)
+    codes = Code.objects.filter(version=current_version(study), family__unit=CodeFamily.Unit.SENTENCE)
     return codes.select_related("family").order_by("family__position", "position")
 
 
@@ -162,13 +160,13 @@ def read_own_set() -> tuple[tuple[str, tuple[str, ...]], ...]:
 Warnings = list[dict[str, object]]
 
 
-def warn_of_family(project: Project, variant: ModelVariant, interview_ids: Collection[int] | None) -> Warnings:
+def warn_of_family(study: Study, variant: ModelVariant, interview_ids: Collection[int] | None) -> Warnings:
     """Whether the annotating model is of the family of an interviewed model, as far as their names tell. ``None``: any
     interview of the study."""
     family = _find_family(variant)
     if not family:
         return []
-    rows = Interview.objects.filter(project=project).exclude(model_label="").values_list("pk", "model_label")
+    rows = Interview.objects.filter(study=study).exclude(model_label="").values_list("pk", "model_label")
     wanted = None if interview_ids is None else set(interview_ids)
     labels = sorted({label for pk, label in rows if wanted is None or pk in wanted})
     same = [label for label in labels if name_family(label.replace(" ", "-")) == family]
@@ -210,9 +208,9 @@ def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
     return warnings
 
 
-def list_judge_results(project: Project, variant: ModelVariant) -> Warnings:
+def list_judge_results(study: Study, variant: ModelVariant) -> Warnings:
     """Before a model annotates interviews: its result as a judge in this study, or that there is none."""
-    part = find_part("sob", project, variant)
+    part = find_part("sob", study, variant)
     if part is not None:
         return [{"code": "judge_result", "model": variant.label, "summary": part.summary}]
     return [] if variant.is_fake else [{"code": "no_judge_result", "model": variant.label}]
@@ -231,7 +229,7 @@ def read_prompt_codebook(version: CodebookVersion, variant: ModelVariant) -> tup
 
     ``examples`` are the sentences, ``examples_left_out`` says how many may not be sent, and ``redaction`` is the number of
     the list applied to them, 0 for none. Examples of interviews whose consent does not allow it are never sent to a model
-    off this site. Codes of turns are asked for by their definitions alone. Reads version.project and variant.account.
+    off this site. Codes of turns are asked for by their definitions alone. Reads version.study and variant.account.
     """
     redaction = find_sent_redaction(version, variant)
     examples, left_out = _read_examples(version, variant)
@@ -275,7 +273,7 @@ def is_asked(family: CodeFamily) -> bool:
 
 def find_sent_redaction(version: CodebookVersion, variant: ModelVariant) -> RedactionList | None:
     """The list that is applied to what the model is sent; none for a model of this site. Reads variant.account."""
-    return find_redaction(version.project) if is_external(variant) else None
+    return find_redaction(version.study) if is_external(variant) else None
 
 
 def _read_examples(version: CodebookVersion, variant: ModelVariant) -> tuple[list[PinnedSentence], int]:
@@ -330,7 +328,7 @@ def may_send_instructions(arm: Arm) -> bool:
     if not examples:
         return True
     interviews = set(Sentence.objects.filter(pk__in=examples).values_list("turn__interview", flat=True))
-    if Interview.objects.filter(pk__in=interviews, project__isnull=True).exists():
+    if Interview.objects.filter(pk__in=interviews, study__isnull=True).exists():
         return False
     return not is_external(arm.variant) or interviews <= list_consenting(interviews, Consent.Scope.EXTERNAL)
 
@@ -341,5 +339,5 @@ def goes_by_a_list(arm: Arm) -> bool:
     if arm.settings.get("redaction") or arm.batch_id is None:
         # An arm without a batch is one of a review, which sends nothing.
         return True
-    lists = RedactionList.objects.filter(project=arm.batch.project_id, made_at__lt=arm.batch.created_at)
+    lists = RedactionList.objects.filter(study=arm.batch.study_id, made_at__lt=arm.batch.created_at)
     return not lists.exists()

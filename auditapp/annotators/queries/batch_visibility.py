@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, OfflineReading, OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, OfflineAnswer, OfflineRun, Suggestion, TurnArm
 from auditapp.annotators.queries.withholding import list_withheld_questions
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Batch, Cell
@@ -23,21 +23,21 @@ from transcripts.coding.models import Decision
 from transcripts.coding.next_sentence import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.revision.queries import find_open_interviews
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FOR_CODERS = (
-    "What a call cost, how long it took and how long its answer was could reveal what a machine answered about sentences that "
-    "you still have to decide. Coders who do not see others’ codings see only the state of the batch and the share of calls "
-    "that have ended. At the desk, suggestions for a sentence appear after your own decision on it."
+    "What a call cost, how long it took and how long its answer was could reveal the answers of a machine about sentences that "
+    "you still have to decide. Coders who do not see others’ codings see only the state of the batch and the share of calls that "
+    "have ended. At the desk, suggestions for a sentence appear after your own decision on it."
 )
 TO_UNBLIND = (
-    "You have not unblinded {interviews}. What a call cost, how long it took and how it ended could reveal what a machine "
-    "answered there. Unblind {them} first: what you code there afterwards counts as assisted."
+    "You have not unblinded {interviews}. What a call cost, how long it took and how it ended could reveal the answers of a "
+    "machine there. Unblind {them} first. What you code there afterwards counts as assisted."
 )
 STILL_WITHHELD = (
     "{turns} of this batch {are} withheld from suggestions, and you have not decided every sentence of {them}. The calls about "
-    "{them} are hidden, and so are all sums, which would reveal them. Press Enter on every sentence of {them} at the desk to see "
-    "the rest."
+    "{them} are hidden, and so are all sums, because sums would reveal them. Press Enter on every sentence of {them} at the desk "
+    "to see the rest."
 )
 
 # The inputs of a kind that are about some turns, as a query of their keys.
@@ -52,7 +52,7 @@ def list_read_turns(batch: Batch, *, input_id: int | None = None) -> QuerySet[Tu
     keys: QuerySet[Any] = cells.values("input_id")
     if batch.kind == CRITIC_KIND:
         keys = Suggestion.objects.filter(pk__in=keys).values("sentence__turn")
-    return Turn.objects.filter(pk__in=keys, interview__project=batch.project_id)
+    return Turn.objects.filter(pk__in=keys, interview__study=batch.study_id)
 
 
 def list_read_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
@@ -63,15 +63,15 @@ def list_read_interviews(batch: Batch, *, input_id: int | None = None) -> set[in
 
 def list_run_interviews(run: OfflineRun) -> set[int]:
     """The interviews that a run without a model has read."""
-    return set(run.readings.filter(interview__project__isnull=False).order_by().values_list("interview", flat=True))
+    return set(run.turn_answers.filter(interview__study__isnull=False).order_by().values_list("interview", flat=True))
 
 
-def find_machine_read(project: Project) -> set[int]:
+def find_machine_read(study: Study) -> set[int]:
     """The interviews in which a machine has answered anything, whether or not it applied a code."""
-    called = Cell.objects.filter(batch__project=project, batch__kind__in=(KIND, CHECK_KIND), result__isnull=False)
-    turns = Turn.objects.filter(pk__in=called.values("input_id"), interview__project=project).order_by()
-    suggested = Suggestion.objects.filter(sentence__turn__interview__project=project).order_by()
-    alone = OfflineReading.objects.filter(interview__project=project).order_by()
+    called = Cell.objects.filter(batch__study=study, batch__kind__in=(KIND, CHECK_KIND), result__isnull=False)
+    turns = Turn.objects.filter(pk__in=called.values("input_id"), interview__study=study).order_by()
+    suggested = Suggestion.objects.filter(sentence__turn__interview__study=study).order_by()
+    alone = OfflineAnswer.objects.filter(interview__study=study).order_by()
     return {
         *turns.values_list("interview", flat=True).distinct(),
         *suggested.values_list("sentence__turn__interview", flat=True).distinct(),
@@ -82,8 +82,8 @@ def find_machine_read(project: Project) -> set[int]:
 def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
     """Those of the turns that never show suggestions and that ``user`` has still to decide: of the model's, each sentence; of the
     interviewer's, as ``coding/next_sentence.py`` says. None in an interview that is closed to her."""
-    projects = Project.objects.filter(pk__in=turns.order_by().values("interview__project"))
-    turns = turns.filter(interview__in=set().union(*(find_open_interviews(project, user) for project in projects)))
+    studies = Study.objects.filter(pk__in=turns.order_by().values("interview__study"))
+    turns = turns.filter(interview__in=set().union(*(find_open_interviews(study, user) for study in studies)))
     decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)
     waiting = Sentence.objects.current().filter(turn=OuterRef("pk")).exclude(Exists(decided))
     own = Q(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
@@ -93,15 +93,15 @@ def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
 def _list_undecided_questions(user: User, turns: QuerySet[Turn]) -> list[int]:
     asked = Cell.objects.filter(arm__settings__turns_of=str(CodeFamily.AppliesTo.INTERVIEWER)).values("input_id")
     questions = turns.filter(pk__in=asked)
-    columns = ("pk", "interview", "interview__project")
+    columns = ("pk", "interview", "interview__study")
     rows = questions.filter(pk__in=list_withheld_questions(questions)).order_by()
-    withheld = {pk: (interview, project) for pk, interview, project in rows.values_list(*columns)}
+    withheld = {pk: (interview, study) for pk, interview, study in rows.values_list(*columns)}
     interviews: dict[int, set[int]] = {}
-    for interview, project in withheld.values():
-        interviews.setdefault(project, set()).add(interview)
+    for interview, study in withheld.values():
+        interviews.setdefault(study, set()).add(interview)
     found = [
-        find_decided_questions(project, interviews[project.pk], user.pk)
-        for project in Project.objects.filter(pk__in=interviews)
+        find_decided_questions(study, interviews[study.pk], user.pk)
+        for study in Study.objects.filter(pk__in=interviews)
     ]
     return sorted(withheld.keys() - set().union(*found))
 

@@ -19,16 +19,16 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import read_questions
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 AT_A_TIME = 5_000
 # Coder, sentence, the suggestions shown, and when.
 Look = tuple[int, int, Sequence[int], datetime.datetime]
 
 
-def read_edited_turns(project_id: int) -> dict[int, EditedTurn]:
+def read_edited_turns(study_id: int) -> dict[int, EditedTurn]:
     """The turns of a study with boundary edits, with every sentence they have and had. One query."""
-    edited = BoundaryEdit.objects.filter(turn__interview__project=project_id).order_by().values("turn")
+    edited = BoundaryEdit.objects.filter(turn__interview__study=study_id).order_by().values("turn")
     return _gather(Sentence.objects.filter(turn__in=edited))
 
 
@@ -119,11 +119,11 @@ def count_moved(
     return {"total": len(places), "placed": len(places) - unplaced, "unplaced": unplaced}
 
 
-def follow_looks(project_id: int, looks: Iterable[Look]) -> Iterator[Look]:
+def follow_looks(study_id: int, looks: Iterable[Look]) -> Iterator[Look]:
     """Looks at suggestions, each at the sentences that hold the words of the one looked at now. One query."""
     gone = {
         pk: turn.list_touched(each.extent)
-        for turn in read_edited_turns(project_id).values()
+        for turn in read_edited_turns(study_id).values()
         for pk, each in turn.sentences.items()
         if each.retired_by is not None
     }
@@ -138,11 +138,11 @@ def match_current(sentence_ids: Collection[int], moved: Mapping[int, int | None]
     return Q(sentence__in=wanted) | Q(pk__in=[pk for pk, place in moved.items() if place in wanted])
 
 
-def add_edited(project: Project, sentence_ids: Collection[int]) -> set[int]:
+def add_edited(study: Study, sentence_ids: Collection[int]) -> set[int]:
     """These sentences, and current ones that hold any of their words: people's codings were migrated there, so training
     on the old ones is training on these. One query more if no boundary was edited."""
     found = set(sentence_ids)
-    for turn in read_edited_turns(project.pk).values():
+    for turn in read_edited_turns(study.pk).values():
         for pk in found & turn.sentences.keys():
             if turn.sentences[pk].retired_by is not None:
                 start, end = turn.sentences[pk].extent

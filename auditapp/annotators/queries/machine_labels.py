@@ -28,16 +28,16 @@ Numbers = NDArray[np.int64]
 
 READINGS = """
 SELECT r.cell_id, c.arm_id, c.input_id, r.asked, r.missing
-FROM annotators_reading r JOIN batches_cell c ON c.id = r.cell_id
+FROM annotators_turnanswer r JOIN batches_cell c ON c.id = r.cell_id
 WHERE r.annotator_id = %s AND r.outcome <> 'invalid' ORDER BY r.cell_id
 """
 ARMS = """
 SELECT a.id, a.task, a.settings FROM batches_arm a
 WHERE a.id IN (
-  SELECT c.arm_id FROM annotators_reading r JOIN batches_cell c ON c.id = r.cell_id WHERE r.annotator_id = %s)
+  SELECT c.arm_id FROM annotators_turnanswer r JOIN batches_cell c ON c.id = r.cell_id WHERE r.annotator_id = %s)
 """
 OFFLINE_READINGS = """
-SELECT d.id, d.run_id, d.sentences FROM annotators_offlinereading d JOIN annotators_offlinerun r ON r.id = d.run_id
+SELECT d.id, d.run_id, d.sentences FROM annotators_offlineanswer d JOIN annotators_offlinerun r ON r.id = d.run_id
 WHERE r.annotator_id = %s ORDER BY d.run_id, d.id
 """
 SUGGESTIONS = """
@@ -47,15 +47,15 @@ WHERE s.annotator_id = %s AND s.:origin IS NOT NULL :critic
 # Of several critics' words on a suggestion the latest holds.
 NOT_REVERSED = """
 AND NOT EXISTS (
-  SELECT 1 FROM annotators_criticreading k
-  WHERE k.suggestion_id = s.id AND k.verdict = 'reversed' AND NOT EXISTS (
-    SELECT 1 FROM annotators_criticreading n
+  SELECT 1 FROM annotators_criticanswer k
+  WHERE k.suggestion_id = s.id AND k.verdict = 'rejected' AND NOT EXISTS (
+    SELECT 1 FROM annotators_criticanswer n
     WHERE n.suggestion_id = s.id AND n.verdict <> '' AND n.cell_id > k.cell_id))
 """
 # The sentences current at the launch of a batch whose answers do not list what they were asked about.
 AS_LAUNCHED = """
 SELECT r.cell_id, s.id
-FROM annotators_reading r JOIN batches_cell c ON c.id = r.cell_id JOIN batches_batch b ON b.id = c.batch_id
+FROM annotators_turnanswer r JOIN batches_cell c ON c.id = r.cell_id JOIN batches_batch b ON b.id = c.batch_id
 JOIN corpus_sentence s ON s.turn_id = c.input_id
 LEFT JOIN corpus_boundaryedit m ON m.id = s.made_by_id LEFT JOIN corpus_boundaryedit g ON g.id = s.retired_by_id
 WHERE r.annotator_id = %s AND r.outcome <> 'invalid' AND (m.id IS NULL OR m.edited_at < b.created_at)
@@ -93,7 +93,7 @@ def read_machine_labels(
 ) -> MachineLabels:
     """The annotator's current labels: of several for one sentence and code, the latest.
 
-    ``sentences`` limits them (all current ones it read, unless given). ``with_critic`` leaves out what a critic reversed.
+    ``sentences`` limits them (all current ones it read, unless given). ``with_critic`` leaves out what a critic rejected.
     Five queries, one more where answers do not list what they were asked about, one more after boundary edits, one more for all
     sentences.
     """
@@ -102,7 +102,7 @@ def read_machine_labels(
     codes = list(rows.filter(family__unit=CodeFamily.Unit.SENTENCE).values_list(*columns))
     is_model = annotator.kind == Annotator.Kind.MODEL
     origins, asked_for, order, read = _read_answers(annotator, codes) if is_model else _read_offline(annotator)
-    turns = read_edited_turns(annotator.project_id)
+    turns = read_edited_turns(annotator.study_id)
     if turns:
         order, read = follow_answers(order, read, turns)
     kept = np.unique(read)
@@ -110,7 +110,7 @@ def read_machine_labels(
         kept = np.intersect1d(kept, np.fromiter(sentences, np.int64))
     else:
         kept = np.setdiff1d(kept, list_retired(turns), assume_unique=True)
-        kept = np.setdiff1d(kept, _list_left_out(annotator.project_id))
+        kept = np.setdiff1d(kept, _list_left_out(annotator.study_id))
     asked_codes = set(chain.from_iterable(set(asked_for)))
     known = {identifier: pk for pk, identifier, *_ in codes if identifier in asked_codes}
     latest = _find_latest(asked_for, order, read, codes=tuple(known), sentence_ids=kept)
@@ -128,9 +128,9 @@ def read_machine_labels(
     return MachineLabels(kept, tuple(known), latest >= 0, labels)
 
 
-def _list_left_out(project_id: int) -> Numbers:
+def _list_left_out(study_id: int) -> Numbers:
     """The sentences of interviews that do not count in the study, such as archived ones."""
-    rows = Sentence.objects.filter(turn__interview__study=project_id).exclude(
+    rows = Sentence.objects.filter(turn__interview__owning_study=study_id).exclude(
         turn__interview__standing=Standing.COUNTED
     )
     return np.fromiter(rows.order_by().values_list("pk", flat=True), np.int64)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auditapp.annotators.models import Annotator, Reading, Suggestion
+from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.queries.machine_labels import MachineLabels
 from auditapp.batches.models import Arm
 from transcripts.codebook.models import Code, CodeFamily
@@ -36,8 +36,8 @@ def read_turn_labels(annotator: Annotator) -> TurnLabels:
     """
     codes = Code.objects.filter(version=annotator.version_id, family__unit=CodeFamily.Unit.TURN)
     known = list(codes.order_by("family__position", "position").values_list("identifier", flat=True))
-    readings = Reading.objects.filter(annotator=annotator, cell__arm__settings__turns_of__isnull=False)
-    rows = readings.exclude(outcome=Reading.Outcome.INVALID).order_by("cell_id")
+    turn_answers = TurnAnswer.objects.filter(annotator=annotator, cell__arm__settings__turns_of__isnull=False)
+    rows = turn_answers.exclude(outcome=TurnAnswer.Outcome.INVALID).order_by("cell_id")
     columns = ("cell_id", "cell__input_id", "cell__arm_id", "asked", "missing")
     answered = [row[:3] for row in rows.values_list(*columns) if set(row[3]) - set(row[4])]
     arms = Arm.objects.filter(pk__in={arm for *_, arm in answered})
@@ -67,7 +67,7 @@ def _find_first(turn_ids: set[int]) -> dict[int, int]:
     wanted = sorted(turn_ids)
     for start in range(0, len(wanted), AT_A_TIME):
         part = wanted[start : start + AT_A_TIME]
-        current = Sentence.objects.current().filter(turn__in=part, turn__interview__project__isnull=False)
+        current = Sentence.objects.current().filter(turn__in=part, turn__interview__study__isnull=False)
         for turn, sentence in current.order_by("turn", "start").values_list("turn_id", "pk"):
             found.setdefault(turn, sentence)
     return found

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Q, QuerySet
 
-from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion
+from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion
 from auditapp.annotators.pure.prompts import hash_content, read_ranges, write_ranges
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
@@ -24,11 +24,11 @@ from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_not_learnt_from
 from transcripts.formats.numbers import round_percent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 if TYPE_CHECKING:
     from auditapp.annotators.pure.learning import Bools, Lesson
-    from transcripts.coding.blind import BlindReadings
+    from transcripts.coding.blind import BlindLabels
 
 
 # SQLite takes so many numbers in one question.
@@ -36,10 +36,10 @@ MAX_AT_ONCE = 5_000
 ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
 
 
-def list_readable(interview_ids: Collection[int] | None, project: Project) -> QuerySet[Sentence]:
+def list_readable(interview_ids: Collection[int] | None, study: Study) -> QuerySet[Sentence]:
     """The current sentences that the models of a study say, in all or some interviews."""
     sentences = Sentence.objects.current().filter(
-        turn__interview__project=project,
+        turn__interview__study=study,
         turn__role=Turn.Role.MODEL,
         turn__channel=Turn.Channel.UTTERANCE,
     )
@@ -49,14 +49,14 @@ def list_readable(interview_ids: Collection[int] | None, project: Project) -> Qu
 def find_unread(annotator: Annotator, interview_id: int) -> list[tuple[int, int, int, str]]:
     """Key, turn, start in it and words of each sentence of an interview that this annotator has not read yet, in order."""
     read = _find_read(annotator, interview_id)
-    rows = list_readable([interview_id], annotator.project).annotate(text=SENTENCE_TEXT)
+    rows = list_readable([interview_id], annotator.study).annotate(text=SENTENCE_TEXT)
     ordered = rows.order_by("turn__position", "start").values_list("pk", "turn_id", "start", "text")
     return [row for row in ordered if row[0] not in read]
 
 
 def find_unread_ids(annotator: Annotator, interview_id: int) -> set[int]:
     """The numbers of those sentences, without their words."""
-    current = list_readable([interview_id], annotator.project).order_by()
+    current = list_readable([interview_id], annotator.study).order_by()
     return set(current.values_list("pk", flat=True)) - _find_read(annotator, interview_id)
 
 
@@ -75,17 +75,17 @@ def list_once_per_answer(version: CodebookVersion) -> frozenset[str]:
 
 
 def _find_read(annotator: Annotator, interview_id: int) -> set[int]:
-    readings = OfflineReading.objects.filter(run__annotator=annotator, interview=interview_id)
-    return {number for numbers in readings.values_list("sentences", flat=True) for number in numbers}
+    turn_answers = OfflineAnswer.objects.filter(run__annotator=annotator, interview=interview_id)
+    return {number for numbers in turn_answers.values_list("sentences", flat=True) for number in numbers}
 
 
 def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int] | None) -> list[int]:
     """The interviews, of all or of these, in which it has something to read. Two queries, whatever their number."""
     read: dict[int, set[int]] = defaultdict(set)
-    done = OfflineReading.objects.filter(run__annotator=annotator)
+    done = OfflineAnswer.objects.filter(run__annotator=annotator)
     for interview, numbers in done.values_list("interview_id", "sentences"):
         read[interview].update(numbers)
-    rows = list_readable(interview_ids, annotator.project).order_by("turn__interview_id", "pk")
+    rows = list_readable(interview_ids, annotator.study).order_by("turn__interview_id", "pk")
     left: dict[int, None] = {}
     for interview, pk in rows.values_list("turn__interview_id", "pk").iterator(chunk_size=5_000):
         if interview not in left and pk not in read[interview]:
@@ -95,22 +95,22 @@ def list_interviews_to_read(annotator: Annotator, interview_ids: Collection[int]
 
 def find_interviews_left(run: OfflineRun) -> list[int]:
     """The interviews of a run that it has not read yet, in order."""
-    left = run.interviews.filter(project__isnull=False).exclude(offline_readings__run=run)
+    left = run.interviews.filter(study__isnull=False).exclude(offline_answers__run=run)
     return list(left.order_by("pk").values_list("pk", flat=True))
 
 
 def read_run_progress(run: OfflineRun) -> dict[str, int]:
     """How many interviews there are and are done, and how many sentences and suggestions that makes. Two queries."""
-    readings = list(run.readings.values_list("sentences", "accepted"))
-    interviews, done = run.interviews.filter(project__isnull=False).count(), len(readings)
+    turn_answers = list(run.turn_answers.values_list("sentences", "accepted"))
+    interviews, done = run.interviews.filter(study__isnull=False).count(), len(turn_answers)
     # An interview may have been archived after it was read.
     interviews = max(interviews, done)
     return {
         "interviews": interviews,
         "done": done,
         "percent": round_percent(done, interviews, of_nothing=100),
-        "sentences": sum(len(numbers) for numbers, _ in readings),
-        "suggestions": sum(accepted for _, accepted in readings),
+        "sentences": sum(len(numbers) for numbers, _ in turn_answers),
+        "suggestions": sum(accepted for _, accepted in turn_answers),
     }
 
 
@@ -126,9 +126,9 @@ def find_idle_runs(now: datetime.datetime) -> list[int]:
     return list(OfflineRun.objects.filter(free, state__in=ACTIVE).values_list("pk", flat=True))
 
 
-def list_runs(project: Project) -> QuerySet[OfflineRun]:
+def list_runs(study: Study) -> QuerySet[OfflineRun]:
     """The runs of a study, the latest first."""
-    runs = OfflineRun.objects.filter(annotator__project=project).select_related("annotator__version")
+    runs = OfflineRun.objects.filter(annotator__study=study).select_related("annotator__version")
     return runs.defer("annotator__recipe").order_by("-pk")
 
 
@@ -139,7 +139,7 @@ def list_rules(version: CodebookVersion) -> dict[str, list[str]]:
     return {identifier: list(lines) for identifier, lines in rows if lines}
 
 
-def read_training_set(project: Project, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:
+def read_training_set(study: Study, version: CodebookVersion, *, minimum: int) -> dict[str, Any]:
     """The examples as they are now, and what there is of each code of the version, in its order: the parts ``set``,
     ``taught`` and ``codes`` of a recipe (see ``pure/prompts.py``)."""
     import numpy as np
@@ -147,8 +147,8 @@ def read_training_set(project: Project, version: CodebookVersion, *, minimum: in
     from auditapp.annotators.pure.learning import count_examples
     from transcripts.coding.blind import read_blind
 
-    read = read_blind(project)
-    withheld = list_withheld_answers(project)
+    read = read_blind(study)
+    withheld = list_withheld_answers(study)
     refused = list_not_learnt_from(read.interview_ids.tolist())
     is_refused = np.isin(read.interview_ids, np.fromiter(refused, dtype=np.int64, count=len(refused)))
     is_spared = np.isin(read.turn_ids, np.fromiter(withheld, dtype=np.int64, count=len(withheld)))
@@ -182,7 +182,7 @@ def read_training_set(project: Project, version: CodebookVersion, *, minimum: in
     }
 
 
-def _resolve(read: BlindReadings, family: str, codes: list[str]) -> tuple[Bools, Bools, Bools]:
+def _resolve(read: BlindLabels, family: str, codes: list[str]) -> tuple[Bools, Bools, Bools]:
     """Which sentences anybody decided for a family; and codes x sentences, the majority's yes and where they are even.
 
     Of what the model says, which is all an annotator is asked to read.
@@ -245,11 +245,11 @@ def _write(numbers: Iterable[Any]) -> str:
     return write_ranges(int(number) for number in numbers)
 
 
-def list_coded_interviews(project: Project) -> list[int]:
+def list_coded_interviews(study: Study) -> list[int]:
     """The interviews in which anybody has coded or decided anything blind."""
     place = "sentence__turn__interview"
     found: set[int] = set()
     for rows in (Coding.objects.filter(layer=Layer.BLIND), Decision.objects.filter(layer=Layer.BLIND)):
-        mine = rows.filter(**{f"{place}__project": project}).order_by()
+        mine = rows.filter(**{f"{place}__study": study}).order_by()
         found.update(mine.values_list(place, flat=True).distinct())
     return sorted(found)

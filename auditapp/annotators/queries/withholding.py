@@ -12,17 +12,17 @@ from typing import Any
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from auditapp.annotators.models import DraftReading, TurnArm, WithholdingPlan
+from auditapp.annotators.models import DraftInterview, TurnArm, WithholdingPlan
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # SQLite takes so many numbers in one question, and a study may have more turns.
 MAX_AT_ONCE = 5_000
 
 
-def find_plan(project: Project) -> WithholdingPlan | None:
+def find_plan(study: Study) -> WithholdingPlan | None:
     """The plan under which the next interviews are drawn."""
-    return WithholdingPlan.objects.filter(project=project).order_by("-number").first()
+    return WithholdingPlan.objects.filter(study=study).order_by("-number").first()
 
 
 def find_arms(turn_ids: Collection[int]) -> dict[int, TurnArm]:
@@ -52,23 +52,23 @@ def list_withheld_questions(turns: QuerySet[Turn]) -> set[int]:
     return {question for question, arm in arms.items() if arm.arm == TurnArm.Arm.WITHHELD}
 
 
-def list_withheld_answers(project: Project) -> set[int]:
+def list_withheld_answers(study: Study) -> set[int]:
     """The model's turns of the study that never show suggestions."""
-    withheld = TurnArm.objects.filter(turn__interview__project=project, arm=TurnArm.Arm.WITHHELD)
+    withheld = TurnArm.objects.filter(turn__interview__study=study, arm=TurnArm.Arm.WITHHELD)
     return set(withheld.values_list("turn_id", flat=True))
 
 
-def list_all_withheld(project: Project) -> set[int]:
+def list_all_withheld(study: Study) -> set[int]:
     """The turns of the study that never show suggestions, those of the interviewer among them."""
-    return list_withheld_answers(project) | list_withheld_questions(Turn.objects.filter(interview__project=project))
+    return list_withheld_answers(study) | list_withheld_questions(Turn.objects.filter(interview__study=study))
 
 
-def list_undrawn(project: Project, interviews: Collection[int] | None = None) -> QuerySet[Turn]:
+def list_undrawn(study: Study, interviews: Collection[int] | None = None) -> QuerySet[Turn]:
     """The model's turns with sentences that have no arm yet, in order: of some interviews, or of the whole study."""
     sentences = Sentence.objects.current().filter(turn=OuterRef("pk"))
     turns = Turn.objects.filter(
         Exists(sentences),
-        interview__project=project,
+        interview__study=study,
         role=Turn.Role.MODEL,
         channel=Turn.Channel.UTTERANCE,
         suggestion_arm__isnull=True,
@@ -78,27 +78,27 @@ def list_undrawn(project: Project, interviews: Collection[int] | None = None) ->
     return turns.order_by("interview_id", "position")
 
 
-def count_drawn(project: Project) -> list[dict[str, Any]]:
+def count_drawn(study: Study) -> list[dict[str, Any]]:
     """Every interview of the study with how many of its turns were drawn and withheld, by which plans. Two queries."""
     drawn = {"turns": Count("pk"), "held": Count("pk", filter=Q(arm=TurnArm.Arm.WITHHELD))}
     counts: dict[int, dict[str, Any]] = {}
-    arms = TurnArm.objects.filter(plan__project=project).order_by("plan__number")
+    arms = TurnArm.objects.filter(plan__study=study).order_by("plan__number")
     for pk, plan, turns, held in arms.values_list("turn__interview_id", "plan__number").annotate(**drawn):
         row = counts.setdefault(pk, {"turns": 0, "withheld": 0, "plans": []})
         row["turns"] += turns
         row["withheld"] += held
         row["plans"].append(plan)
-    titles = project.interviews.order_by("pk").values_list("pk", "title")
+    titles = study.interviews.order_by("pk").values_list("pk", "title")
     nothing = {"turns": 0, "withheld": 0, "plans": []}
     return [{"pk": pk, "title": title, **counts.get(pk, nothing)} for pk, title in titles]
 
 
 def is_draft(interview_id: int) -> bool:
     """Whether the interview is read as a draft now."""
-    return DraftReading.objects.filter(interview=interview_id, closed_at__isnull=True).exists()
+    return DraftInterview.objects.filter(interview=interview_id, closed_at__isnull=True).exists()
 
 
-def list_drafts(project: Project) -> list[DraftReading]:
-    """All draft readings of the study, the open ones first."""
-    readings = DraftReading.objects.filter(interview__project=project).select_related("interview")
-    return sorted(readings.order_by("-pk"), key=lambda reading: reading.closed_at is not None)
+def list_drafts(study: Study) -> list[DraftInterview]:
+    """All draft interviews of the study, the open ones first."""
+    drafts = DraftInterview.objects.filter(interview__study=study).select_related("interview")
+    return sorted(drafts.order_by("-pk"), key=lambda draft: draft.closed_at is not None)

@@ -16,7 +16,7 @@ from typing import Any
 from django.db import InterfaceError, OperationalError, transaction
 from django.db.models import Q
 
-from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion
+from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion
 from auditapp.annotators.pure import learning
 from auditapp.annotators.pure.prompts import (
     RULES_READER,
@@ -62,7 +62,7 @@ def run_offline(run_id: int) -> None:
     who = f"{name_host()[:30]}:{os.getpid()}:{uuid.uuid4().hex[:8]}"
     if not _claim(run_id, who):
         return
-    run = OfflineRun.objects.select_related("annotator__project", "annotator__version").get(pk=run_id)
+    run = OfflineRun.objects.select_related("annotator__study", "annotator__version").get(pk=run_id)
     try:
         reader = make_reader(run.annotator, heartbeat=lambda done, total: _tell(run_id, who, done, total))
         codes = dict(run.annotator.version.codes.values_list("identifier", "pk"))
@@ -84,7 +84,7 @@ def run_offline(run_id: int) -> None:
             run_id,
             who,
             OfflineRun.State.FAILED,
-            f"The run stopped at an unexpected error ({type(error).__name__}).",
+            f"The run stopped because of an unexpected error ({type(error).__name__}).",
         )
         raise
     else:
@@ -106,8 +106,8 @@ def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda 
         raise CannotRead(str(error)) from error
     if recipe.get("reader") != reader_now:
         raise CannotRead(
-            "This annotator was made with another version of the program or of scikit-learn and would give different "
-            "labels now. Launch it again: that creates a new annotator."
+            "This annotator was made with another version of the program or of scikit-learn and would give different labels now. "
+            "Launch it again. That creates a new annotator."
         )
     if annotator.kind == Annotator.Kind.RULES:
         try:
@@ -120,12 +120,12 @@ def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda 
         named = name_some(list(Interview.objects.filter(pk__in=refused).order_by("pk")))
         raise CannotRead(
             f"This annotator learnt from {named}, and consent to coding or to reuse and training has been refused since. Launch "
-            "the learning again: that creates another annotator, which does not learn from there."
+            "the learning again. That creates another annotator, which does not learn from there."
         )
     if hash_set(families, placed) != recipe["set"]["hash"]:
         raise CannotRead(
-            "The codings this annotator learnt from have changed, so it cannot be made again. Launch the learning again: that "
-            "creates another annotator from the codings as they are now."
+            "The codings this annotator learnt from have changed, so it cannot be made again. Launch the learning again. That "
+            "creates another annotator from the current codings."
         )
     lesson = read_lesson(families)
     heartbeat(0, len(lesson.codes))
@@ -137,7 +137,7 @@ def make_reader(annotator: Annotator, *, heartbeat: learning.Heartbeat = lambda 
         _keep_outcomes(annotator, outcomes)
     if not reader.codes:
         raise learning.NothingToLearn(
-            "No code was learnt well enough to suggest anything; the table says why, code by code."
+            "No code was learnt well enough to suggest anything. The table gives the reason for each code."
         )
     return reader
 
@@ -203,7 +203,7 @@ def _read_interview(
             for suggestion in _write_suggestions(run, pk, start, found, codes)
         ]
         Suggestion.objects.bulk_create(rows, batch_size=AT_ONCE)
-        OfflineReading.objects.create(
+        OfflineAnswer.objects.create(
             run=run,
             interview_id=interview_id,
             sentences=[pk for (pk, _, _, _), _ in left],

@@ -19,9 +19,9 @@ from auditapp.annotators.models import (
     KIND,
     Annotator,
     CheckAnswer,
-    PlantedSentence,
-    Reading,
+    ControlSentence,
     Suggestion,
+    TurnAnswer,
     Understood,
 )
 from auditapp.annotators.pure.answer_objects import read_numbers, write_answer_schema
@@ -54,14 +54,14 @@ from transcripts.corpus.queries import list_consenting, read_questions
 
 # Stands in the instructions of the first prompt and in no later one.
 OLD_MARK = "Everything between BEGIN TURN and END TURN is material"
-# Where there is no room below a turn's own numbers, planted sentences are numbered from here.
+# Where there is no room below a turn's own numbers, control sentences are numbered from here.
 FIRST_FREE_NUMBER = 1_000_000_000
 
 
 class AskedTurn(NamedTuple):
-    """A turn as it was sent. ``texts``: the words by the number they were asked about by, those of planted ones included.
+    """A turn as it was sent. ``texts``: the words by the number they were asked about by, those of control sentences included.
 
-    ``planted``: the key of a planted sentence by its number in the question. ``text`` and ``question`` are the originals;
+    ``controls``: the key of a control sentence by its number in the question. ``text`` and ``question`` are the originals;
     ``copy``, ``sent_question`` and ``earlier`` are what was sent of them.
     """
 
@@ -71,7 +71,7 @@ class AskedTurn(NamedTuple):
     sent_question: str
     spans: Mapping[int, EditedSentence]
     texts: Mapping[int, str]
-    planted: Mapping[int, int]
+    controls: Mapping[int, int]
     earlier: Sequence[Said] = ()
 
     def find_evidence(self, sentence: int, quote: tuple[int, int]) -> tuple[int, int]:
@@ -106,11 +106,11 @@ def find_prompt_version(arm: Arm) -> str:
 
 
 def render_turn_prompts(
-    arm: Arm, input_ids: Sequence[int], *, planted: Mapping[int, str] | None = None
+    arm: Arm, input_ids: Sequence[int], *, controls: Mapping[int, str] | None = None
 ) -> Mapping[int, str]:
     """The user message for each turn.
 
-    ``planted``: texts by key of ``PlantedSentence``; unless given, those that the arm's settings name. A turn that has no
+    ``controls``: texts by key of ``ControlSentence``; unless given, those that the arm's settings name. A turn that has no
     current sentence is left out, and so is one whose interview may not be sent to this model. Reads arm.variant.account
     and arm.batch.
     """
@@ -118,8 +118,8 @@ def render_turn_prompts(
     if not turns:
         return {}
     entries = _read_entries(arm, turns)
-    texts = _read_planted(arm) if planted is None else planted
-    numbers = _number_planted(turns, texts) if texts else {}
+    texts = _read_controls(arm) if controls is None else controls
+    numbers = _number_controls(turns, texts) if texts else {}
     spans = _read_spans([turn.pk for turn in turns], current=True)
     questions = {turn_id: make_copy(text, entries).text for turn_id, text in read_questions(turns).items()}
     is_old = find_prompt_version(arm) == OLD_PROMPT_VERSION
@@ -145,8 +145,8 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
     """The sentences that answers of this arm about these turns can name: current now, or when it was asked."""
     turns = list(Turn.objects.filter(pk__in=turn_ids))
     entries = _read_entries(arm, turns)
-    texts = _read_planted(arm)
-    numbers = _number_planted(turns, texts) if texts else {}
+    texts = _read_controls(arm)
+    numbers = _number_controls(turns, texts) if texts else {}
     spans = _read_spans(turn_ids, current=True)
     for turn_id, retired in _read_spans(turn_ids, current=False).items():
         spans[turn_id] += retired
@@ -158,16 +158,16 @@ def read_asked_turns(arm: Arm, turn_ids: Sequence[int]) -> dict[int, AskedTurn]:
         stretches = _stretch(spans[turn.pk], turn.text) if asks_about_whole(arm) else spans[turn.pk]
         own = {each.pk: each for each in stretches}
         shown = {key: _slice(copy, each) for key, each in own.items()}
-        planted = numbers.get(turn.pk, {})
-        shown.update({number: make_copy(texts[key], entries).text for number, key in planted.items()})
+        controls = numbers.get(turn.pk, {})
+        shown.update({number: make_copy(texts[key], entries).text for number, key in controls.items()})
         question, earlier = questions.get(turn.pk, ""), said.get(turn.pk, ())
         sent = make_copy(question, entries).text
-        found[turn.pk] = AskedTurn(turn.text, question, copy, sent, own, shown, planted, earlier)
+        found[turn.pk] = AskedTurn(turn.text, question, copy, sent, own, shown, controls, earlier)
     return found
 
 
 def _list_sendable(arm: Arm, input_ids: Sequence[int]) -> list[Turn]:
-    turns = list(Turn.objects.filter(pk__in=input_ids, interview__project__isnull=False))
+    turns = list(Turn.objects.filter(pk__in=input_ids, interview__study__isnull=False))
     if not turns or not may_send_instructions(arm):
         return []
     if not is_external(arm.variant):
@@ -183,7 +183,7 @@ def _read_entries(arm: Arm, turns: Sequence[Turn]) -> list[Entry]:
     if not number or not turns:
         return []
     # Raises where the list is not there: nothing goes out unredacted for want of it.
-    redaction = RedactionList.objects.get(project__every_interview=turns[0].interview_id, number=number)
+    redaction = RedactionList.objects.get(study__every_interview=turns[0].interview_id, number=number)
     return read_stored(redaction.entries)
 
 
@@ -218,16 +218,16 @@ def read_earlier(turns: Iterable[Turn], entries: Sequence[Entry]) -> dict[int, l
     return found
 
 
-def _read_planted(arm: Arm) -> dict[int, str]:
-    keys = arm.settings.get("planted") or []
-    texts = dict(PlantedSentence.objects.filter(pk__in=keys).values_list("pk", "text")) if keys else {}
-    # Of a launch that is only reviewed: sentences of the program's own set that it would plant.
+def _read_controls(arm: Arm) -> dict[int, str]:
+    keys = arm.settings.get("controls") or []
+    texts = dict(ControlSentence.objects.filter(pk__in=keys).values_list("pk", "text")) if keys else {}
+    # Of a launch that is only reviewed: sentences of the program's own set that it would add.
     texts |= {key: read_own_set()[key][0] for key in keys if key < 0}
     return {key: texts[key] for key in keys if key in texts}
 
 
-def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[int, dict[int, int]]:
-    """For each turn the planted sentences by the numbers they are asked about by: next below the turn's own, which never
+def _number_controls(turns: Sequence[Turn], controls: Mapping[int, str]) -> dict[int, dict[int, int]]:
+    """For each turn the control sentences by the numbers they are asked about by: next below the turn's own, which never
     get one of them later, for sentences are numbered upwards."""
     ids = [turn.pk for turn in turns]
     lowest: dict[int, int] = {}
@@ -236,9 +236,9 @@ def _number_planted(turns: Sequence[Turn], planted: Mapping[int, str]) -> dict[i
             lowest[turn_id] = min([lowest.get(turn_id, FIRST_FREE_NUMBER), *(each.pk for each in own)])
     numbered: dict[int, dict[int, int]] = {}
     for turn_id in ids:
-        first = lowest.get(turn_id, 0) - len(planted)
+        first = lowest.get(turn_id, 0) - len(controls)
         first = first if first > 0 else FIRST_FREE_NUMBER
-        numbered[turn_id] = {first + place: key for place, key in enumerate(planted)}
+        numbered[turn_id] = {first + place: key for place, key in enumerate(controls)}
     return numbered
 
 
@@ -301,7 +301,7 @@ Outcome = Understood.Outcome
 
 def parse_responses(
     batch: Batch, answers: Sequence[Answered]
-) -> Iterator[tuple[Reading | CheckAnswer, list[Suggestion]]]:
+) -> Iterator[tuple[TurnAnswer | CheckAnswer, list[Suggestion]]]:
     """For each answer that came, the row to store and its suggestions. Writes nothing.
 
     The answer of an arm with a condition is a ``CheckAnswer``, which is not shown at the desk and has none.
@@ -322,7 +322,7 @@ def parse_responses(
         for each in by_arm[arm.pk]:
             turn = turns[each.input_id]
             row, suggestions = _parse(each, arm, annotator, codes, turn)
-            if isinstance(row, Reading):
+            if isinstance(row, TurnAnswer):
                 sent = (f"{turn.question}\n\n{turn.text}", *(text for _, text in turn.earlier))
                 row.flags = list(dict.fromkeys(flag for text in sent for flag in find_flags(text)))
             yield row, suggestions
@@ -349,7 +349,7 @@ def read_codes(arm: Arm, annotator: Annotator) -> dict[str, Code]:
 
 def _parse(
     each: Answered, arm: Arm, annotator: Annotator, codes: Mapping[str, Code], turn: AskedTurn
-) -> tuple[Reading | CheckAnswer, list[Suggestion]]:
+) -> tuple[TurnAnswer | CheckAnswer, list[Suggestion]]:
     parsed = parse_response(
         each.answer or "",
         sentences=turn.texts,
@@ -359,7 +359,7 @@ def _parse(
         reads_enactment=asks_for_enactment(arm.system_prompt),
         finish_reason=each.finish_reason,
         once=[name for name, code in codes.items() if code.family.once_per_answer],
-        planted=turn.planted,
+        controls=turn.controls,
         questions={name: _list_offered(code) for name, code in codes.items() if code.attributes}
         if arm.settings.get("questions")
         else {},
@@ -376,7 +376,7 @@ def _parse(
     common: dict[str, Any] = {
         "cell_id": each.cell_id,
         "annotator": annotator,
-        "outcome": _choose_outcome(parsed, is_whole=not missing and turn.planted.keys() <= answered),
+        "outcome": _choose_outcome(parsed, is_whole=not missing and turn.controls.keys() <= answered),
         "problem": parsed.problem,
         "rejected": parsed.rejected,
         "asked": asked,
@@ -384,12 +384,12 @@ def _parse(
     }
     condition = arm.settings.get("condition") or ""
     if not condition:
-        return Reading(**common, accepted=len(suggestions)), suggestions
+        return TurnAnswer(**common, accepted=len(suggestions)), suggestions
     picks: dict[str, list[str]] = {str(number): [] for number in asked if number not in missing}
     for suggestion in suggestions:
         picks.setdefault(str(suggestion.sentence_id), []).append(suggestion.code.identifier)
-    planted = _list_planted(parsed, turn, codes, answered)
-    return CheckAnswer(**common, condition=condition, picks=picks, planted=planted), []
+    controls = _list_controls(parsed, turn, codes, answered)
+    return CheckAnswer(**common, condition=condition, picks=picks, controls=controls), []
 
 
 def _make_suggestion(proposal: Proposal, cell_id: int, annotator: Annotator, code: Code, turn: AskedTurn) -> Suggestion:
@@ -413,14 +413,14 @@ def _list_offered(code: Code) -> dict[str, list[str]]:
     return {question["key"]: question["choices"] for question in code.attributes if question["kind"] == "choice"}
 
 
-def _list_planted(
+def _list_controls(
     parsed: ParsedAnswer, turn: AskedTurn, codes: Mapping[str, Code], answered: set[int]
 ) -> dict[str, list[str]]:
-    """By the key of each planted sentence that has an answer, the identifiers of its codes."""
-    found: dict[str, list[str]] = {str(key): [] for number, key in turn.planted.items() if number in answered}
+    """By the key of each control sentence that has an answer, the identifiers of its codes."""
+    found: dict[str, list[str]] = {str(key): [] for number, key in turn.controls.items() if number in answered}
     for proposal in parsed.proposals:
-        if proposal.sentence in turn.planted:
-            found[str(turn.planted[proposal.sentence])].append(codes[proposal.code].identifier)
+        if proposal.sentence in turn.controls:
+            found[str(turn.controls[proposal.sentence])].append(codes[proposal.code].identifier)
     return found
 
 
@@ -440,7 +440,7 @@ class PreannotationKind:
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
         parsed = list(parse_responses(batch, answers))
-        Reading.objects.bulk_create(row for row, _ in parsed if isinstance(row, Reading))
+        TurnAnswer.objects.bulk_create(row for row, _ in parsed if isinstance(row, TurnAnswer))
         Suggestion.objects.bulk_create(
             suggestion for row, suggestions in parsed for suggestion in _shuffle(row.cell_id, suggestions)
         )

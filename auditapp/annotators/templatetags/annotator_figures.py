@@ -18,7 +18,7 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.formats.numbers import NONE, write_interval, write_number
 from transcripts.rounds.queries import closes_the_rest, count_unshown
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 register = template.Library()
 
@@ -58,12 +58,10 @@ def entry_of(mapping: Mapping[Any, Any], key: object) -> object:
 
 
 @register.inclusion_tag("annotators/_turn_codes_left_out.html")
-def turn_codes_left_out(project: Project) -> dict[str, list[str]]:
+def turn_codes_left_out(study: Study) -> dict[str, list[str]]:
     """Which families a page leaves out that knows codes of sentences alone: those of whole turns, by name, the model's and the
     interviewer's apart."""
-    families = CodeFamily.objects.filter(version=current_version(project), unit=CodeFamily.Unit.TURN).order_by(
-        "position"
-    )
+    families = CodeFamily.objects.filter(version=current_version(study), unit=CodeFamily.Unit.TURN).order_by("position")
     named: dict[str, list[str]] = {"model": [], "interviewer": []}
     for family in families:
         named[name_side(family)].append(family.name)
@@ -71,12 +69,12 @@ def turn_codes_left_out(project: Project) -> dict[str, list[str]]:
 
 
 @register.simple_tag
-def count_finished(project: Project, coder: User) -> int:
+def count_completed(study: Study, coder: User) -> int:
     """How many interviews she has finished without opening her figures with them. One query."""
-    return count_unshown(project, coder)
+    return count_unshown(study, coder)
 
 
 @register.simple_tag
-def is_dealt_out(project: Project) -> bool:
-    """Whether interviews are assigned here, so that they are signed off instead of finished. One query."""
-    return closes_the_rest(project)
+def is_dealt_out(study: Study) -> bool:
+    """Whether interviews are assigned here, so that they are completed instead of finished. One query."""
+    return closes_the_rest(study)

@@ -20,26 +20,26 @@ CAP_REACHED = (
     "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel the batch."
 )
 PILOT_UNREADABLE = (
-    "Nothing could be read in {answers} of the pilot. The rest would probably end the same way, so nothing more is sent without a "
-    "decision. Look at the answers; another model, a higher output limit or structured answers may help."
+    "Nothing could be read in {answers} of the pilot. The rest would probably end the same way, so nothing more is sent until you "
+    "decide. Look at the answers. Another model, a higher output limit or structured answers may help."
 )
-DRAINED = "The batch is drained: every cell that was started has ended. Resume to ask the remaining ones."
-HELD_REASON = " held: sent, but with unknown end, so asking again may cost twice. Decide whether to ask again."
+DRAINED = "The batch is drained: every cell that was started has ended. Resume to ask the remaining cells."
+HELD_REASON = " held: sent, but with an unknown end, so asking again may cost twice. Decide whether to ask again."
 HELD = "{cells}" + HELD_REASON
 REFUSALS = {
-    ErrorClass.QUOTA: "The provider says that the account has no credit left ({status}); attempt {attempt} has its message.",
-    ErrorClass.ADDRESS_REFUSED: "The model's address is private or without https, and not on the list of allowed addresses "
-    "(attempt {attempt}).",
-    ErrorClass.REDIRECT: "The model's address answers with a redirect ({status}), which is not followed (attempt {attempt}).",
+    ErrorClass.QUOTA: "The provider reports that the account has no credit left ({status}); attempt {attempt} has its message.",
+    ErrorClass.ADDRESS_REFUSED: "The model's address is private or does not use https, and it is not on the list of allowed "
+    "addresses (attempt {attempt}).",
+    ErrorClass.REDIRECT: "The model's address answered with a redirect ({status}), which is not followed (attempt {attempt}).",
     ErrorClass.CONNECTION: "The certificate of the model's address was not accepted, so nothing was sent (attempt {attempt}).",
 }
 SETTING_REFUSED = (
-    "The model cannot be asked with the settings it was added with, so nothing was sent; attempt {attempt} says why. Cancel, and "
-    "launch with a model that has other settings."
+    "The model cannot be asked with its settings, so nothing was sent; attempt {attempt} gives the reason. Cancel the batch, and "
+    "launch it with a model that has other settings."
 )
 SERVER_AWAY = (
-    "The server does not answer. About once a minute it gets one call, which may be paid for even so; the batch resumes by "
-    "itself when it answers."
+    "The server does not answer. About once a minute one call is sent to it, which may still be charged. The batch resumes "
+    "automatically when the server answers."
 )
 ACCOUNT_REFUSED = "The provider refused the account ({status}); attempt {attempt} has its message."
 

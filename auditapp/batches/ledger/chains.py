@@ -1,8 +1,8 @@
 """Cells that wait for other cells: a chain holds one conversation, and each of its calls sends what was said before.
 
-A cell with a forerunner (``Cell.after``) waits. It becomes planned in the transaction that stores its forerunner's answer; where
-the forerunner fails or is cancelled, the rest of the chain fails as ``earlier_failed``. A held forerunner keeps it waiting. What
-a cell sends as history follows from one row: the messages and the words of the forerunner's call, and its stored answer.
+A cell with a previous call (``Cell.after``) waits. It becomes planned in the transaction that stores the answer of that
+call; where that call fails or is cancelled, the rest of the chain fails as ``earlier_failed``. A held one keeps it waiting.
+What a cell sends as history follows from one row: the messages and the words of the previous call, and its stored answer.
 
 The caller holds the lock of the batch's row. A batch without chains costs no statement here.
 """
@@ -21,7 +21,7 @@ FAILED_FOR_GOOD = (Cell.State.FAILED, Cell.State.CANCELLED)
 
 
 def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
-    """What was said before each cell, oldest first: by the cell's key, for those with an answered forerunner. One query.
+    """What was said before each cell, oldest first: by the cell's key, for those with an answered previous. One query.
 
     Each exchange is a question exactly as sent and the words of the stored answer to it; reasoning is left out. Reads
     cell.after_id.
@@ -36,7 +36,7 @@ def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
     ):
         before = revive_conversation(history, prompt, "").history
         found[cell_id] = (*before, (prompt, read_words(answer)))
-    return {pk: found[forerunner] for pk, forerunner in after.items() if forerunner in found}
+    return {pk: found[previous] for pk, previous in after.items() if previous in found}
 
 
 def settle_chains(batch: Batch, ended: Collection[int]) -> None:
@@ -91,14 +91,14 @@ def list_before(cells: Collection[int]) -> list[int]:
     found: list[int] = []
     step: Collection[int] = cells
     while step:
-        forerunners = Cell.objects.filter(followers__in=step, state=Cell.State.FAILED)
-        step = sorted(set(forerunners.values_list("pk", flat=True)))
+        previous_calls = Cell.objects.filter(followers__in=step, state=Cell.State.FAILED)
+        step = sorted(set(previous_calls.values_list("pk", flat=True)))
         found += step
     return found
 
 
 def take_up(cells: Sequence[int]) -> None:
-    """Plan failed cells again from their beginning; one whose forerunner has no answer waits for it."""
+    """Plan failed cells again from their beginning; one whose previous call has no answer waits for it."""
     chosen = Cell.objects.filter(pk__in=cells)
     unanswered = chosen.filter(after__isnull=False).exclude(after__state=Cell.State.DONE)
     waiting = list(unanswered.values_list("pk", flat=True))

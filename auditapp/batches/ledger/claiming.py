@@ -26,8 +26,8 @@ NOT_WRITTEN = "not_written"
 # So many messages in a row that cannot be written are not the fault of single inputs.
 BROKEN_IN_A_ROW = 5
 BROKEN = (
-    "The messages of {task} cannot be written: each of the {count} tried now ended in an error ({error}), and nothing was sent "
-    "for them. The worker's log says where. Fix that, then resume; or cancel, which keeps the answers so far."
+    "The messages of {task} cannot be written: each of the {count} just tried ended in an error ({error}), and nothing was sent "
+    "for them. The worker's log shows where. Fix the error, then resume; or cancel, which keeps the answers so far."
 )
 
 

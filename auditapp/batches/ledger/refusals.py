@@ -18,8 +18,8 @@ ALL_REFUSED = (
     "Check the address and the model's name, then resume and retry."
 )
 ALL_TOO_LONG = (
-    "{which} was too long for the model's context; attempt {attempt} says how many tokens it needs and how many the server takes. "
-    "Start the server with a larger context, then resume and retry."
+    "{which} was too long for the model's context; attempt {attempt} says how many tokens it needs and how many the server "
+    "accepts. Start the server with a larger context, then resume and retry."
 )
 EVERY = "Every call so far"
 NONE_ANSWERED = "No call has been answered yet, and {count:,}"

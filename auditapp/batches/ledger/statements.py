@@ -265,15 +265,15 @@ def insert_cells(
 
 
 def _insert_chained(batch_id: int, grid: Sequence[tuple[int, int, int]], after: Mapping[int, int]) -> None:
-    """Plan cells (arm, repeat, input), each with its forerunner from the start: an update afterwards would write every row and its
-    entries in the indexes once more. So their keys are taken first."""
+    """Plan cells (arm, repeat, input), each with its previous call from the start, so their keys are taken first: a later update
+    would write every row and its entries in the indexes once more."""
     with connection.cursor() as cursor:
         keys = dict(zip(grid, _take_keys(cursor, len(grid)), strict=True))
         rows = []
         for (arm, repeat, each), key in keys.items():
-            forerunner = keys[arm, repeat, after[each]] if each in after else None
-            state = Cell.State.PLANNED if forerunner is None else Cell.State.WAITS
-            rows.append((key, forerunner, arm, repeat, each, batch_id, state.value))
+            previous = keys[arm, repeat, after[each]] if each in after else None
+            state = Cell.State.PLANNED if previous is None else Cell.State.WAITS
+            rows.append((key, previous, arm, repeat, each, batch_id, state.value))
         if connection.vendor == "postgresql":
             cursor.execute(CHAINED_CELLS, [list(column) for column in zip(*rows, strict=True)])
         else:

@@ -16,7 +16,7 @@ State = Cell.State
 
 
 def check_chains() -> Iterator[Break]:
-    """Every break of I9. A cell without a forerunner is in none of these queries."""
+    """Every break of I9. A cell without a previous is in none of these queries."""
     chained = Cell.objects.order_by().filter(after__isnull=False)
     elsewhere = chained.filter(~Q(after__batch=F("batch")) | ~Q(after__arm=F("arm")))
     yield from list_breaks("I9", elsewhere, "the cell they continue is of another batch or model")

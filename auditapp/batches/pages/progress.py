@@ -28,7 +28,7 @@ from transcripts.audit_trail import trail
 from transcripts.formats.numbers import round_percent
 from transcripts.formats.report_tables import ReportTable, Source
 from transcripts.studies.downloads import send_report_table
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FINISHED = (Cell.State.DONE, Cell.State.FAILED, Cell.State.CANCELLED)
 NO_CALLS = (Attempt.End.UNSENT, Attempt.End.CACHED)
@@ -321,7 +321,7 @@ def _estimate_time(batch: Batch, left: int, rate: tuple[int, float, str] | None)
     if batch.route == Batch.Route.JOBS:
         return None, "the provider's batch service answers within a day"
     if batch.route == Batch.Route.FILE:
-        return None, "answers come when somebody imports their file"
+        return None, "answers come when their file is imported"
     if rate is None:
         return None, "no answer yet"
     answers, seconds, window = rate
@@ -392,7 +392,7 @@ def send_batch_table(
         format,
         action,
         stem=f"{report}-{batch.pk}-{table.name}",
-        project=batch.project,
+        study=batch.study,
         target=batch,
         by=by,
         details={"what": table.name},
@@ -488,13 +488,13 @@ def describe_grants(grants: Iterable[Grant], by: trail.Actor) -> list[dict[str, 
     return [{"grant": grant, "left": _find_shown(grant, by)} for grant in grants]
 
 
-def describe_money(plan: LaunchPlan, project: Project, by: trail.Actor) -> list[dict[str, object]]:
+def describe_money(plan: LaunchPlan, study: Study, by: trail.Actor) -> list[dict[str, object]]:
     """The grants that a launch would commit its cap to, in the same form; none for a person who needs no grant."""
     if needs_no_grant(by):
         return []
     variants = {arm.variant.pk: arm.variant for arm in plan.arms}.values()
     paid = [each for each in find_asked_at(variants, find_prices(variants)) if each.is_paid]
-    grants = find_grants(project, paid)
+    grants = find_grants(study, paid)
     return describe_grants((grants[each.account.pk] for each in paid if each.account.pk in grants), by)
 
 

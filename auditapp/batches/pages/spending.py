@@ -190,7 +190,7 @@ def _read_amounts(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
 
 SPEND = ReportTable(
     "spend",
-    "What the calls of each arm cost, by the day (UTC) on which they were begun.",
+    "The cost of the calls of each arm, by the day (UTC) on which they began.",
     (
         *declare(str, "model task"),
         *declare(datetime.date, "day_utc"),
@@ -239,7 +239,7 @@ def warn_of_cap(found: Mapping[str, Any], cap_nano: int | None) -> str:
     ends = "may pause before it ends" if cap_nano >= least else "will probably pause before it ends"
     return (
         f"The cap of {write_dollars(to_dollars(cap_nano))} is below the estimate of {amount} for the whole batch, so the batch "
-        f"{ends}, with some arms further on than others. Raise the cap if all of it is to be answered."
+        f"{ends}, with some arms further along than others. Raise the cap if you want every cell answered."
     )
 
 
@@ -292,7 +292,7 @@ def _read_earlier(batch: Batch, arm: Arm) -> tuple[int, float | None, float | No
     calls = Attempt.objects.filter(
         arm__variant=arm.variant_id,
         arm__prompt_hash=arm.prompt_hash,
-        arm__batch__project=batch.project_id,
+        arm__batch__study=batch.study_id,
         end=Attempt.End.ANSWERED,
         tokens_in__isnull=False,
         tokens_out__isnull=False,

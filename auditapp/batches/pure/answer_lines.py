@@ -53,7 +53,7 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | str:
     try:
         data = read_line(raw.decode("utf-8-sig"), number, "")
     except UnicodeDecodeError:
-        return refuse_line(number, "something that is not in UTF-8", EXPECTED)
+        return refuse_line(number, "text that is not UTF-8", EXPECTED)
     except ReadError as error:
         return refuse_line(number, error.found, EXPECTED)
     if "answer" in data:

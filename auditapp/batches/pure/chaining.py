@@ -31,14 +31,14 @@ def list_chains(inputs: Sequence[int], after: Mapping[int, int]) -> list[list[in
     chain_of: dict[int, list[int]] = {}
     chains: list[list[int]] = []
     for each in inputs:
-        forerunner = after.get(each)
-        if forerunner is None:
+        previous = after.get(each)
+        if previous is None:
             chain_of[each] = []
             chains.append(chain_of[each])
-        elif forerunner in chain_of:
-            chain_of[each] = chain_of[forerunner]
+        elif previous in chain_of:
+            chain_of[each] = chain_of[previous]
         else:
-            raise ChainsMisplaced(f"Input {each} continues input {forerunner}, which is not asked before it.")
+            raise ChainsMisplaced(f"Input {each} continues input {previous}, which is not asked before it.")
         chain_of[each].append(each)
     return chains
 
@@ -47,8 +47,8 @@ def list_depths(chain: Sequence[int], after: Mapping[int, int]) -> dict[int, Seq
     """What is asked before each input of a chain, oldest first."""
     before: dict[int, Sequence[int]] = {}
     for each in chain:
-        forerunner = after.get(each)
-        before[each] = () if forerunner is None else (*before[forerunner], forerunner)
+        previous = after.get(each)
+        before[each] = () if previous is None else (*before[previous], previous)
     return before
 
 

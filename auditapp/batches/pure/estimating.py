@@ -43,9 +43,10 @@ class Basis(StrEnum):
 IN_WORDS = {
     Basis.ENDED: "nothing is left to ask",
     Basis.MEASURED: "calls of this batch, with a 95 % prediction interval",
-    Basis.ONE_CALL: "a single call of this batch, which gives no interval: the upper end is the most it can cost",
-    Basis.EARLIER: "earlier batches with this model and these instructions, a guess: the upper end is the most it can cost",
-    Basis.BOUND: "no call yet: only the most it can cost is known",
+    Basis.ONE_CALL: "a single call of this batch, which gives no interval; the upper end is the most that the batch can cost",
+    Basis.EARLIER: "earlier batches with this model and these instructions, which is a guess; the upper end is the most that "
+    "the batch can cost",
+    Basis.BOUND: "no call yet; only the most that the batch can cost is known",
     Basis.UNPRICED: "the price of the model is not known",
 }
 
@@ -178,9 +179,9 @@ def _word_basis(rows: Sequence[Mapping[str, Any]], lost: int) -> str:
     """One sentence for all arms, by the weakest basis among them."""
     bases = {row["basis"] for row in rows}
     if bases <= {Basis.ENDED} and lost:
-        return "Everything has been asked; calls whose cost is not known may add to the sum spent."
+        return "Everything has been asked. Calls with an unknown cost may add to the sum spent."
     if bases <= {Basis.ENDED}:
-        return "Everything has been asked: the sum spent is the final cost."
+        return "Everything has been asked. The sum spent is the final cost."
     for basis in (Basis.BOUND, Basis.EARLIER, Basis.ONE_CALL):
         if basis in bases:
             weakest = [row for row in rows if row["basis"] is basis]
@@ -197,7 +198,7 @@ def _word_assumption(rows: Sequence[Mapping[str, Any]]) -> str:
     labels = sorted({row["label"] for row in rows if row["is_open_ended"] and row["basis"] is not Basis.ENDED})
     if not labels:
         return ""
-    return f" No limit on the length of answers is set or known for {', '.join(labels)}: a long answer may cost more."
+    return f" The length of answers has no known limit for {', '.join(labels)}, so a long answer may cost more."
 
 
 def estimate_time(left: int, *, answers: int, seconds: float, window: str) -> tuple[float | None, str]:

@@ -79,10 +79,10 @@ def export_requests(
     if form not in FORMS:
         raise AnswerFileError(f"There is no form {form!r}. The forms are {', '.join(FORMS)}.")
     if not batch.is_open:
-        raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: no cell in it waits.")
+        raise AnswerFileError(f"Batch {batch.pk} is {batch.get_state_display().lower()}: none of its cells is waiting.")
     arms = [arm.pk for arm in _read_arms(batch).values() if variant is None or arm.variant_id == variant.pk]
     if not arms:
-        raise AnswerFileError(f"Batch {batch.pk} does not ask the model {variant}.")
+        raise AnswerFileError(f"Batch {batch.pk} does not use the model {variant}.")
     _check_settings(batch, arms, form)
     cells = Cell.objects.filter(batch=batch, arm__in=arms, state=Cell.State.PLANNED).count()
     with transaction.atomic():

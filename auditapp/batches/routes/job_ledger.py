@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 JOB_LEASE = datetime.timedelta(days=60)
 WITHDRAWN = "the job was withdrawn before it was submitted"
 NOT_MADE = "the provider's job ended before this call was made"
-GONE = "the provider does not know the job of this call any more; it may have been paid for"
+GONE = "the provider no longer recognizes the job of this call; it may have been paid for"
 NO_LINE = "the provider's job ended without a result for this call; it may have been paid for"
 READ_SIZE = 500
 

@@ -65,12 +65,12 @@ REFUSED_JOB = (
 )
 FAILED_JOB = (
     "Job {number} failed at the provider after some of its calls. Their answers are stored; its page has the provider's message. "
-    "Resume to ask the other calls again, which may have been paid for."
+    "Resume to send the other calls again; they may already have been paid for."
 )
 # Not there, or not there any more.
 MISSING = {404, 410}
 STILL_LOOKING = (
-    "It is not known yet whether the provider created this job; it is searched for before another is created."
+    "It is not known yet whether the provider created this job. The program looks for it before it creates another."
 )
 REFUSED_ACCOUNT = "The provider refused the account (status {status}); job {number} has its message."
 

@@ -34,7 +34,9 @@ CUT_OFF = ChatAnswer(
 STAYED = ChatAnswer(
     CallOutcome.UNSENT, NextStep.NONE, error_class=ErrorClass.ABORTED, error="its batch was aborted before it was sent"
 )
-UNNOTED = ChatAnswer(CallOutcome.UNSENT, NextStep.NONE, error="it could not be noted in the spool, so it was not sent")
+UNNOTED = ChatAnswer(
+    CallOutcome.UNSENT, NextStep.NONE, error="it could not be recorded in the spool, so it was not sent"
+)
 
 
 class Sender:

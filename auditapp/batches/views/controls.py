@@ -33,9 +33,9 @@ from auditapp.llm.granting import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.views.models import owner_view
 from transcripts.accounts.queries import person_of
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import sends_files
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import takes_uploads
@@ -49,7 +49,7 @@ ENDS = {"cancel": False, "abort": True}
 
 
 def _back(request: BatchRequest, batch: Batch) -> HttpResponse:
-    return redirect("batches:detail", request.project.slug, batch.pk)
+    return redirect("batches:detail", request.study.slug, batch.pk)
 
 
 def _act(request: BatchRequest, act: Callable[[], object]) -> HttpResponse:
@@ -87,7 +87,7 @@ def control_batch(request: BatchRequest) -> HttpResponse:
     batch = request.batch
     name = request.POST.get("act", "")
     if name in ENDS:
-        answer = redirect("batches:end", request.project.slug, batch.pk)
+        answer = redirect("batches:end", request.study.slug, batch.pk)
         answer["Location"] += "?" + urlencode({"how": name})
         return answer
     act = ACTS.get(name)
@@ -168,12 +168,12 @@ def download_requests(request: BatchRequest) -> HttpResponseBase:
     batch = request.batch
     if not request.visibility.allows_requests:
         messages.error(request, f"The requests were not written. {request.visibility.sentence}")
-        return redirect("batches:detail", request.project.slug, batch.pk)
+        return redirect("batches:detail", request.study.slug, batch.pk)
     try:
         _, lines = answer_files.export_requests(batch=batch, by=request.user)
     except answer_files.AnswerFileError as error:
         messages.error(request, str(error))
-        return redirect("batches:detail", request.project.slug, batch.pk)
+        return redirect("batches:detail", request.study.slug, batch.pk)
     headers = {"Content-Disposition": f'attachment; filename="batch-{batch.pk}-requests.jsonl"'}
     return StreamingHttpResponse(lines, content_type="application/jsonl", headers=headers)
 
@@ -193,9 +193,10 @@ def import_answer_file(request: BatchRequest) -> HttpResponse:
             messages.success(
                 request,
                 f"{_count(imported.answered, 'answer')} imported, {_count(imported.failed, 'error')}, {imported.skipped:,} left "
-                f"out as imported before; {_count(imported.waiting, 'cell')} still wait{'s' if imported.waiting == 1 else ''}.",
+                f"out because they had been imported before; {_count(imported.waiting, 'cell')} still "
+                f"wait{'s' if imported.waiting == 1 else ''}.",
             )
-            return redirect("batches:detail", request.project.slug, batch.pk)
+            return redirect("batches:detail", request.study.slug, batch.pk)
     return render_batch(request, answers_form=form, status=422)
 
 
@@ -212,7 +213,7 @@ def grant_account(request: HttpRequest, account_id: int) -> HttpResponse:
     if form.is_valid():
         with at_form(form):
             grant = set_grant(account=account, by=person_of(request), **form.cleaned_data)
-            messages.success(request, f"{grant.project.name} may now use the models of {account.name}.")
+            messages.success(request, f"{grant.study.name} may now use the models of {account.name}.")
             return redirect("batches:account_grants", account.pk)
     return _render_account(request, account, form, status=422 if form.errors else 200)
 
@@ -222,23 +223,23 @@ def grant_account(request: HttpRequest, account_id: int) -> HttpResponse:
 def revoke(request: HttpRequest, account_id: int) -> HttpResponse:
     """End the grant of one study; pause its batches if that was asked."""
     account = get_object_or_404(ProviderAccount, pk=account_id)
-    project = get_object_or_404(Project, slug=request.POST.get("project", ""))
+    study = get_object_or_404(Study, slug=request.POST.get("study", ""))
     person = person_of(request)
     with at_top(request):
         with transaction.atomic():
-            grant = revoke_grant(project=project, account=account, by=person)
+            grant = revoke_grant(study=study, account=account, by=person)
             paused = pause_granted(grant=grant, by=person) if request.POST.get("pause") else 0
         rest = f" {paused:,} of its batches {'was' if paused == 1 else 'were'} paused." if paused else ""
-        messages.success(request, f"{project.name} may no longer use the models of {account.name}.{rest}")
+        messages.success(request, f"{study.name} may no longer use the models of {account.name}.{rest}")
         return redirect("batches:account_grants", account.pk)
     return _render_account(request, account, GrantForm(), status=422)
 
 
 @require_safe
-@project_view(Permission.RUN_BATCHES)
-def show_grants(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def show_grants(request: StudyRequest) -> HttpResponse:
     """What the study was granted, and what is left of it."""
-    rows = describe_grants(list_grants(project=request.project), request.user)
+    rows = describe_grants(list_grants(study=request.study), request.user)
     return render(request, "batches/grants.html", {"rows": rows})
 
 

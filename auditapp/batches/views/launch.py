@@ -23,14 +23,14 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import NOT_CODING
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 
 REVIEW, CHANGE, LAUNCH = "review", "change", "launch"
 
 
 def run_wizard(
-    request: ProjectRequest,
+    request: StudyRequest,
     form: LaunchOptionsForm,
     *,
     template: str,
@@ -48,9 +48,9 @@ def run_wizard(
     if form.is_valid() and step != CHANGE:
         try:
             if step == LAUNCH:
-                return redirect("batches:detail", request.project.slug, launch().pk)
+                return redirect("batches:detail", request.study.slug, launch().pk)
             planned = plan()
-            check_grants(planned, project=request.project, options=form.options(), by=request.user)
+            check_grants(planned, study=request.study, options=form.options(), by=request.user)
             review = review_launch(planned, form.options())
         except Refused as error:
             form.add_error(None, ValidationError(str(error)))
@@ -59,7 +59,7 @@ def run_wizard(
             context = {
                 "form": form,
                 "review": review,
-                "money": describe_money(planned, request.project, request.user),
+                "money": describe_money(planned, request.study, request.user),
                 "options": options,
                 "route_words": Batch.Route(options.route).label,
                 "lost_words": Batch.LostAnswers(options.lost_answers).label,
@@ -74,7 +74,7 @@ def run_wizard(
 P = ParamSpec("P")
 
 
-class BatchRequest(ProjectRequest):
+class BatchRequest(StudyRequest):
     """A request about a batch of a study that the person may see. ``visibility``: what she may see of its calls."""
 
     batch: Batch
@@ -92,14 +92,14 @@ def batch_view(
     def decorate(view: Callable[Concatenate[BatchRequest, P], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def wrapped(request: BatchRequest, batch_id: int, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
-            request.batch = get_object_or_404(request.project.batches, pk=batch_id)
-            request.batch.project = request.project
+            request.batch = get_object_or_404(request.study.batches, pk=batch_id)
+            request.batch.study = request.study
             request.visibility = find_visibility(request.batch, get_viewer(request))
             if not (hides_by_itself or request.visibility.is_whole):
                 return show_closed(request)
             return view(request, *args, **kwargs)
 
-        opened = project_view(permission)(wrapped)  # type: ignore[arg-type]
+        opened = study_view(permission)(wrapped)  # type: ignore[arg-type]
         opened.goes_through_the_gate = True  # type: ignore[attr-defined]
         return opened
 
@@ -121,7 +121,7 @@ def offer_calls(request: BatchRequest, *, input_id: int | None = None, back: str
     if request.method in ("GET", "HEAD"):
         back = ""
     elif not back:
-        back = reverse("batches:detail", args=[request.project.slug, request.batch.pk])
+        back = reverse("batches:detail", args=[request.study.slug, request.batch.pk])
     return offer_unblinding(request, interviews, where=where, back=back)
 
 
@@ -150,6 +150,6 @@ def control_view(view: Callable[[BatchRequest], HttpResponseBase]) -> Callable[.
     def wrapped(request: BatchRequest) -> HttpResponseBase:
         if request.method == "POST":
             return view(request)
-        return redirect("batches:detail", request.project.slug, request.batch.pk)
+        return redirect("batches:detail", request.study.slug, request.batch.pk)
 
     return wrapped

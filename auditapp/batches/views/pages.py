@@ -54,7 +54,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.figures import Missing, Panel, PanelChart, Part, Point, Reference, Row, RowChart
 from transcripts.charts.verdicts import CAP_RULE, judge_cap
 from transcripts.formats.numbers import round_percent
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import offer_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
@@ -87,12 +87,12 @@ def draw_spend(batch: Batch, rows: Sequence[dict[str, Any]], *, is_priced: bool,
             references.append(Reference(_read_dollars(batch.cap_nano), f"the cap, {nano_usd(batch.cap_nano)}"))
     if not is_priced:
         missing = Missing(
-            "A model has no price, so the cost is not known.", models_url, "Record prices with the models."
+            "A model has no price, so the cost is unknown.", models_url, "Record prices on the pages of the models."
         )
     elif rows:
         missing = Missing("Nothing was spent: the calls so far were free, or reused from earlier ones.")
     else:
-        missing = Missing("No call has been sent yet. Money appears here with the first answers.")
+        missing = Missing("No call has been sent yet. The cost appears here with the first answers.")
     return RowChart(
         key="spend",
         title=f"Spent by batch {batch.pk}, by arm",
@@ -138,13 +138,13 @@ def _read_dollars(nano: int) -> float:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_batches(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_batches(request: StudyRequest) -> HttpResponse:
     """Every batch of the study, newest first, in the same number of queries however many there are.
 
     While one of them is open, htmx asks for the page again every five seconds and takes the list from it.
     """
-    page = Paginator(Batch.objects.filter(project=request.project), PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(Batch.objects.filter(study=request.study), PER_PAGE).get_page(request.GET.get("page"))
     batches, viewer = list(page), get_viewer(request)
     progress = read_progress_of(batches)
     fake = live.find_fake_batches(batches)
@@ -276,7 +276,7 @@ def show_spend(request: BatchRequest) -> HttpResponse:
         "chart": draw_spend(batch, rows, is_priced=is_priced, models_url=reverse("llm:models")),
         "days_chart": draw_days(batch, rows),
         "offered_tables": [offer_table(SPEND, "By arm and day")],
-        "table_files": reverse("batches:spend_file", args=[batch.project.slug, batch.pk]),
+        "table_files": reverse("batches:spend_file", args=[batch.study.slug, batch.pk]),
         "prices": list_prices(batch),
         "cache_hits": cache_hits,
         "cache_saving": cache_saving,
@@ -348,7 +348,7 @@ def list_attempts(request: BatchRequest) -> HttpResponse:
 def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
     """One attempt. Prompt and answer may quote a hateful text, so both open on demand."""
     attempts = Attempt.objects.select_related(
-        "cell__batch__project",
+        "cell__batch__study",
         "arm__variant__account",
         "arm__price",
         "arm__capabilities",
@@ -365,7 +365,7 @@ def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
         "links": read_links(attempt.cell),
         "rebuilt": rebuild_request(attempt),
         "siblings": list(lean.filter(cell=attempt.cell_id)[:SIBLINGS_SHOWN]),
-        "copies": list(lean.filter(copied_from=attempt, cell__batch__project=request.project)[:SIBLINGS_SHOWN]),
+        "copies": list(lean.filter(copied_from=attempt, cell__batch__study=request.study)[:SIBLINGS_SHOWN]),
         "cost": to_dollars(attempt.cost_nano),
         "reserved": to_dollars(attempt.reserved_nano),
         "has_fake": attempt.arm.variant.is_fake,

@@ -18,7 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_SEED, check_text
 
 UNITS_AT_A_TIME = 1_000
@@ -34,7 +34,7 @@ class Loaded(NamedTuple):
 
 
 @transaction.atomic
-def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") -> Experiment:
+def lock_plan(*, study: Study, plan: Plan, by: trail.Actor, name: str = "") -> Experiment:
     """Store the plan of a new experiment, which nobody can change from now on; ``name`` is that of the plan without one.
 
     The same plan under the same name again gives the experiment there is. Raises ``Refused``.
@@ -42,8 +42,8 @@ def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") 
     needed = "Give the experiment a name."
     name = check_text(name or plan.name, field="name", max_length=MAX_NAME, needed=needed, one_line=True)
     # Names are given out one at a time.
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    known = Experiment.objects.filter(project=project, name__iexact=name).first()
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    known = Experiment.objects.filter(study=study, name__iexact=name).first()
     if known is not None:
         if known.sha256 == plan.sha256:
             return known
@@ -53,7 +53,7 @@ def lock_plan(*, project: Project, plan: Plan, by: trail.Actor, name: str = "") 
             field="name",
         )
     experiment = Experiment.objects.create(
-        project=project,
+        study=study,
         name=name,
         plan=plan.as_json(),
         sha256=plan.sha256,
@@ -112,8 +112,8 @@ def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Act
         units = sorted(held.enrolments.current().filter(arm=arm).values_list("unit", flat=True))
         if len(units) < per_arm:
             raise Refused(
-                f"The arm {arm} has {len(units):,} units, fewer than are to be drawn. Draw at most so many, or load the others "
-                "first: a sample is drawn once.",
+                f"The arm {arm} has {len(units):,} units, fewer than the sample needs. Draw at most this number, or load the "
+                "others first, because a sample is drawn only once.",
                 field="per_arm",
             )
         drawn += [(unit, arm) for unit in drawing.sample(units, per_arm)]
@@ -157,7 +157,7 @@ def _store(experiment: Experiment, units: Sequence[Unit]) -> Loaded:
 def _refuse_other(unit: Unit, before: Enrolment) -> None:
     if unit.arm != before.arm:
         raise Refused(
-            f"The unit {unit.unit} is in {before.arm} already, and this file has it in {unit.arm}. Each unit is assigned once.",
+            f"The unit {unit.unit} is in {before.arm} already, but this file has it in {unit.arm}. Each unit is assigned once.",
             field="file",
         )
     if unit.group != before.group:
@@ -165,11 +165,11 @@ def _refuse_other(unit: Unit, before: Enrolment) -> None:
     for name, value in unit.outcomes.items():
         if value is not None and before.outcomes.get(name, value) != value:
             raise Refused(
-                f"The outcome “{name}” of the unit {unit.unit} is stored already and is another one. What was known does not "
+                f"The outcome “{name}” of the unit {unit.unit} is already stored with another value. Stored outcomes cannot "
                 "change.",
                 field="file",
             )
 
 
 def _record(action: str, experiment: Experiment, *, by: trail.Actor, details: dict[str, object]) -> None:
-    trail.record(action, target=experiment, by=by, stream=trail.project_stream(experiment.project_id), details=details)
+    trail.record(action, target=experiment, by=by, stream=trail.study_stream(experiment.study_id), details=details)

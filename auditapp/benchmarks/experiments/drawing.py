@@ -176,7 +176,7 @@ def draw_moves(report: Mapping[str, Any], plan_sha256: str) -> RowChart:
     """The same of the moves of the sample's threads."""
     named = [(effect["name"], effect) for _, _, effect in list_moves(report)]
     title = _name_chart(report, "differences in threads with each move,")
-    missing = "No move is enacted in the threads read, or threads of one arm alone are read to the end."
+    missing = "No move is enacted in the threads read, or threads of only one arm are read to the end."
     return _draw(named, key="moves", title=title, sha256=plan_sha256, missing=missing)
 
 

@@ -13,8 +13,8 @@ from transcripts.studies.roles import Permission
 COLUMNS = [
     *columns(
         Enrolment,
-        "project experiment plan_sha256 unit",
-        project="experiment__project__slug",
+        "study experiment plan_sha256 unit",
+        study="experiment__study__slug",
         experiment="experiment__name",
         plan_sha256="experiment__sha256",
     ),
@@ -42,8 +42,8 @@ def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
     """
     if scope.only is not None:
         return
-    sealed = list_sealed_ids(scope.project)
-    for experiment in list_experiments(scope.project):
+    sealed = list_sealed_ids(scope.study)
+    for experiment in list_experiments(scope.study):
         yield from _read_experiment(scope, experiment, sealed)
 
 
@@ -53,7 +53,7 @@ def _read_experiment(scope: Scope, experiment: Experiment, sealed: set[str]) -> 
     sample = read_sample(experiment)
     sampled = {each.unit for each in sample.units}
     closed = sealed | (sampled - sample.threads.keys() if sample.is_open else sampled)
-    about = (scope.project.slug, experiment.name, experiment.sha256)
+    about = (scope.study.slug, experiment.name, experiment.sha256)
     rows = experiment.enrolments.current().order_by("unit")
     for row in rows.iterator(chunk_size=CHUNK):
         masked = row.unit in closed
@@ -66,7 +66,7 @@ def _read_experiment(scope: Scope, experiment: Experiment, sealed: set[str]) -> 
 
 def count_rows(scope: Scope) -> int:
     """How many units there are."""
-    return 0 if scope.only else Enrolment.objects.current().filter(experiment__project=scope.project).count()
+    return 0 if scope.only else Enrolment.objects.current().filter(experiment__study=scope.study).count()
 
 
 ENROLMENTS = Export(

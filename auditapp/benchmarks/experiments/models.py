@@ -8,14 +8,14 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class Experiment(models.Model):
     """A comparison of two systems in deployment; paper 001, Table 4B. ``plan`` is what was locked, as plans are written to
     files; it never changes, and ``sha256`` is its hash. Outcomes are taken in only afterwards."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="experiments")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="experiments")
     name = models.CharField(max_length=100, help_text="Name of the experiment, as reports call it. It never changes.")
     plan = models.JSONField(help_text="The plan as docs/reference/formats.md describes it.")
     sha256 = models.CharField(max_length=64, help_text="SHA-256 of the plan.")
@@ -26,9 +26,9 @@ class Experiment(models.Model):
     )
 
     class Meta:
-        ordering: ClassVar = ["project", "name"]
+        ordering: ClassVar = ["study", "name"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name"], name="%(app_label)s_%(class)s_name_once")
+            models.UniqueConstraint(fields=["study", "name"], name="%(app_label)s_%(class)s_name_once")
         ]
 
     def __str__(self) -> str:
@@ -51,9 +51,7 @@ class Enrolment(models.Model):
     """
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="enrolments")
-    unit = models.CharField(
-        max_length=200, help_text="What the unit is called; a thread of it has that id in its file."
-    )
+    unit = models.CharField(max_length=200, help_text="Id of the unit; its thread has the same id in its file.")
     arm = models.CharField(max_length=100, help_text="The arm it was assigned to.")
     group = models.CharField(max_length=200, blank=True, help_text="Its group, where there are groups.")
     outcomes = models.JSONField(default=dict, blank=True)

@@ -28,7 +28,7 @@ from transcripts.formats.numbers import write_out_of
 from transcripts.negotiation.pure.records import MOVES
 from transcripts.negotiation.queries.records import Asked, read
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 IDS_AT_A_TIME = 500
 
@@ -60,9 +60,9 @@ def read_stored_plan(experiment: Experiment) -> Plan:
     return make_plan(experiment.plan)
 
 
-def list_experiments(project: Project) -> list[Experiment]:
+def list_experiments(study: Study) -> list[Experiment]:
     """The experiments of a study by name. One query."""
-    return list(project.experiments.order_by("name"))
+    return list(study.experiments.order_by("name"))
 
 
 def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: str = "") -> dict[str, Any]:
@@ -79,7 +79,7 @@ def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: 
 def count_loads(experiment: Experiment) -> int:
     """How many files changed the units of an experiment, by the audit trail. After each the differences could be read."""
     events = AuditEvent.objects.filter(
-        stream=trail.project_stream(experiment.project_id),
+        stream=trail.study_stream(experiment.study_id),
         target=trail.describe_target(experiment),
         action=LOADED,
     )
@@ -100,7 +100,7 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
     about = {"drawn": len(sample.units), "found": sample.found, "masked": sample.masked}
     if not sample.is_open:
         return {**about, "readers": {}, "coder": "", "read": {}, "effects": {}, "unused": 0}
-    found = read(Asked(experiment.project, viewer, interviews=set(sample.threads.values())))
+    found = read(Asked(experiment.study, viewer, interviews=set(sample.threads.values())))
     arm_of_unit = {each.unit: each.arm for each in sample.units}
     arm_of_number = {number: arm_of_unit[unit] for unit, number in sample.threads.items()}
     names = {move: found.code_book.name(move) for move in found.code_book.list_codes(MOVES)}
@@ -134,15 +134,15 @@ def read_sample(experiment: Experiment) -> Sample:
     names = [unit.unit for unit in units]
     threads: dict[str, int] = {}
     for start in range(0, len(names), IDS_AT_A_TIME):
-        threads |= find_threads(experiment.project.interviews.all(), names[start : start + IDS_AT_A_TIME])
-    masked = experiment.project.interviews.masked().filter(pk__in=list(threads.values())).count() if threads else 0
+        threads |= find_threads(experiment.study.interviews.all(), names[start : start + IDS_AT_A_TIME])
+    masked = experiment.study.interviews.masked().filter(pk__in=list(threads.values())).count() if threads else 0
     return Sample(units, threads, masked)
 
 
 def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sample: Sample) -> dict[str, Any]:
     """The facts of an experiment for its sentences in a paper. Moves are not in them: they are readings of one person."""
     plan = read_stored_plan(experiment)
-    threads = experiment.project.interviews.filter(pk__in=list(sample.threads.values()))
+    threads = experiment.study.interviews.filter(pk__in=list(sample.threads.values()))
     return {
         "experiment": experiment,
         "plan": plan,
@@ -170,9 +170,9 @@ def describe_experiment(experiment: Experiment, report: Mapping[str, Any], sampl
     }
 
 
-def read_notes(project: Project) -> dict[str, Any]:
+def read_notes(study: Study) -> dict[str, Any]:
     """Every experiment of a study, for its methods paragraph. Empty where there is none."""
-    experiments = list_experiments(project)
+    experiments = list_experiments(study)
     if not experiments:
         return {}
     described = []

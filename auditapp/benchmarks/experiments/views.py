@@ -32,7 +32,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable, Source
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, address_files, offer_table, send_download, send_report_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
@@ -40,8 +40,8 @@ from transcripts.ui.forms import takes_uploads
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_list(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_list(request: StudyRequest) -> HttpResponse:
     """Every experiment, and for leads the form that locks the plan of another."""
     may_write = Permission.SET_METHOD in request.role.permissions
     form = PlanForm() if may_write else None
@@ -51,24 +51,24 @@ def show_list(request: ProjectRequest) -> HttpResponse:
         form = PlanForm(request.POST, request.FILES)
         if form.is_valid():
             with at_form(form):
-                experiment = actions.lock_plan(project=request.project, by=request.user, **form.cleaned_data)
+                experiment = actions.lock_plan(study=request.study, by=request.user, **form.cleaned_data)
                 messages.success(request, f"The plan of {experiment.name} is locked. Now load its units.")
-                return redirect("experiments:show", request.project.slug, experiment.pk)
-    context = {"experiments": list_experiments(request.project), "form": form}
+                return redirect("experiments:show", request.study.slug, experiment.pk)
+    context = {"experiments": list_experiments(request.study), "form": form}
     return render(request, "experiments/list.html", context, status=422 if form and form.errors else 200)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show(request: StudyRequest, experiment_id: int) -> HttpResponse:
     """One experiment: its plan, its figures, its sample."""
     return _render(request, _find(request, experiment_id))
 
 
 @takes_uploads(MAX_UNITS_BYTES)
 @require_POST
-@project_view(Permission.SET_METHOD)
-def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def load(request: StudyRequest, experiment_id: int) -> HttpResponse:
     """Load a file of units: all of them, or none."""
     experiment = _find(request, experiment_id)
     form = UnitsForm(request.POST, request.FILES)
@@ -80,13 +80,13 @@ def load(request: ProjectRequest, experiment_id: int) -> HttpResponse:
                 request,
                 f"{loaded.new:,} units are new, {loaded.completed:,} were completed, {loaded.unchanged:,} are as they were.",
             )
-            return redirect("experiments:show", request.project.slug, experiment.pk)
+            return redirect("experiments:show", request.study.slug, experiment.pk)
     return _render(request, experiment, units=form)
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def draw(request: StudyRequest, experiment_id: int) -> HttpResponse:
     """Draw the sample whose threads are to be read."""
     experiment = _find(request, experiment_id)
     form = DrawForm(request.POST)
@@ -94,21 +94,21 @@ def draw(request: ProjectRequest, experiment_id: int) -> HttpResponse:
         with at_form(form):
             drawn = actions.draw_audit(experiment=experiment, by=request.user, **form.cleaned_data)
             messages.success(request, f"{len(drawn):,} units are drawn. Their list is below.")
-            return redirect("experiments:show", request.project.slug, experiment.pk)
+            return redirect("experiments:show", request.study.slug, experiment.pk)
     return _render(request, experiment, draw=form)
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def list_sample(request: ProjectRequest, experiment_id: int) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def list_sample(request: StudyRequest, experiment_id: int) -> HttpResponse:
     """The units of the sample, without their arms: what the keeper of the logs is asked for."""
     experiment = _find(request, experiment_id)
     return _send(request, experiment, SAMPLE, read_sample(experiment).units, "csv")
 
 
 @require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def download(request: StudyRequest, experiment_id: int, format: str) -> HttpResponse:
     """The figures as a table, or as JSON the whole report."""
     experiment = _find(request, experiment_id)
     report = _read(request, experiment)
@@ -118,7 +118,7 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
             "experiments.downloaded",
             name=f"{_name_file(request, experiment, 'figures')}.json",
             content_type=CONTENT_TYPES["json"],
-            project=request.project,
+            study=request.study,
             target=experiment,
             by=request.user,
             details={"what": "report", "format": "json"},
@@ -130,11 +130,11 @@ def download(request: ProjectRequest, experiment_id: int, format: str) -> HttpRe
     return _send(request, experiment, FIGURES, Figures(report, experiment.sha256), format, caption=caption)
 
 
-def _find(request: ProjectRequest, experiment_id: int) -> Experiment:
-    return get_object_or_404(request.project.experiments, pk=experiment_id)
+def _find(request: StudyRequest, experiment_id: int) -> Experiment:
+    return get_object_or_404(request.study.experiments, pk=experiment_id)
 
 
-def _read(request: ProjectRequest, experiment: Experiment) -> dict[str, Any]:
+def _read(request: StudyRequest, experiment: Experiment) -> dict[str, Any]:
     """The report as this person may see it; by the readings of ``coder``, where she has read any thread of the sample."""
     asked = request.POST if request.method == "POST" else request.GET
     try:
@@ -148,7 +148,7 @@ def _describe(experiment: Experiment, report: Mapping[str, Any]) -> dict[str, An
 
 
 def _send(
-    request: ProjectRequest,
+    request: StudyRequest,
     experiment: Experiment,
     table: ReportTable[Source],
     source: Source,
@@ -162,7 +162,7 @@ def _send(
         format,
         "experiments.downloaded",
         stem=_name_file(request, experiment, table.name),
-        project=request.project,
+        study=request.study,
         target=experiment,
         by=request.user,
         details={"what": table.name},
@@ -171,12 +171,12 @@ def _send(
     )
 
 
-def _name_file(request: ProjectRequest, experiment: Experiment, what: str) -> str:
-    return f"{request.project.slug}-experiment-{experiment.pk}-{what}"
+def _name_file(request: StudyRequest, experiment: Experiment, what: str) -> str:
+    return f"{request.study.slug}-experiment-{experiment.pk}-{what}"
 
 
 def _render(
-    request: ProjectRequest, experiment: Experiment, *, units: Form | None = None, draw: Form | None = None
+    request: StudyRequest, experiment: Experiment, *, units: Form | None = None, draw: Form | None = None
 ) -> HttpResponse:
     report = _read(request, experiment)
     sample, plan = read_sample(experiment), read_stored_plan(experiment)
@@ -192,7 +192,7 @@ def _render(
         "heads": FIGURES.list_heads(),
         "offered_tables": [
             offer_table(
-                FIGURES, "These figures", address_files("experiments:download", experiment.project.slug, experiment.pk)
+                FIGURES, "These figures", address_files("experiments:download", experiment.study.slug, experiment.pk)
             )
         ],
         "query": [("coder", report["moves"]["coder"])] if (report["moves"] or {}).get("coder") else [],

@@ -53,37 +53,37 @@ from transcripts.corpus.pure.previews import Choices
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, check_reason, check_text
 
 NO_REASON = "Say in a few words why the purpose is withdrawn."
 
 
-def allow_probe(*, project: Project, text: str, by: User, based_on: int | None = None) -> Purpose:
+def allow_probe(*, study: Study, text: str, by: User, based_on: int | None = None) -> Purpose:
     """Store what the study runs the probe for. That turns the probe on; another text is the next number.
 
     ``by`` owns the study: nobody else may allow it. ``based_on`` is the latest number that she saw, 0 for none. Raises
     ``Refused``, of which ``WrittenMeanwhile`` and ``NothingChanged``.
     """
-    _require_owner(project, by, "allow the probe")
+    _require_owner(study, by, "allow the probe")
     text = check_text(text, field="text", max_length=MAX_NOTE, needed=NO_PURPOSE)
-    return Purpose(project=project, text=text).write(by=by, based_on=based_on)
+    return Purpose(study=study, text=text).write(by=by, based_on=based_on)
 
 
 @transaction.atomic
-def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) -> Purpose:
+def withdraw_purpose(*, study: Study, number: int, reason: str, by: User) -> Purpose:
     """Withdraw the purpose that holds, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
     stored. Reviews and figures stay and can be read.
 
     ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one holds by
     now, or none.
     """
-    _require_owner(project, by, "withdraw the purpose of the probe")
+    _require_owner(study, by, "withdraw the purpose of the probe")
     reason = check_reason(reason, needed=NO_REASON)
     # No number is given out meanwhile.
-    Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-    purpose = require_purpose(project)
+    Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+    purpose = require_purpose(study)
     if purpose.number != number:
         raise Refused(
             f"{purpose.made_by_name} wrote another purpose, number {purpose.number}, after you opened this page. Read it first."
@@ -91,21 +91,21 @@ def withdraw_purpose(*, project: Project, number: int, reason: str, by: User) ->
     purpose.withdrawn_at, purpose.withdrawal_reason = timezone.now(), reason
     purpose.withdrawn_by, purpose.withdrawn_by_name = by, by.get_username()
     purpose.save(update_fields=["withdrawn_at", "withdrawal_reason", "withdrawn_by", "withdrawn_by_name"])
-    cancelled = list(project.batches.filter(kind=KIND, state__in=OPEN_STATES).order_by("pk"))
+    cancelled = list(study.batches.filter(kind=KIND, state__in=OPEN_STATES).order_by("pk"))
     for batch in cancelled:
         cancel_batch(batch=batch, by=by)
     trail.record(
         "gender_cues.withdrawn",
         target=purpose,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"number": purpose.number, "reason": reason, "cancelled": [batch.pk for batch in cancelled]},
     )
     return purpose
 
 
-def _require_owner(project: Project, by: User, what: str) -> None:
-    role = find_role(by, project)
+def _require_owner(study: Study, by: User, what: str) -> None:
+    role = find_role(by, study)
     if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
         raise Refused(f"Only an owner of the study can {what}.")
 
@@ -115,7 +115,7 @@ ROWS_AT_ONCE = 500
 
 def load_reviews(
     *,
-    project: Project,
+    study: Study,
     name: str,
     file: BinaryIO,
     rules: Rules,
@@ -132,13 +132,13 @@ def load_reviews(
     from, and what allows their use; ``text`` and ``category`` are headings where the file has others than usual. The file is read
     once, row by row, before anything is written. Raises ``Refused``.
     """
-    require_purpose(project)
+    require_purpose(study)
     name = _check("name", name, MAX_NAME, "The name")
     category_method = _check("category_method", category_method, MAX_METHOD, "The method that inferred the categories")
     source = _check("source", source, MAX_REASON, "The source")
     if not 0 <= seed <= MAX_SEED:
         raise Refused(f"The seed is a whole number from 0 to {MAX_SEED:,}.")
-    _refuse_known(project, name)
+    _refuse_known(study, name)
     hashed = _Hashed(file)
     try:
         reviews = ReviewFile(io.BufferedReader(hashed), name="The file", text=text, category=category)
@@ -156,11 +156,11 @@ def load_reviews(
     # The draw has to be one that can be made again, not one that nobody can guess.
     random.Random(seed).shuffle(kept)  # noqa: S311
     with transaction.atomic():
-        Project.objects.select_for_update(no_key=True).get(pk=project.pk)
-        require_purpose(project, locks=True)
-        _refuse_known(project, name)
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        require_purpose(study, locks=True)
+        _refuse_known(study, name)
         stored = ReviewSet.objects.create(
-            project=project,
+            study=study,
             name=name,
             sha256=hashed.sha256,
             category_method=category_method,
@@ -185,7 +185,7 @@ def load_reviews(
             "gender_cues.reviews.loaded",
             target=stored,
             by=by,
-            stream=trail.project_stream(project.pk),
+            stream=trail.study_stream(study.pk),
             details={
                 "sha256": stored.sha256,
                 "rules_sha256": stored.rules_sha256,
@@ -218,8 +218,8 @@ class _Hashed(io.RawIOBase):
         return self._hash.hexdigest()
 
 
-def _refuse_known(project: Project, name: str) -> None:
-    if ReviewSet.objects.filter(project=project, name=name).exists():
+def _refuse_known(study: Study, name: str) -> None:
+    if ReviewSet.objects.filter(study=study, name=name).exists():
         raise Refused(f"There are reviews named “{name}” in this study already. Choose another name.")
 
 
@@ -232,7 +232,7 @@ UNCONFIRMED = (
     "Confirm that the source of the reviews allows sending them to the providers of the chosen models, and that you have read the "
     "terms of these. Nothing was launched."
 )
-NO_FILES = "A probe's requests hold the reviews, so they are not written to a file. Ask live, or by the provider's batch service."
+NO_FILES = "Requests of a probe contain reviews, so they are not written to a file. Ask live, or by the provider's batch service."
 
 
 @transaction.atomic
@@ -249,10 +249,10 @@ def launch_probe(
 ) -> Batch:
     """Ask every variant about reviews under each condition. See ``plan_probe`` for what is drawn.
 
-    ``confirms_source``: ``by`` confirms that the reviews may be sent; needed unless every model is fake. Reads reviews.project.
+    ``confirms_source``: ``by`` confirms that the reviews may be sent; needed unless every model is fake. Reads reviews.study.
     Raises ``Refused``.
     """
-    require_purpose(reviews.project, locks=True)
+    require_purpose(reviews.study, locks=True)
     if not confirms_source and needs_confirmation(variants):
         raise Refused(UNCONFIRMED)
     if options.route == Batch.Route.FILE:
@@ -266,7 +266,7 @@ def launch_probe(
         )
 
     return launch_once(
-        project=reviews.project,
+        study=reviews.study,
         kind=KIND,
         plan=plan,
         by=by,
@@ -296,9 +296,9 @@ def plan_probe(
 
     ``texts``: how many texts of each scored category each condition gets. With ``same_texts`` every condition gets the first so
     many in the order of the set, so that conditions can be paired; without, texts of its own. ``androgynous``: as many of that
-    category besides, which are counted and not scored. Reads reviews.project. Raises ``Refused``.
+    category besides, which are counted and not scored. Reads reviews.study. Raises ``Refused``.
     """
-    require_purpose(reviews.project)
+    require_purpose(reviews.study)
     if not variants or len({variant.pk for variant in variants}) != len(variants):
         raise Refused("Choose at least one model, each once.")
     asked = {condition: texts[condition] for condition in CONDITIONS if texts.get(condition)}
@@ -404,16 +404,16 @@ BASIS = "Words of a model on a text of a probe. They may quote the text; its sou
 
 
 @transaction.atomic
-def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int) -> dict[str, int]:
+def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -> dict[str, int]:
     """Store the rationales of Emotion and Textual Style of a batch's primed answers as masked threads of ``into``, a study of their
     own, ``PER_THREAD`` to a thread, in an order drawn by ``seed``.
 
     Category, prediction, model and review are not stored with a rationale, whose own words may say what was predicted. What was
     stored before is left out, so a batch that has grown can be stored again. Returns how many "threads" and "rationales" were
-    stored, and how many answers of the subset are "without_rationale". Reads batch.project. Raises ``Refused``.
+    stored, and how many answers of the subset are "without_rationale". Reads batch.study. Raises ``Refused``.
     """
-    require_purpose(batch.project, locks=True)
-    if into.pk == batch.project_id:
+    require_purpose(batch.study, locks=True)
+    if into.pk == batch.study_id:
         raise Refused("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
     if isinstance(by, User) and not _may_import(into, by):
         raise Refused(
@@ -424,8 +424,8 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
     Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     elsewhere = (
         RationaleTurn.objects.filter(trial__cell__batch=batch)
-        .exclude(turn__interview__study=into)
-        .values_list("turn__interview__study__slug", flat=True)
+        .exclude(turn__interview__owning_study=into)
+        .values_list("turn__interview__owning_study__slug", flat=True)
         .first()
     )
     if elsewhere:
@@ -462,7 +462,7 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
         for number, thread in enumerate(threads, 1)
     ]
     import_files(
-        project=into,
+        study=into,
         files=[(f"rationales-{name}.jsonl", "\n".join(lines).encode())],
         by=by,
         format="interview_jsonl",
@@ -479,13 +479,13 @@ def store_rationales(*, batch: Batch, into: Project, by: trail.Actor, seed: int)
         "gender_cues.rationales.stored",
         target=batch,
         by=by,
-        stream=trail.project_stream(batch.project_id),
+        stream=trail.study_stream(batch.study_id),
         details={**counts, "seed": seed, "into": into.slug},
     )
     return counts
 
 
-def _may_import(into: Project, by: User) -> bool:
+def _may_import(into: Study, by: User) -> bool:
     role = find_role(by, into)
     return role is not None and Permission.IMPORT in role.permissions
 
@@ -495,7 +495,7 @@ def _write_rationale(trial: Trial) -> str:
     return "\n".join(said)
 
 
-def _join(into: Project, name: str, threads: list[list[tuple[int, str]]]) -> None:
+def _join(into: Study, name: str, threads: list[list[tuple[int, str]]]) -> None:
     """Note which turn holds which rationale."""
     rows = []
     for number, thread in enumerate(threads, 1):

@@ -59,30 +59,30 @@ def _describe(name: str) -> str:
 
 
 TABLE1_COLUMNS = [
-    *columns(Batch, "project batch", batch="pk"),
+    *columns(Batch, "study batch", batch="pk"),
     *(column(each.name, "", _describe(each.name), each.kind) for each in TABLE1.columns),
 ]
 FUNNEL_COLUMNS = [
-    *columns(ReviewSet, "project reviews category_method rules_sha256 seed", reviews="name"),
+    *columns(ReviewSet, "study reviews category_method rules_sha256 seed", reviews="name"),
     *(column(each.name, "", _describe(each.name), each.kind) for each in FUNNEL.columns),
 ]
 
 
 def read_table1(scope: Scope) -> Iterator[Sequence[object]]:
     """Table 1 of every probe of the study; none where no owner ever allowed the probe."""
-    if find_latest(scope.project) is None:
+    if find_latest(scope.study) is None:
         return
-    for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
+    for batch in scope.study.batches.filter(kind=KIND).order_by("pk"):
         for row in TABLE1.list_rows(make_report(read_trials(batch))):
-            yield (scope.project.slug, batch.pk, *row)
+            yield (scope.study.slug, batch.pk, *row)
 
 
 def read_funnels(scope: Scope) -> Iterator[Sequence[object]]:
     """The funnels of every set of reviews; none where no owner ever allowed the probe."""
-    if find_latest(scope.project) is None:
+    if find_latest(scope.study) is None:
         return
-    for reviews in ReviewSet.objects.filter(project=scope.project).order_by("pk"):
-        about = (scope.project.slug, reviews.name, reviews.category_method, reviews.rules_sha256, reviews.seed)
+    for reviews in ReviewSet.objects.filter(study=scope.study).order_by("pk"):
+        about = (scope.study.slug, reviews.name, reviews.category_method, reviews.rules_sha256, reviews.seed)
         for row in FUNNEL.list_rows(reviews.funnel):
             yield (*about, *row)
 

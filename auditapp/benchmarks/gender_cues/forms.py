@@ -18,7 +18,7 @@ from auditapp.benchmarks.gender_cues.pure.tables import AXES
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User
 from transcripts.history.views import NextForm
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES, Permission
 from transcripts.ui.forms import NumberField, RowForm, RowsField, limit_size
 from transcripts.ui.typed_text import MAX_REASON
@@ -74,7 +74,7 @@ class LoadForm(RowForm):
         widget=forms.Textarea({"rows": 14, "spellcheck": "false"}),
         initial=json.dumps(EXAMPLE, indent=1),
         help_text="Declared rules, applied in order; this is an example. length (unit words or characters, at_least, at_most), "
-        "equals (column, value), contains and excludes (terms; * for any ending). Only what they keep is stored.",
+        "equals (column, value), contains and excludes (terms; * for any ending). Only texts that they keep are stored.",
     )
     seed = seed_field(largest=MAX_SEED, help_text="With the same seed the same reviews are drawn again.")
     field_order = ("name", "file", "category_method", "source")
@@ -109,7 +109,7 @@ class LaunchForm(LaunchOptionsForm):
     may_abstain = texts_field("May abstain", "Recommended: primed, but the model need not guess.")
     different_texts = forms.BooleanField(
         required=False,
-        label="Each condition gets texts of its own",
+        label="Each condition gets its own texts",
         help_text="Otherwise all get the same ones, so that conditions can be paired.",
     )
     androgynous = forms.IntegerField(
@@ -126,9 +126,9 @@ class LaunchForm(LaunchOptionsForm):
         help_text="Not needed where every model is fake.",
     )
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["reviews"].queryset = ReviewSet.objects.filter(project=project).select_related("project")  # type: ignore[attr-defined]
+        self.fields["reviews"].queryset = ReviewSet.objects.filter(study=study).select_related("study")  # type: ignore[attr-defined]
         # The requests of a probe are not written to files.
         self.fields["models"].queryset = list_variants().exclude(account__provider="file")  # type: ignore[attr-defined]
         if "route" in self.fields:
@@ -181,16 +181,17 @@ class RationalesForm(forms.Form):
     """The study in which rationales are coded."""
 
     into = forms.ModelChoiceField(
-        queryset=Project.objects.none(),
+        queryset=Study.objects.none(),
         label="Study",
         to_field_name="slug",
         empty_label=None,
-        help_text="A study of their own, of which you are a lead or an owner. Who codes there should not read this report before.",
+        help_text="A study of their own, of which you are a lead or an owner. People who code there should not read this report "
+        "first.",
     )
     seed = seed_field(largest=MAX_SEED, help_text="Of the order of the rationales.")
 
-    def __init__(self, *args: object, project: Project, user: User, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, user: User, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         roles = [key for key, role in ROLES.items() if Permission.IMPORT in role.permissions]
-        own = Project.objects.filter(memberships__user=user, memberships__role__in=roles).exclude(pk=project.pk)
+        own = Study.objects.filter(memberships__user=user, memberships__role__in=roles).exclude(pk=study.pk)
         self.fields["into"].queryset = own.order_by("name")  # type: ignore[attr-defined]

@@ -62,9 +62,9 @@ class ProbeKind:
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
         # Asking again sends reviews, as a launch does.
-        cell = Cell.objects.select_related("batch__project").get(pk=cell_ids[0])
+        cell = Cell.objects.select_related("batch__study").get(pk=cell_ids[0])
         try:
-            require_purpose(cell.batch.project)
+            require_purpose(cell.batch.study)
         except ProbeIsOff as error:
             raise Refused(str(error)) from error
         # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.

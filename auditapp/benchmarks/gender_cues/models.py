@@ -13,13 +13,13 @@ from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES
 from auditapp.benchmarks.gender_cues.pure.parsing import OK, STATUSES
 from transcripts.corpus.models import Turn
 from transcripts.history.models import Numbered
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
 MAX_NAME = 100
 MAX_METHOD = 300
 MAX_SEED = 2**32 - 1
-NO_PURPOSE = "Say what the probe is for, and who will read its figures."
+NO_PURPOSE = "Give the purpose of the probe, and say who will read its figures."
 
 
 class MadeByPerson(models.Model):
@@ -39,7 +39,7 @@ class Purpose(Numbered, MadeByPerson):
     """What a study runs the probe for, in an owner's words. Without one the probe is off, and so it is where the latest number was
     withdrawn, with a reason, by ``withdrawn_by``. What was measured before can still be read."""
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="gender_cue_purposes")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="gender_cue_purposes")
     reason = None  # type: ignore[assignment] # the text says why
     text = models.TextField(
         "purpose",
@@ -62,9 +62,9 @@ class Purpose(Numbered, MadeByPerson):
     reason_from = None
 
     class Meta:
-        ordering: ClassVar = ["project", "number"]
+        ordering: ClassVar = ["study", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once"),
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once"),
             models.CheckConstraint(
                 condition=Q(withdrawn_at__isnull=True) ^ ~Q(withdrawal_reason=""),
                 name="%(app_label)s_%(class)s_withdrawn_with_reason",
@@ -90,8 +90,8 @@ class ReviewSet(MadeByPerson):
     ``winnowing.make_funnel``; ``without_text`` counts rows passed over. ``seed`` is that of the order in which reviews are drawn.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="review_sets")
-    name = models.CharField(max_length=MAX_NAME, help_text="What the reviews are called.")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="review_sets")
+    name = models.CharField(max_length=MAX_NAME, help_text="The name of the reviews.")
     sha256 = models.CharField(max_length=64)
     category_method = models.CharField(
         "method that inferred the category",
@@ -111,7 +111,7 @@ class ReviewSet(MadeByPerson):
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name"], name="%(app_label)s_%(class)s_name_once")
+            models.UniqueConstraint(fields=["study", "name"], name="%(app_label)s_%(class)s_name_once")
         ]
 
     def __str__(self) -> str:

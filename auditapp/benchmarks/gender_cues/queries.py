@@ -21,7 +21,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Enactment
 from transcripts.refusals import Refused
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 HOW_TO_ALLOW = "An owner of the study can allow it, on the page Gender-cue probe, by writing what it is for."
 IS_OFF = f"The gender-cue probe is off in this study. {HOW_TO_ALLOW}"
@@ -35,24 +35,24 @@ class ProbeIsOff(Refused):
         super().__init__(said)
 
 
-def find_latest(project: Project) -> Purpose | None:
+def find_latest(study: Study) -> Purpose | None:
     """The latest number of the study's purpose, withdrawn or not; ``None`` where there never was one."""
-    return Purpose.objects.filter(project=project).order_by("-number").first()
+    return Purpose.objects.filter(study=study).order_by("-number").first()
 
 
-def require_purpose(project: Project, *, locks: bool = False) -> Purpose:
+def require_purpose(study: Study, *, locks: bool = False) -> Purpose:
     """The purpose that holds: what loads, asks or stores needs it. With ``locks`` nobody withdraws it before the transaction ends.
     Raises ``ProbeIsOff``."""
-    purposes = Purpose.objects.filter(project=project)
+    purposes = Purpose.objects.filter(study=study)
     latest = (purposes.select_for_update(of=("self",)) if locks else purposes).order_by("-number").first()
     if latest is None or latest.is_withdrawn:
         raise ProbeIsOff(latest)
     return latest
 
 
-def require_figures(project: Project) -> Purpose:
+def require_figures(study: Study) -> Purpose:
     """The latest purpose, also where it was withdrawn: what was measured before can still be read. Raises ``ProbeIsOff``."""
-    latest = find_latest(project)
+    latest = find_latest(study)
     if latest is None:
         raise ProbeIsOff
     return latest
@@ -75,12 +75,12 @@ KIND = "probe"
 class Coded(NamedTuple):
     """The themes of a batch's rationales as one person coded them.
 
-    ``project`` is the study in which they are coded, ``coder`` who did, ``themes`` names of codes by trial; ``counts`` says how
+    ``study`` is the study in which they are coded, ``coder`` who did, ``themes`` names of codes by trial; ``counts`` says how
     many rationales each of the people has coded whose codings may be seen. ``turns`` counts rationales, ``codes`` has what a
     search asks for to find each theme, by its name. A move that is not enacted is a theme apart.
     """
 
-    project: Project
+    study: Study
     coder: str
     themes: dict[int, list[str]]
     counts: dict[str, int]
@@ -116,16 +116,18 @@ def read_parsers(batch: Batch) -> str:
     return ", ".join(versions) or PARSER_VERSION
 
 
-def find_rationale_study(batch: Batch) -> Project | None:
+def find_rationale_study(batch: Batch) -> Study | None:
     """The study that holds the rationales of a batch, if they were stored."""
-    turn = RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn__interview__study").first()
-    return turn.turn.interview.study if turn else None
+    turn = (
+        RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn__interview__owning_study").first()
+    )
+    return turn.turn.interview.owning_study if turn else None
 
 
-def find_viewer(project: Project, user: User) -> Viewer | None:
+def find_viewer(study: Study, user: User) -> Viewer | None:
     """The person as a member of another study; ``None`` where she is none."""
-    role = find_role(user, project)
-    return Viewer(project, user, role) if role else None
+    role = find_role(user, study)
+    return Viewer(study, user, role) if role else None
 
 
 def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | None:
@@ -135,13 +137,13 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
     ``user`` sees what her role and her blindness allow there; ``None`` is the command line, which sees everything. Without
     ``coder`` it is whoever coded most. Raises ``Refused`` for a coder without codings.
     """
-    project = find_rationale_study(batch)
-    if project is None:
+    study = find_rationale_study(batch)
+    if study is None:
         return None
     turns = dict(RationaleTurn.objects.filter(trial__cell__batch=batch).values_list("turn_id", "trial_id"))
-    codings = Coding.objects.active().filter(sentence__turn__in=list(turns), sentence__turn__interview__project=project)
+    codings = Coding.objects.active().filter(sentence__turn__in=list(turns), sentence__turn__interview__study=study)
     if user is not None:
-        viewer = find_viewer(project, user)
+        viewer = find_viewer(study, user)
         if viewer is None:
             return None
         codings = codings.visible_to(viewer)
@@ -159,14 +161,14 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
         there_are = ", ".join(counts) or "nobody"
         raise Refused(f"{coder} has coded none of these rationales that may be shown; who has: {there_are}.")
     chosen = coder or next(iter(counts), "")
-    return Coded(project, chosen, dict(of.get(chosen, {})), counts, len(turns), codes)
+    return Coded(study, chosen, dict(of.get(chosen, {})), counts, len(turns), codes)
 
 
 def read_report(
     batch: Batch, *, user: User | None, axis: str = AXES[0], coder: str = "", other: Batch | None = None
 ) -> tuple[dict[str, Any], Coded | None]:
     """The report of a batch as pages, API and command show it; where the purpose was withdrawn, its caveats say so. The
-    models of ``other``, a probe of the same study, are compared with its own. Reads batch.project. Raises ``Refused``.
+    models of ``other``, a probe of the same study, are compared with its own. Reads batch.study. Raises ``Refused``.
     """
     coded = read_coded(batch, user=user, coder=coder)
     other = None if other == batch else other
@@ -178,7 +180,7 @@ def read_report(
         )
     report["batch"] = batch.pk
     report["parser"] = read_parsers(batch)
-    purpose = find_latest(batch.project)
+    purpose = find_latest(batch.study)
     if purpose is not None and purpose.is_withdrawn:
         report["caveats"].append(describe_withdrawal(purpose))
     report["coder"] = coded.coder if coded else ""
@@ -206,7 +208,7 @@ def count_reviews(reviews: ReviewSet) -> dict[str, int]:
 def describe_probe(batch: Batch) -> dict[str, Any]:
     """The facts of one probe for its sentences."""
     key = batch.parameters.get("reviews")
-    reviews = ReviewSet.objects.filter(project=batch.project_id, pk=key).first() if isinstance(key, int) else None
+    reviews = ReviewSet.objects.filter(study=batch.study_id, pk=key).first() if isinstance(key, int) else None
     arms = list(batch.arms.select_related("variant__account"))
     return {
         "batch": batch,
@@ -222,12 +224,12 @@ def describe_probe(batch: Batch) -> dict[str, Any]:
     }
 
 
-def read_notes(project: Project) -> dict[str, Any]:
+def read_notes(study: Study) -> dict[str, Any]:
     """Every probe of a study, for its methods paragraph. Empty where there is none."""
-    batches = list(project.batches.filter(kind=KIND).order_by("pk"))
+    batches = list(study.batches.filter(kind=KIND).order_by("pk"))
     if not batches:
         return {}
-    purpose = find_latest(project)
+    purpose = find_latest(study)
     return {
         "purpose": purpose,
         "withdrawal": describe_withdrawal(purpose) if purpose else "",

@@ -94,7 +94,7 @@ from transcripts.formats.report_tables import ReportTable
 from transcripts.history.views import at_next
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import explain_marks
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import address_files, offer_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
@@ -104,7 +104,7 @@ from transcripts.ui.typed_text import find_numbers
 P = ParamSpec("P")
 
 
-class ProbeRequest(ProjectRequest):
+class ProbeRequest(StudyRequest):
     """A request about the probe of a study that has allowed it. ``purpose`` is the latest; it may have been withdrawn where the
     view only reads."""
 
@@ -114,26 +114,26 @@ class ProbeRequest(ProjectRequest):
 def probe_view(
     permission: Permission, *, reads_figures: bool = False
 ) -> Callable[[Callable[Concatenate[ProbeRequest, P], HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """As ``project_view``, for a study whose owner has written the probe's purpose; another gets 403 with the explanation. One that
+    """As ``study_view``, for a study whose owner has written the probe's purpose; another gets 403 with the explanation. One that
     ``reads_figures`` is there also after the purpose was withdrawn."""
 
     def decorate(view: Callable[Concatenate[ProbeRequest, P], HttpResponseBase]) -> Callable[..., HttpResponseBase]:
         @wraps(view)
         def wrapped(request: ProbeRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             try:
-                request.purpose = (require_figures if reads_figures else require_purpose)(request.project)
+                request.purpose = (require_figures if reads_figures else require_purpose)(request.study)
             except ProbeIsOff as error:
                 return render_explanation(request, refused=str(error), status=403)
             return view(request, *args, **kwargs)
 
-        return project_view(permission)(wrapped)  # type: ignore[arg-type]
+        return study_view(permission)(wrapped)  # type: ignore[arg-type]
 
     return decorate
 
 
-def render_explanation(request: ProjectRequest, *, status: int = 200, **context: object) -> HttpResponse:
+def render_explanation(request: StudyRequest, *, status: int = 200, **context: object) -> HttpResponse:
     """The page that says what the probe is, and whether it is on."""
-    latest = find_latest(request.project)
+    latest = find_latest(request.study)
     told = {
         "purpose": latest if latest and not latest.is_withdrawn else None,
         "withdrawn": latest if latest and latest.is_withdrawn else None,
@@ -145,40 +145,40 @@ def render_explanation(request: ProjectRequest, *, status: int = 200, **context:
     return render(request, "gender_cues/home.html", told, status=status)
 
 
-def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
+def find_batch(request: StudyRequest, batch_id: int) -> Batch:
     """A probe of the study, or 404."""
-    batch: Batch = get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
-    batch.project = request.project
+    batch: Batch = get_object_or_404(request.study.batches, pk=batch_id, kind=KIND)
+    batch.study = request.study
     return batch
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_home(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_home(request: StudyRequest) -> HttpResponse:
     """What the probe is, its purpose, and where it is or was allowed its reviews and batches."""
-    if find_latest(request.project) is None:
+    if find_latest(request.study) is None:
         return render_explanation(request)
-    sets = ReviewSet.objects.filter(project=request.project).annotate(n_reviews=Count("reviews")).order_by("-pk")
+    sets = ReviewSet.objects.filter(study=request.study).annotate(n_reviews=Count("reviews")).order_by("-pk")
     return render_explanation(
         request,
         was_allowed=True,
         sets=sets,
-        batches=request.project.batches.filter(kind=KIND).order_by("-pk"),
+        batches=request.study.batches.filter(kind=KIND).order_by("-pk"),
     )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.MANAGE_MEMBERS)
-def allow(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.MANAGE_MEMBERS)
+def allow(request: StudyRequest) -> HttpResponse:
     """Write what the study runs the probe for, which turns it on."""
-    before = find_latest(request.project)
+    before = find_latest(request.study)
     initial = {"text": before.text, "based_on": before.number} if before else None
     form = PurposeForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         with at_next(form, "text"):
-            allow_probe(project=request.project, by=request.user, **form.cleaned_data)
+            allow_probe(study=request.study, by=request.user, **form.cleaned_data)
             messages.success(request, "The purpose is stored. The probe is on in this study.")
-            return redirect("gender_cues:home", request.project.slug)
+            return redirect("gender_cues:home", request.study.slug)
     clashes = list_clashes(form, {"text": form.latest.text}) if form.latest else []
     context = {"form": form, "before": form.latest or before, "clashes": clashes}
     return render(request, "gender_cues/purpose.html", context, status=form.status)
@@ -192,13 +192,13 @@ def withdraw(request: ProbeRequest) -> HttpResponse:
     form = WithdrawForm(typed, initial={"number": request.purpose.number})
     if form.is_valid():
         with at_form(form, "reason"):
-            withdraw_purpose(project=request.project, by=request.user, **form.cleaned_data)
+            withdraw_purpose(study=request.study, by=request.user, **form.cleaned_data)
             messages.success(request, "The purpose is withdrawn. The probe is off in this study.")
-            return redirect("gender_cues:home", request.project.slug)
+            return redirect("gender_cues:home", request.study.slug)
     context = {
         "form": form,
         "purpose": request.purpose,
-        "running": request.project.batches.filter(kind=KIND, state__in=OPEN_STATES).count(),
+        "running": request.study.batches.filter(kind=KIND, state__in=OPEN_STATES).count(),
     }
     return render(request, "gender_cues/withdraw.html", context, status=422 if form.errors else 200)
 
@@ -211,9 +211,9 @@ def load(request: ProbeRequest) -> HttpResponse:
     form = LoadForm(request.POST, request.FILES) if request.method == "POST" else LoadForm()
     if form.is_valid():
         with at_form(form):
-            stored = load_reviews(project=request.project, by=request.user, **form.cleaned_data)
+            stored = load_reviews(study=request.study, by=request.user, **form.cleaned_data)
             messages.success(request, f"“{stored.name}” is loaded. The funnel shows what the rules kept.")
-            return redirect("gender_cues:reviews", request.project.slug, stored.pk)
+            return redirect("gender_cues:reviews", request.study.slug, stored.pk)
     return render(request, "gender_cues/load.html", {"form": form}, status=422 if form.errors else 200)
 
 
@@ -221,7 +221,7 @@ def load(request: ProbeRequest) -> HttpResponse:
 @probe_view(Permission.VIEW, reads_figures=True)
 def show_reviews(request: ProbeRequest, set_id: int) -> HttpResponse:
     """The funnel of one set of reviews. No review is shown."""
-    reviews = get_object_or_404(ReviewSet, pk=set_id, project=request.project)
+    reviews = get_object_or_404(ReviewSet, pk=set_id, study=request.study)
     last = reviews.funnel[-1]
     context = {
         "reviews": reviews,
@@ -237,7 +237,7 @@ def show_reviews(request: ProbeRequest, set_id: int) -> HttpResponse:
 def launch(request: ProbeRequest) -> HttpResponse:
     """Launch a probe, in two steps."""
     initial = {"reviews": request.GET["reviews"]} if "reviews" in request.GET else {}
-    form = LaunchForm(request.POST or None, project=request.project, initial=initial)
+    form = LaunchForm(request.POST or None, study=request.study, initial=initial)
 
     def plan() -> LaunchPlan:
         return plan_probe(**form.read())
@@ -273,7 +273,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
     report, coded = _read(request, batch_id)
     arms = list(batch.arms.select_related("variant__account"))
     links = _link_themes(coded)
-    others = request.project.batches.filter(kind=KIND).exclude(pk=batch.pk).order_by("-pk")
+    others = request.study.batches.filter(kind=KIND).exclude(pk=batch.pk).order_by("-pk")
     sections = []
     for place, model in enumerate(report["models"], 1):
         tables = report["by_model"][model]
@@ -298,7 +298,7 @@ def show_report(request: ProbeRequest, batch_id: int) -> HttpResponse:
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
         "offered_tables": [
-            offer_table(TABLES[what], words, address_files("gender_cues:file", batch.project.slug, batch.pk, what))
+            offer_table(TABLES[what], words, address_files("gender_cues:file", batch.study.slug, batch.pk, what))
             for what, words, is_there in (
                 ("table1", "Table 1", True),
                 ("table2", "Table 2", bool(coded)),
@@ -318,7 +318,7 @@ def _read(request: ProbeRequest, batch_id: int) -> tuple[dict[str, Any], Coded |
     asked = request.POST if request.method == "POST" else request.GET
     axis = asked.get("axis", AXES[0])
     axis = axis if axis in AXES else AXES[0]
-    other = request.project.batches.filter(kind=KIND, pk__in=find_numbers([asked.get("with", "")])).first()
+    other = request.study.batches.filter(kind=KIND, pk__in=find_numbers([asked.get("with", "")])).first()
     read = partial(read_report, batch, user=request.user, axis=axis, other=other)
     try:
         return read(coder=asked.get("coder", ""))
@@ -329,12 +329,12 @@ def _read(request: ProbeRequest, batch_id: int) -> tuple[dict[str, Any], Coded |
 def _link_themes(coded: Coded | None) -> dict[str, str]:
     if coded is None:
         return {}
-    address = reverse("search:search", args=[coded.project.slug])
+    address = reverse("search:search", args=[coded.study.slug])
     return {name: f"{address}?{urlencode({**asked, 'coder': coded.coder})}" for name, asked in coded.codes.items()}
 
 
 def _find_reviews(request: ProbeRequest, key: object) -> ReviewSet | None:
-    return ReviewSet.objects.filter(project=request.project, pk=key).first() if isinstance(key, int) else None
+    return ReviewSet.objects.filter(study=request.study, pk=key).first() if isinstance(key, int) else None
 
 
 @require_POST
@@ -360,7 +360,7 @@ def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
     """Store the rationales of a probe in another study, to be coded there."""
     batch = find_batch(request, batch_id)
     typed = request.POST if request.method == "POST" else None
-    form = RationalesForm(typed, project=request.project, user=request.user)
+    form = RationalesForm(typed, study=request.study, user=request.user)
     if form.is_valid():
         with at_form(form):
             counts = store_rationales(batch=batch, by=request.user, **form.cleaned_data)
@@ -368,7 +368,7 @@ def store(request: ProbeRequest, batch_id: int) -> HttpResponse:
                 request,
                 f"{counts['rationales']} rationales are in {counts['threads']} masked threads of {form.cleaned_data['into'].name}.",
             )
-            return redirect("gender_cues:report", request.project.slug, batch.pk)
+            return redirect("gender_cues:report", request.study.slug, batch.pk)
     context = {"batch": batch, "form": form, "per_thread": PER_THREAD}
     return render(request, "gender_cues/rationales.html", context, status=422 if form.errors else 200)
 

@@ -1,4 +1,4 @@
-"""Exports of scripts, of what was said in the interviews held by them, and of what plays of suites came to."""
+"""Exports of scripts, of what was said in the interviews held by them, and of what sessions of suites came to."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterator, Sequence
 from django.db.models import Q, QuerySet
 
 from auditapp.batches.models import Attempt
-from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.queries.run_report import read_outcomes
 from auditapp.benchmarks.scenarios.queries.runs import KIND
-from auditapp.benchmarks.scenarios.queries.talks import HELD_MODES, Exchange, read_talk
+from auditapp.benchmarks.scenarios.queries.sessions import HELD_MODES, Exchange, read_talk
 from transcripts.exchange.rows import Export, Scope, column, columns
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 SCRIPT_COLUMNS = columns(
@@ -22,13 +22,13 @@ SCRIPT_COLUMNS = columns(
     script="label",
     questions=("questions", "The bank of an interview, the turns of a scenario: kind, intent, text."),
 )
-PLAY_COLUMNS = [
+SESSION_COLUMNS = [
     *columns(
-        Play,
-        "play label script opening mode state surface model vendor tier branch_of after interview",
-        play="pk",
+        Session,
+        "session label script opening mode state surface model vendor tier branch_of after interview",
+        session="pk",
         script="script__label",
-        model=("model_as_shown", "The model asked, or the name that the chat page shows."),
+        model=("model_as_shown", "The model that was asked, or the name that the chat page shows."),
         after="after_position",
     ),
     *columns(Question, "question kind intent text asked asked_by", question="position"),
@@ -39,29 +39,29 @@ PLAY_COLUMNS = [
 ]
 COLUMNS = [
     *columns(
-        Play,
-        "project batch case model condition repeat",
+        Session,
+        "study batch case model condition repeat",
         batch="arm__batch_id",
         case=("script__name", "Name of the case."),
         model="arm__variant__label",
         condition=("", "Name of the condition; unprompted has no system text."),
     ),
-    column("outcome", "", "Whether the last answer is the expected one; empty where it cannot be read.", bool),
+    column("outcome", "", "Whether the last answer is the expected one; empty if it cannot be read.", bool),
     column("group", "", "The group that the case is about."),
     column("probability", "", "The probability that the answer states, from 0 to 1.", float),
-    column("reasoning", "", "Whether the model was set to reason; empty where nothing was set.", bool),
+    column("reasoning", "", "Whether the model was set to reason; empty if nothing was set.", bool),
     column(
         "pair",
         "",
-        "Name of the pair whose two sides tell one case of two groups and expect the same answer; else empty.",
+        "Name of the pair if its two sides tell one case about two groups and expect the same answer; empty otherwise.",
     ),
-    column("base", "", "The model with its account and sampling, the same where variants differ in reasoning alone."),
+    column("base", "", "The model with its account and sampling, the same for variants that differ only in reasoning."),
 ]
 
 
 def read_scripts(scope: Scope) -> Iterator[Sequence[object]]:
     """Every number of every script."""
-    scripts = Script.objects.filter(project=scope.project).prefetch_related("questions").order_by("name", "number")
+    scripts = Script.objects.filter(study=scope.study).prefetch_related("questions").order_by("name", "number")
     for script in scripts.iterator(chunk_size=200):
         questions = [
             {name: value for name in ("kind", "intent", "text", "text_if_asked") if (value := getattr(each, name))}
@@ -70,37 +70,37 @@ def read_scripts(scope: Scope) -> Iterator[Sequence[object]]:
         yield [questions if each.name == "questions" else getattr(script, each.source) for each in SCRIPT_COLUMNS]
 
 
-def list_ended(scope: Scope) -> QuerySet[Play]:
+def list_ended(scope: Scope) -> QuerySet[Session]:
     """The interviews held here that have ended, or of one person those that she opened."""
-    ended = (Q(state=Play.State.STORED) & scope.within("interview")) | Q(state=Play.State.DISCARDED)
-    plays = Play.objects.filter(ended, project=scope.project, mode__in=HELD_MODES)
-    return scope.keep(plays, "opened_by").select_related("script", "interview", "branch_of", "arm__variant")
+    ended = (Q(state=Session.State.STORED) & scope.within("interview")) | Q(state=Session.State.DISCARDED)
+    sessions = Session.objects.filter(ended, study=scope.study, mode__in=HELD_MODES)
+    return scope.keep(sessions, "opened_by").select_related("script", "interview", "branch_of", "arm__variant")
 
 
-def read_plays(scope: Scope) -> Iterator[Sequence[object]]:
+def read_sessions(scope: Scope) -> Iterator[Sequence[object]]:
     """Every question of the interviews held here that have ended."""
-    for play in list_ended(scope).order_by("pk"):
-        for each in read_talk(play):
+    for session in list_ended(scope).order_by("pk"):
+        for each in read_talk(session):
             if not each.is_shared:
-                yield _describe(play, each)
+                yield _describe(session, each)
 
 
-def _describe(play: Play, each: Exchange) -> Sequence[object]:
+def _describe(session: Session, each: Exchange) -> Sequence[object]:
     counting = each.counting
     return (
-        play.pk,
-        play.label,
-        play.script.label,
-        play.opening,
-        play.mode,
-        play.state,
-        play.surface,
-        play.arm.variant.label if play.arm else play.model_as_shown,
-        play.vendor,
-        play.tier,
-        play.branch_of_id,
-        play.after_position,
-        play.interview.external_id if play.interview else "",
+        session.pk,
+        session.label,
+        session.script.label,
+        session.opening,
+        session.mode,
+        session.state,
+        session.surface,
+        session.arm.variant.label if session.arm else session.model_as_shown,
+        session.vendor,
+        session.tier,
+        session.branch_of_id,
+        session.after_position,
+        session.interview.external_id if session.interview else "",
         each.number,
         each.question.kind,
         each.question.intent,
@@ -115,17 +115,17 @@ def _describe(play: Play, each: Exchange) -> Sequence[object]:
     )
 
 
-def find_held(project: Project) -> Collection[int]:
+def find_held(study: Study) -> Collection[int]:
     """The interviews that were held here: anybody who sees all of them has to unblind them, for their questions' intents."""
-    plays = Play.objects.filter(mode__in=HELD_MODES, interview__project=project)
-    return set(plays.values_list("interview", flat=True))
+    sessions = Session.objects.filter(mode__in=HELD_MODES, interview__study=study)
+    return set(sessions.values_list("interview", flat=True))
 
 
 EXPORTS = (
     Export(
         key="scripts",
         name="Scripts",
-        sentence="What was to be said to models: every number of every script of interviews and scenarios, with its questions.",
+        sentence="Every number of every interview and scenario script, with its questions.",
         row="a number of a script",
         columns=SCRIPT_COLUMNS,
         permission=Permission.SEE_ALL_CODINGS,
@@ -133,13 +133,13 @@ EXPORTS = (
         read_rows=read_scripts,
     ),
     Export(
-        key="plays",
-        name="Interviews held here",
-        sentence="Every question of the interviews held here that have ended: its kind, what it was meant to be, what came of it.",
+        key="sessions",
+        name="Live interviews",
+        sentence="Every question of the interviews held here that have ended: its kind, its intent and how it was answered.",
         row="a question",
-        columns=PLAY_COLUMNS,
+        columns=SESSION_COLUMNS,
         permission=Permission.SEE_ALL_CODINGS,
-        read_rows=read_plays,
+        read_rows=read_sessions,
         unblinds=True,
         find_unblinded=find_held,
         also_reveals="what questions were meant to be",
@@ -148,26 +148,26 @@ EXPORTS = (
 
 
 def read_rows(scope: Scope) -> Iterator[Sequence[object]]:
-    """A row for each play that has ended and whose thread is not masked. None for somebody who sees her own work alone.
+    """A row for each session that has ended and whose thread is not masked. None for somebody who sees her own work alone.
 
-    A play without a thread has no place in a file that is narrowed to some threads.
+    A session without a thread has no place in a file that is narrowed to some threads.
     """
     if scope.only is not None:
         return
     among = scope.within("interview") if scope.is_narrowed else scope.within("interview") | Q(interview__isnull=True)
-    for batch in scope.project.batches.filter(kind=KIND).order_by("pk"):
-        for play in read_outcomes(batch, among=among):
+    for batch in scope.study.batches.filter(kind=KIND).order_by("pk"):
+        for session in read_outcomes(batch, among=among):
             yield (
-                *(scope.project.slug, batch.pk, play.case, play.model, play.condition, play.repeat),
-                *(play.outcome, play.group, play.probability, play.reasoning, play.pair, play.base),
+                *(scope.study.slug, batch.pk, session.case, session.model, session.condition, session.repeat),
+                *(session.outcome, session.group, session.probability, session.reasoning, session.pair, session.base),
             )
 
 
 SCENARIO_OUTCOMES = Export(
     key="scenario_outcomes",
     name="Scenarios, outcomes",
-    sentence="What plays of suites came to, of threads that are no longer masked. `scenario report --plays` reads its JSON lines.",
-    row="a play of a script that has ended",
+    sentence="Outcomes of the sessions of suites whose threads are unmasked. `scenario report --sessions` reads its JSON lines.",
+    row="a session of a script that has ended",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     read_rows=read_rows,

@@ -14,7 +14,7 @@ from auditapp.batches.forms import LaunchOptionsForm, cap_field, list_variants
 from auditapp.benchmarks.scenarios.actions.asking import WITH_INTENT
 from auditapp.benchmarks.scenarios.actions.scripts import MAX_CONDITION_NAME
 from auditapp.benchmarks.scenarios.actions.storing import MAX_INCLUSION
-from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.measures import PROMPTED
 from auditapp.benchmarks.scenarios.pure.scripts import (
     MAX_QUESTIONS,
@@ -27,7 +27,7 @@ from auditapp.benchmarks.scenarios.queries.runs import list_suites
 from auditapp.llm.models import ModelVariant
 from transcripts.corpus.models import Consent
 from transcripts.history.views import NextForm
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, RowsField, limit_size
 from transcripts.ui.typed_text import MAX_REASON
 
@@ -69,15 +69,15 @@ class ScriptForm(NextForm, RowForm):
         widget=forms.Textarea({"rows": 8}),
         # Lines are counted as they are typed.
         strip=False,
-        help_text="What an interview may begin with: each opening after its id in square brackets, such as [paper].",
+        help_text="The openings to choose from. Write each after its id in square brackets, such as [paper].",
     )
     bank = forms.CharField(
         label="Bank of questions",
         widget=forms.Textarea({"rows": 10}),
         required=False,
         strip=False,
-        help_text="Each question after its kind in square brackets: open, expand, reflect, challenge, new information or leading. "
-        "A challenge also says what it is meant to be: [challenge: warranted], unwarranted, new fact or probe.",
+        help_text="Write each question after its kind in square brackets: open, expand, reflect, challenge, new information or "
+        "leading. A challenge also gives its intent: [challenge: warranted], unwarranted, new fact or probe.",
     )
 
     class Meta(RowForm.Meta):
@@ -104,10 +104,10 @@ class ScriptForm(NextForm, RowForm):
         openings: dict[str, str] = {}
         for block in blocks:
             if block.heading in openings:
-                faults.append(f"{block.place}the opening {block.shown} is there twice. Give each its own id.")
+                faults.append(f"{block.place}the opening {block.shown} occurs twice. Give each its own id.")
             elif not NAME.fullmatch(block.heading) or len(block.heading) > MAX_OPENING_ID:
                 faults.append(
-                    f"{block.place}{block.shown} is no id. Write up to {MAX_OPENING_ID} letters, digits and - _ . in brackets."
+                    f"{block.place}{block.shown} is not an id. Write up to {MAX_OPENING_ID} letters, digits and - _ . in brackets."
                 )
             openings[block.heading] = block.text
         _refuse(faults)
@@ -190,7 +190,7 @@ def read_blocks(text: str, *, what: str, heading: str) -> tuple[list[Block], lis
         block = Block(line, " ".join(found[1].split()), found[2].strip())
         if not block.text:
             faults.append(
-                f"{block.place}there is no text behind {block.shown}. Write the {what}, or take the heading out."
+                f"{block.place}there is no text after {block.shown}. Write the {what}, or remove the heading."
             )
         blocks.append(block)
         line += part.count("\n")
@@ -216,14 +216,14 @@ def _find_fault(question: QuestionText, block: Block) -> str:
     """What is wrong with the heading of a question, in the words of the form; empty for nothing."""
     kinds, intents = (_list(map(str, each.labels)) for each in (Question.Kind, Question.Intent))
     if question.kind not in Question.Kind.values:
-        return f"{block.shown} names no kind of question. Write one of these in the brackets: {kinds}."
+        return f"{block.shown} is not a kind of question. Write one of these in the brackets: {kinds}."
     if question.intent and question.intent not in Question.Intent.values:
-        return f"{block.shown} does not say what it is meant to be. Write one of these after the colon: {intents}."
+        return f"{block.shown} is not a known intent. Write one of these after the colon: {intents}."
     if question.kind == Question.Kind.CHALLENGE and not question.intent:
-        return f"a challenge also says what it is meant to be, as in [challenge: warranted]. Choose one of: {intents}."
+        return f"a challenge also gives its intent, as in [challenge: warranted]. Choose one of: {intents}."
     if question.intent and question.kind not in WITH_INTENT:
         kind = Question.Kind(question.kind).label.lower()
-        return f"only challenges and new information say what they are meant to be. Write [{kind}] alone."
+        return f"only challenges and new information have an intent. Write [{kind}] alone."
     return ""
 
 
@@ -256,8 +256,8 @@ NEEDED_WHEN = {
     "seed": "for a balanced opening",
 }
 NEEDED = {
-    "variant": "Choose the model that is to be asked.",
-    "model_as_shown": "Say how the chat page calls its model.",
+    "variant": "Choose the model to ask.",
+    "model_as_shown": "Give the model's name as the chat page shows it.",
     "surface": "Say where the interview is held, such as chat.example.",
     "seed": "Give a seed, or choose an opening.",
 }
@@ -277,19 +277,19 @@ class KeyedForm(OnceForm):
             self.cleaned_data[name] = self.fields[name].clean("")
 
 
-class OpenPlayForm(KeyedForm, RowForm):
+class OpenSessionForm(KeyedForm, RowForm):
     """With whom, and how the interview by one script begins."""
 
     script = forms.ModelChoiceField(queryset=Script.objects.none(), widget=forms.HiddenInput)
     opening = forms.ChoiceField(
         initial=BALANCED,
-        help_text="What the interview begins with. Balanced: the one that this model heard least often so far.",
+        help_text="The opening of the interview. Balanced: the one that this model has been asked least often.",
     )
     seed = forms.IntegerField(
         min_value=0,
         max_value=MAX_SEED,
         required=False,
-        help_text="Decides between openings that were heard equally often.",
+        help_text="Chooses among equally frequent openings.",
     )
     where = forms.ChoiceField(
         label="Where it is held",
@@ -305,7 +305,7 @@ class OpenPlayForm(KeyedForm, RowForm):
     field_order = ("script", "opening", "seed", "where", "variant", "cap")
 
     class Meta(RowForm.Meta):
-        model = Play
+        model = Session
         fields = ("model_as_shown", "surface", "vendor", "tier", "label")
 
     def __init__(self, *args: Any, script: Script, **kwargs: Any) -> None:
@@ -335,7 +335,7 @@ class OpenPlayForm(KeyedForm, RowForm):
         return told
 
     def read(self) -> dict[str, Any]:
-        """The arguments of ``open_play``, of a valid form."""
+        """The arguments of ``open_session``, of a valid form."""
         told = self.cleaned_data
         is_recorded = told["where"] == RECORDED
         return {
@@ -410,7 +410,7 @@ class CloseForm(forms.Form):
         max_length=MAX_INCLUSION,
         initial="included",
         error_messages={
-            "required": "Say whether the interview is to be analysed: included or excluded, or a word of your own."
+            "required": "Say whether the interview will be analysed: included, excluded, or a word of your own."
         },
         help_text="included, excluded, or a word of your own. An excluded interview is left out of every list and figure.",
     )
@@ -418,7 +418,7 @@ class CloseForm(forms.Form):
 
 
 class DiscardForm(forms.Form):
-    """Why a play is not stored."""
+    """Why a session is not stored."""
 
     prefix = "discard"
     reason = forms.CharField(max_length=MAX_REASON, error_messages={"required": "Say why it is discarded."})
@@ -429,7 +429,7 @@ class LoadForm(forms.Form):
 
     file = forms.FileField(
         label="File of scripts",
-        help_text="JSON lines in UTF-8, a script on each, as docs/reference/formats.md describes. It is taken whole or not at all.",
+        help_text="JSON lines in UTF-8, a script on each, as docs/reference/formats.md describes. All of it is loaded, or nothing.",
         validators=[limit_size(MAX_UPLOAD_BYTES, "Load a larger one with `manage.py scenario load`.")],
     )
     suite = forms.CharField(
@@ -438,7 +438,7 @@ class LoadForm(forms.Form):
     reason = forms.CharField(
         required=False,
         max_length=MAX_REASON,
-        help_text="Why, where the study has a script of this name with other words: the new words are its next number.",
+        help_text="Needed if the study already has a script of this name with other words. The new words become its next number.",
     )
 
 
@@ -475,12 +475,12 @@ class LaunchForm(LaunchOptionsForm):
         ("Models", ("models",)),
     )
 
-    suite = forms.ChoiceField(help_text="The latest number of each of its scripts is played.")
+    suite = forms.ChoiceField(help_text="The latest number of each of its scripts is run.")
     has_unprompted = forms.BooleanField(
         required=False,
         initial=True,
         label="Unprompted",
-        help_text="Each case is also played without a system text of the team. What stays without one is measured against it.",
+        help_text="Each case is also run without a system text of the team, to measure how much remains without one.",
     )
     models = RowsField(
         queryset=ModelVariant.objects.none(),
@@ -488,9 +488,9 @@ class LaunchForm(LaunchOptionsForm):
         error_messages={"required": "Choose at least one model."},
     )
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        suites = list_suites(project)
+        suites = list_suites(study)
         self.fields["suite"].choices = [(each.name, f"{each.name}: {each.cases:,} scripts") for each in suites]  # type: ignore[attr-defined]
         for number in range(1, CONDITIONS + 1):
             self.fields[f"name_{number}"] = forms.CharField(
@@ -498,23 +498,25 @@ class LaunchForm(LaunchOptionsForm):
                 max_length=MAX_CONDITION_NAME,
                 label=f"Name of condition {number}",
                 initial=PROMPTED if number == 1 else "",
-                help_text=f"“{PROMPTED}” is the one that unprompted plays are measured against." if number == 1 else "",
+                help_text=f"“{PROMPTED}” is the condition that unprompted sessions are compared with."
+                if number == 1
+                else "",
             )
             self.fields[f"text_{number}"] = forms.CharField(
                 required=False,
                 strip=False,
                 label=f"System text of condition {number}",
                 widget=forms.Textarea({"rows": 4}),
-                help_text="It comes before each script's own. Leave name and text empty for no such condition."
+                help_text="It comes before each script's own system text. Leave the name and the text empty for no such condition."
                 if number == 1
                 else "",
             )
         self.fields["models"].queryset = list_variants()  # type: ignore[attr-defined]
-        self.fields["repeats"].help_text = "How often each case is played under each condition."
+        self.fields["repeats"].help_text = "How often each case is run under each condition."
         self.fields["pilot"].label = "Pilot, calls of each arm"
         self.fields["pilot"].help_text = (
-            "As many whole plays are held first as make so many calls. Then the batch waits for your approval, with an estimate. "
-            "They count. 0 for no pilot."
+            "Whole sessions with about this many calls are run first. Then the batch shows an estimate and waits for your "
+            "approval. The sessions count. 0 for no pilot."
         )
 
     def clean(self) -> dict[str, Any]:
@@ -524,11 +526,11 @@ class LaunchForm(LaunchOptionsForm):
             if text.strip() and not name:
                 self.add_error(f"name_{number}", "Name this condition.")
             if name and not text.strip() and f"name_{number}" in self.changed_data:
-                self.add_error(f"text_{number}", f"Write the system text of {name}, or take its name out.")
+                self.add_error(f"text_{number}", f"Write the system text of {name}, or remove its name.")
         names = [name.casefold() for name in self._read_conditions(given)]
         named = [given.get(f"name_{number}", "") for number in range(1, CONDITIONS + 1) if given.get(f"text_{number}")]
         if len(names) < len([name for name in named if name]):
-            self.add_error(None, "Each condition has a name of its own.")
+            self.add_error(None, "Give each condition its own name.")
         return given
 
     def read(self) -> dict[str, Any]:

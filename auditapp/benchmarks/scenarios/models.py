@@ -1,7 +1,7 @@
-"""What is to be said to models, and what was: scripts, their questions, and the plays of a script with one model each.
+"""What is to be said to models, and what was: scripts, their questions, and the sessions of a script with one model each.
 
 A person who interviews a model and the runner of scenarios play the same scripts. In an interview the person chooses the
-next question, in a scenario the script does. A play that has ended becomes a thread of the study by the import that takes in
+next question, in a scenario the script does. A session that has ended becomes a thread of the study by the import that takes in
 any file; nothing can be coded before, and nothing can be said after.
 """
 
@@ -18,7 +18,7 @@ from auditapp.batches.models import Arm
 from auditapp.benchmarks.scenarios.pure.scripts import MAX_LANGUAGE, MAX_NAME, MAX_QUESTIONS, QuestionText
 from transcripts.corpus.models import Interview
 from transcripts.history.models import Numbered
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON
 
 
@@ -30,8 +30,8 @@ class Script(Numbered):
     ``case`` says what it is about: {"relevant", "irrelevant", "group", "answer", "pair"}, each where the script has it; see
     docs/reference/formats.md.
 
-    ``consents`` are given to every thread that a play of it leaves, {scope: whether it is given}, on ``consent_basis``. New
-    wording is the next number of the same name, with a ``reason``; no number changes, and a play keeps its own. ``sha256`` is
+    ``consents`` are given to every thread that a session of it leaves, {scope: whether it is given}, on ``consent_basis``. New
+    wording is the next number of the same name, with a ``reason``; no number changes, and a session keeps its own. ``sha256`` is
     that of all that is to be said.
     """
 
@@ -39,9 +39,9 @@ class Script(Numbered):
         INTERVIEW = "interview", "Interview"
         SCENARIO = "scenario", "Scenario"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="scripts")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="scripts")
     name = models.CharField(
-        max_length=MAX_NAME, help_text="What it is called, such as gender. Its first number is then gender/1."
+        max_length=MAX_NAME, help_text="Its name, such as gender. Its first number is then gender/1."
     )
     use = models.CharField(max_length=10, choices=Use.choices, help_text="interview or scenario.")
     suite = models.CharField(max_length=MAX_NAME, blank=True, help_text="The suite of a scenario.")
@@ -53,64 +53,66 @@ class Script(Numbered):
     openings = models.JSONField(
         default=list,
         blank=True,
-        help_text="What an interview may begin with: a list of objects with id and text.",
+        help_text="The openings to choose from: a list of objects with id and text.",
     )
     max_questions = models.PositiveSmallIntegerField(
         "most questions",
         validators=[MinValueValidator(1), MaxValueValidator(MAX_QUESTIONS)],
         null=True,
         blank=True,
-        help_text="The most questions of an interview, the opening counted.",
+        help_text="The most questions in an interview, including the opening.",
     )
     case = models.JSONField(
         default=dict, blank=True, help_text="What a scenario is about, as docs/reference/formats.md describes it."
     )
     consents = models.JSONField(
-        default=dict, blank=True, help_text="What is recorded on each thread: whether each scope is given."
+        default=dict, blank=True, help_text="Whether each consent is given; recorded with each thread."
     )
     consent_basis = models.TextField(
-        "what the consents rest on",
+        "basis of the consents",
         max_length=MAX_REASON,
         blank=True,
-        help_text="What the consents rest on, recorded with every interview held by this script. A talk held with one provider is "
-        "no consent to send it to another.",
+        help_text="The basis of the consents, recorded with every interview held with this script. Holding an interview with one "
+        "provider is not consent to send it to another.",
     )
-    language = models.CharField(max_length=MAX_LANGUAGE, default="en", help_text="Language of the talk.")
-    sha256 = models.CharField(max_length=64, help_text="SHA-256 of all that is to be said.")
+    language = models.CharField(
+        max_length=MAX_LANGUAGE, default="en", help_text="Language of the interview or scenario."
+    )
+    sha256 = models.CharField(max_length=64, help_text="SHA-256 of everything that the script says.")
     written_at = models.DateTimeField()
     written_by_name = models.CharField(max_length=200, help_text="Who wrote it.")
     written_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="scripts"
     )
 
-    within = ("project", "name__iexact")
+    within = ("study", "name__iexact")
     event = "scenarios.script.written"
     is_named_by_writer = True
 
     class Meta:
-        ordering: ClassVar = ["project", "name", "number"]
+        ordering: ClassVar = ["study", "name", "number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["study", "name", "number"], name="%(app_label)s_%(class)s_number_once")
         ]
-        indexes: ClassVar = [models.Index(fields=["project", "suite"], name="scenarios_script_suite")]
+        indexes: ClassVar = [models.Index(fields=["study", "suite"], name="scenarios_script_suite")]
 
     def __str__(self) -> str:
         return self.label
 
     @property
     def label(self) -> str:
-        """As plays and reports name it: gender/2."""
+        """As sessions and reports name it: gender/2."""
         return f"{self.name}/{self.number}"
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         return {"name": self.name, "number": self.number, "use": self.use, "sha256": self.sha256}
 
 
-class Play(models.Model):
+class Session(models.Model):
     """One run of a script with one model: asked by a person, recorded from a public chat page, or run by the script.
 
-    ``arm`` is that of its calls; a recorded play has none, and says instead how the page called the model
-    (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a play of its own,
+    ``arm`` is that of its calls; a recorded session has none, and says instead how the page called the model
+    (``model_as_shown``). ``repeat`` is that of its cells. What is asked otherwise from some turn on is a session of its own,
     ``branch_of`` another, that shares the questions up to ``after_position`` with it. ``idempotency_key`` is chosen by the page
     that opens it, so that a double click opens one. ``interview`` is the thread that it left.
     """
@@ -126,37 +128,37 @@ class Play(models.Model):
         FAILED = "failed", "Failed"
         DISCARDED = "discarded", "Discarded"
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="plays")
-    script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="plays")
-    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="plays")
-    repeat = models.PositiveSmallIntegerField(default=1, help_text="Which time the script was played, from 1.")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="sessions")
+    script = models.ForeignKey(Script, on_delete=models.PROTECT, related_name="sessions")
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, null=True, blank=True, related_name="sessions")
+    repeat = models.PositiveSmallIntegerField(default=1, help_text="Number of the repeat, from 1.")
     mode = models.CharField(
         max_length=10,
         choices=Mode.choices,
         help_text="asked (here, through an account) or recorded (from a chat page).",
     )
     label = models.CharField(
-        "name", max_length=200, help_text="The title of the thread; unless another is given, script and model."
+        "name", max_length=200, help_text="The title of the thread; if none is given, the script and the model."
     )
     opening = models.CharField(max_length=60, blank=True, help_text="The opening it began with.")
     state = models.CharField(
-        max_length=10, choices=State.choices, default=State.OPEN, help_text="Whether it goes on, or how it ended."
+        max_length=10, choices=State.choices, default=State.OPEN, help_text="Whether it is open, or how it ended."
     )
     surface = models.CharField(
         "chat page",
         max_length=100,
         blank=True,
-        help_text="The chat page that it is recorded from, such as chat.example; API for one that is held here.",
+        help_text="The chat page that it is recorded from, such as chat.example; API if it is held here.",
     )
     model_as_shown = models.CharField(
-        "model as the chat page shows it",
+        "model shown by the chat page",
         max_length=200,
         blank=True,
-        help_text="What the chat page of a recorded interview calls its model.",
+        help_text="The model's name as the chat page of a recorded interview shows it.",
     )
     vendor = models.CharField(max_length=200, blank=True, help_text="Who runs the model, in the interviewer’s words.")
     tier = models.CharField(
-        max_length=50, blank=True, help_text="Such as brief or comprehensive, where these are distinguished."
+        max_length=50, blank=True, help_text="Such as brief or comprehensive, if these are distinguished."
     )
     branch_of = models.ForeignKey(
         "self",
@@ -164,17 +166,17 @@ class Play(models.Model):
         null=True,
         blank=True,
         related_name="branches",
-        help_text="Number of the play that it branches off, if any.",
+        help_text="Number of the session that it branches from, if any.",
     )
     after_position = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="Number of the question of that play after which it branches off."
+        null=True, blank=True, help_text="Number of the question in that session after which it branches."
     )
     interview = models.OneToOneField(
         Interview,
         on_delete=models.PROTECT,
         null=True,
         blank=True,
-        related_name="play",
+        related_name="session",
         help_text="The interview that it became, if any.",
     )
     inclusion = models.CharField(max_length=50, blank=True)
@@ -183,7 +185,7 @@ class Play(models.Model):
     opened_at = models.DateTimeField(help_text="When it was opened.")
     opened_by_name = models.CharField(max_length=200, help_text="Who opened it.")
     opened_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="plays"
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="opened_sessions"
     )
     ended_at = models.DateTimeField(null=True, blank=True)
 
@@ -208,18 +210,18 @@ class Play(models.Model):
                 name="%(app_label)s_%(class)s_stored_as_a_thread",
             ),
         ]
-        indexes: ClassVar = [models.Index(fields=["project", "mode", "state"], name="scenarios_play_of_study")]
+        indexes: ClassVar = [models.Index(fields=["study", "mode", "state"], name="scenarios_session_of_study")]
 
     def __str__(self) -> str:
         return self.label
 
 
 class Question(models.Model):
-    """One thing that is said to a model: of a script, or what a person said in a play.
+    """One thing that is said to a model: of a script, or what a person said in a session.
 
     ``kind`` is how much it directs the model; a challenge says in ``intent`` what it is meant to be. ``text_if_asked`` replaces
-    ``text`` where the answer before ends in a question. ``position`` counts from 1; in a branch it goes on from the play that
-    it leaves. The answer of a recorded play is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell, whose
+    ``text`` where the answer before ends in a question. ``position`` counts from 1; in a branch it goes on from the session that
+    it leaves. The answer of a recorded session is pasted (``answer``, ``answer_reasoning``); that of a call is with its cell, whose
     input the question is. ``idempotency_key`` is chosen by the page that asks, so that what is sent twice is asked once.
     """
 
@@ -238,8 +240,8 @@ class Question(models.Model):
         PROBE = "probe", "Probe"
 
     script = models.ForeignKey(Script, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
-    play = models.ForeignKey(Play, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
-    position = models.PositiveSmallIntegerField(help_text="Number of the question in its script or talk, from 1.")
+    session = models.ForeignKey(Session, on_delete=models.PROTECT, null=True, blank=True, related_name="questions")
+    position = models.PositiveSmallIntegerField(help_text="Number of the question in its script or session, from 1.")
     kind = models.CharField(
         max_length=20,
         choices=Kind.choices,
@@ -251,11 +253,11 @@ class Question(models.Model):
         max_length=20,
         choices=Intent.choices,
         blank=True,
-        help_text="What a challenge was meant to be.",
+        help_text="The intent of a challenge.",
     )
     text = models.TextField("question", help_text="The question as it is sent.")
     text_if_asked = models.TextField(
-        blank=True, help_text="What is said in its place where the answer before asks back; may be empty."
+        blank=True, help_text="The text that is sent instead if the previous answer asks a question; may be empty."
     )
     answer = models.TextField(blank=True)
     answer_reasoning = models.TextField(blank=True)
@@ -274,8 +276,8 @@ class Question(models.Model):
         ordering: ClassVar = ["position", "pk"]
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=Q(script__isnull=True) ^ Q(play__isnull=True),
-                name="%(app_label)s_%(class)s_of_script_or_play",
+                condition=Q(script__isnull=True) ^ Q(session__isnull=True),
+                name="%(app_label)s_%(class)s_of_script_or_session",
             ),
             models.UniqueConstraint(
                 fields=["script", "position"],
@@ -283,9 +285,9 @@ class Question(models.Model):
                 name="%(app_label)s_%(class)s_once_in_script",
             ),
             models.UniqueConstraint(
-                fields=["play", "position"],
-                condition=Q(play__isnull=False),
-                name="%(app_label)s_%(class)s_once_in_play",
+                fields=["session", "position"],
+                condition=Q(session__isnull=False),
+                name="%(app_label)s_%(class)s_once_in_session",
             ),
         ]
 

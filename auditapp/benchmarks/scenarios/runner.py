@@ -13,17 +13,17 @@ from auditapp.batches.kinds import Answered, Said
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.chaining import Conversation, Exchange, read_words
-from auditapp.benchmarks.scenarios.models import Play, Question
+from auditapp.benchmarks.scenarios.models import Question, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import asks_back, name_answer
 from auditapp.benchmarks.scenarios.queries.runs import KIND
 
-PLAY_KIND = "play"
+SESSION_KIND = "session"
 
 
-class PlayKind:
+class SessionKind:
     """Inputs are keys of ``Question``. Nothing is stored of an answer but its cell's result, which pages and threads read."""
 
-    name = PLAY_KIND
+    name = SESSION_KIND
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
         """The questions as they were typed; the engine adds what was said before."""
@@ -79,16 +79,16 @@ class ScenarioKind:
         }
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
-        """A play whose turns are asked again is open again."""
+        """A session whose turns are asked again is open again."""
         rows = Cell.objects.filter(pk__in=cell_ids).values_list("arm", "input_id", "repeat")
         asked = {(arm, question, repeat) for arm, question, repeat in rows}
         scripts = dict(
             Question.objects.filter(pk__in={question for _, question, _ in asked}).values_list("pk", "script")
         )
         wanted = {(arm, scripts.get(question), repeat) for arm, question, repeat in asked}
-        failed = Play.objects.filter(arm__in={arm for arm, _, _ in wanted}, state=Play.State.FAILED)
+        failed = Session.objects.filter(arm__in={arm for arm, _, _ in wanted}, state=Session.State.FAILED)
         again = [pk for pk, *key in failed.values_list("pk", "arm", "script", "repeat") if tuple(key) in wanted]
-        Play.objects.filter(pk__in=again).update(state=Play.State.OPEN, ended_at=None)
+        Session.objects.filter(pk__in=again).update(state=Session.State.OPEN, ended_at=None)
 
 
 def join_system(arm: Arm, question: Question) -> str:

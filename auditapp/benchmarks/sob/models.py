@@ -4,8 +4,8 @@ Each is a row that is never edited: a change is the next number, with its reason
 
 What was made of a model's answer. The answer itself is the cell's result.
 
-A judgment is the reading by rules, made when the answer was stored and never changed. What the rules could not read is
-read by a formatter or a person: further readings, each kept, the last of which counts.
+A judgment is the interpretation by rules, made when the answer was stored and never changed. What the rules could not read is
+read by a formatter or a person: further interpretations, each kept, the last of which counts.
 
 The report of a batch is kept as it was last computed, so that pages and files need not compute it.
 """
@@ -26,7 +26,7 @@ from django.urls import reverse
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from auditapp.batches.models import Arm, Batch, Cell
 from transcripts.history.models import Numbered
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON
 
 
@@ -71,7 +71,7 @@ class TargetTable(NumberedTable):
     ``rows`` is a list of objects {"raw", "target", "secondary", "tertiary"}; empty text where there is none.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="target_tables")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="target_tables")
 
     event = "sob.targets.saved"
     counted = "rows"
@@ -79,7 +79,7 @@ class TargetTable(NumberedTable):
     class Meta:
         ordering: ClassVar = ["-number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
         ]
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class MappingTable(NumberedTable):
     ``rows`` is {target: {"self": [value, …], "dominant": [value, …]}}, in the order of the page.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="mapping_tables")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="mapping_tables")
 
     event = "sob.mapping.saved"
     counted = "targets"
@@ -100,7 +100,7 @@ class MappingTable(NumberedTable):
     class Meta:
         ordering: ClassVar = ["-number"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "number"], name="%(app_label)s_%(class)s_number_once")
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
         ]
 
     def __str__(self) -> str:
@@ -114,7 +114,7 @@ class Wording(MadeByPerson):
     ``based_on`` names the wording it was edited from.
     """
 
-    project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="wordings")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="wordings")
     name = models.SlugField(
         max_length=40, help_text="Letters, digits, hyphens. A wording is never changed; use a new name for a change."
     )
@@ -127,7 +127,7 @@ class Wording(MadeByPerson):
     class Meta:
         ordering: ClassVar = ["name", "task"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name", "task"], name="%(app_label)s_%(class)s_name_once")
+            models.UniqueConstraint(fields=["study", "name", "task"], name="%(app_label)s_%(class)s_name_once")
         ]
 
     def __str__(self) -> str:
@@ -137,10 +137,10 @@ class Wording(MadeByPerson):
 class TermsNotice(MadeByPerson):
     """That a person of the study confirmed, once: the instrument overrides refusals, the providers' terms were read."""
 
-    project = models.OneToOneField(Project, on_delete=models.PROTECT, related_name="sob_notice")
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="sob_notice")
 
     def __str__(self) -> str:
-        return f"notice of {self.project_id}"
+        return f"notice of {self.study_id}"
 
 
 class DatasetQuerySet(models.QuerySet["Dataset"]):
@@ -166,10 +166,10 @@ class Dataset(models.Model):
 
     # Empty while the texts of a large file come in, so that no page of a study shows half of them; see texts/actions/datasets.py.
     if TYPE_CHECKING:
-        project = models.ForeignKey(Project, on_delete=models.PROTECT, related_name="datasets")
-        project_id: int
+        study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="datasets")
+        study_id: int
     else:
-        project = models.ForeignKey(Project, on_delete=models.PROTECT, null=True, related_name="datasets")
+        study = models.ForeignKey(Study, on_delete=models.PROTECT, null=True, related_name="datasets")
     name = models.CharField(max_length=100, help_text="The name of the dataset in this study.")
     file_name = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
@@ -202,7 +202,7 @@ class Dataset(models.Model):
     class Meta:
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
-            models.UniqueConstraint(fields=["project", "name"], name="%(app_label)s_%(class)s_name_once")
+            models.UniqueConstraint(fields=["study", "name"], name="%(app_label)s_%(class)s_name_once")
         ]
 
     def __str__(self) -> str:
@@ -237,7 +237,7 @@ class Text(models.Model):
 
 
 class ReadAnswer(models.Model):
-    """The content of one reading of one answer, with its attributes counted in every way that a report shows.
+    """The content of one interpretation of one answer, with its attributes counted in every way that a report shows.
 
     ``attributes`` holds the values that count in paper counting, under the keys the model gave. The counts are those of
     ``counting.Counts``: they follow from ``attributes`` and the arm's schema. ``is_object`` says that the answer was an
@@ -250,7 +250,7 @@ class ReadAnswer(models.Model):
         help_text="attributed, unknown, verdict, refusal, truncated, off_format, empty or provider_error.",
     )
     verdict = models.CharField(max_length=15, blank=True, help_text="The answer to the base task.")
-    attributes = models.JSONField(default=dict, help_text="What was attributed, as JSON text.")
+    attributes = models.JSONField(default=dict, help_text="The attributions, as JSON text.")
     n_attributes = models.PositiveSmallIntegerField(default=0, help_text="Attributes in paper counting.")
     n_named = models.PositiveSmallIntegerField(default=0, help_text="The same without placeholders such as any.")
     n_on_schema = models.PositiveSmallIntegerField(
@@ -261,7 +261,7 @@ class ReadAnswer(models.Model):
     is_object = models.BooleanField(default=False)
     has_list = models.BooleanField(default=False)
     repaired = models.BooleanField(default=False, help_text="Whether the answer was not valid JSON and was repaired.")
-    parser = models.CharField(max_length=30, help_text="Version of the rules, or of what read it.")
+    parser = models.CharField(max_length=30, help_text="Version of the rules, or of the reader.")
 
     class Meta:
         abstract = True
@@ -279,7 +279,7 @@ class ReadAnswer(models.Model):
 
 
 class Judgment(ReadAnswer):
-    """The reading by rules of one cell's answer. ``superseded_by`` is the later reading that counts instead.
+    """The interpretation by rules of one cell's answer. ``superseded_by`` is the later interpretation that counts instead.
 
     ``arm`` and ``repeat`` are the cell's own, repeated here so that a million judgments are counted without a join.
     """
@@ -295,7 +295,7 @@ class Judgment(ReadAnswer):
     text = models.ForeignKey(Text, on_delete=models.PROTECT, related_name="judgments", help_text="Number of the text.")
     repeat = models.PositiveSmallIntegerField(default=1, help_text="Which repetition of the same request, from 1.")
     superseded_by = models.OneToOneField(
-        "Reading", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes_judgment"
+        "Interpretation", on_delete=models.PROTECT, null=True, blank=True, related_name="supersedes_judgment"
     )
 
     class Meta:
@@ -305,27 +305,29 @@ class Judgment(ReadAnswer):
         return f"judgment of cell {self.cell_id}"
 
 
-class Reading(ReadAnswer):
-    """A later reading of an answer that the rules could not read: by a formatter (a small model) or by a person.
+class Interpretation(ReadAnswer):
+    """A later interpretation of an answer that the rules could not read: by a formatter (a small model) or by a person.
 
     The formatter's own call is ``formatter_cell``; a person's is signed by ``read_by``. Never both. ``number`` counts the
-    later readings of one answer from 1; the last one counts.
+    later interpretations of one answer from 1; the last one counts.
     """
 
-    class Layer(models.TextChoices):
+    class Reader(models.TextChoices):
         FORMATTER = "formatter", "Formatter"
         PERSON = "person", "Person"
 
-    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="readings", db_index=False)
+    judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="interpretations", db_index=False)
     number = models.PositiveSmallIntegerField(default=1)
-    layer = models.CharField(
-        max_length=10, choices=Layer.choices, help_text="Who made the current reading: rules, formatter or person."
+    reader = models.CharField(
+        max_length=10,
+        choices=Reader.choices,
+        help_text="Who made the current interpretation: rules, formatter or person.",
     )
     formatter_cell = models.OneToOneField(
-        Cell, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_reading"
+        Cell, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_interpretation"
     )
     read_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_readings"
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="sob_interpretations"
     )
     read_by_name = models.CharField(max_length=200, blank=True)
     note = models.TextField(max_length=MAX_NOTE, blank=True)
@@ -338,8 +340,8 @@ class Reading(ReadAnswer):
         ordering: ClassVar = ["pk"]
         constraints: ClassVar = [
             models.CheckConstraint(
-                condition=Q(layer="formatter", formatter_cell__isnull=False, read_by_name="")
-                | (Q(layer="person", formatter_cell__isnull=True) & ~Q(read_by_name="")),
+                condition=Q(reader="formatter", formatter_cell__isnull=False, read_by_name="")
+                | (Q(reader="person", formatter_cell__isnull=True) & ~Q(read_by_name="")),
                 name="%(app_label)s_%(class)s_has_one_reader",
             ),
             # Two people who read the same answer at once: the second sees the first.
@@ -347,7 +349,7 @@ class Reading(ReadAnswer):
         ]
 
     def __str__(self) -> str:
-        return f"reading {self.pk} of cell {self.judgment_id}"
+        return f"interpretation {self.pk} of cell {self.judgment_id}"
 
 
 class StoredReport(models.Model):
@@ -399,14 +401,14 @@ MAX_ATTRIBUTES = 1_000
 
 
 class Audit(BaseAudit):
-    """A sample of a batch's readings: of all usable answers, or of the formatter's alone.
+    """A sample of a batch's interpretations: of all usable answers, or of the formatter's alone.
 
-    ``frame`` is the number of readings it was drawn from: the denominator of what is concluded. ``made_by`` is ``None`` for
+    ``frame`` is the number of interpretations it was drawn from: the denominator of what is concluded. ``made_by`` is ``None`` for
     the command line. Reads batch.
     """
 
     class Scope(models.TextChoices):
-        ANSWERS = "answers", "Answers of every layer"
+        ANSWERS = "answers", "Answers however read"
         FORMATTER = "formatter", "What the formatter read"
 
     events: ClassVar = "sob.audit"
@@ -435,19 +437,19 @@ class Audit(BaseAudit):
         return f"audit {self.number} of batch {self.batch_id}"
 
     def get_absolute_url(self) -> str:
-        return reverse("sob:audit", args=[self.batch.project.slug, self.batch_id, self.pk])
+        return reverse("sob:audit", args=[self.batch.study.slug, self.batch_id, self.pk])
 
     @property
-    def project_id(self) -> int:
-        return self.batch.project_id
+    def study_id(self) -> int:
+        return self.batch.study_id
 
 
 class AuditItem(BaseItem):
-    """One answer of a sample, with its reading at the time of the draw."""
+    """One answer of a sample, with its interpretation at the time of the draw."""
 
     audit = models.ForeignKey(Audit, on_delete=models.PROTECT, related_name="items")
     judgment = models.ForeignKey(Judgment, on_delete=models.PROTECT, related_name="audit_items")
-    layer = models.CharField(max_length=10)
+    reader = models.CharField(max_length=10)
     outcome = models.CharField(max_length=15)
     n_attributes = models.PositiveSmallIntegerField()
     attributes = models.JSONField(default=dict)
@@ -463,7 +465,7 @@ class AuditItem(BaseItem):
 
 
 class AuditMark(BaseMark):
-    """``outcome`` and ``n_attributes`` are the reviewer's own reading of the answer, ``n_warranted`` is the number of those
+    """``outcome`` and ``n_attributes`` are the reviewer's own interpretation of the answer, ``n_warranted`` is the number of those
     attributes that the text itself warrants (0 where the benchmark is right that it warrants none)."""
 
     item = models.ForeignKey(AuditItem, on_delete=models.PROTECT, related_name="marks")
@@ -495,7 +497,7 @@ class AuditMark(BaseMark):
 
 
 class AuditOpening(BaseOpening):
-    """A person opened the results of an audit of readings before having marked all of it."""
+    """A person opened the results of an audit of interpretations before having marked all of it."""
 
     audit = models.ForeignKey(Audit, on_delete=models.PROTECT, related_name="openings")
 

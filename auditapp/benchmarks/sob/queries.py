@@ -1,5 +1,5 @@
 """What a batch asked: its arms under the names that its figures carry, their families and pairs; who read its answers (rules,
-formatters and people, and which of the formatters invent readings); what is missing, and what cannot be compared.
+formatters and people, and which of the formatters invent interpretations); what is missing, and what cannot be compared.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import Count
 
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.benchmarks.sob.models import Judgment, Reading
+from auditapp.benchmarks.sob.models import Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments, published_rows
 from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
@@ -186,7 +186,7 @@ def list_published_hashes() -> frozenset[str]:
 
 
 class Readers(NamedTuple):
-    """How many answers of a batch have a current reading by a formatter or a person. ``invented`` are a fake formatter's;
+    """How many answers of a batch have a current interpretation by a formatter or a person. ``invented`` are a fake formatter's;
     only where there are such are all ``answers`` counted."""
 
     answers: int = 0
@@ -196,19 +196,19 @@ class Readers(NamedTuple):
 
     @property
     def later(self) -> int:
-        """The answers whose current reading was not made by the rules."""
+        """The answers whose current interpretation was not made by the rules."""
         return self.formatter + self.person
 
 
 def count_readers(arm_ids: Sequence[int], cells: tuple[int, int]) -> Readers:
-    """The current readings, by who made them; ``cells`` is the range of the batch's cells."""
+    """The current interpretations, by who made them; ``cells`` is the range of the batch's cells."""
     first, last = cells
-    current = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
+    current = Interpretation.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
     rows = current.filter(judgment__arm__in=arm_ids).order_by()
-    counts = rows.values_list("layer", "formatter_cell__arm__variant__account__provider").annotate(n=Count("pk"))
+    counts = rows.values_list("reader", "formatter_cell__arm__variant__account__provider").annotate(n=Count("pk"))
     formatter = person = invented = 0
-    for layer, provider, count in counts:
-        if layer == Reading.Layer.PERSON:
+    for reader, provider, count in counts:
+        if reader == Interpretation.Reader.PERSON:
             person += count
         else:
             formatter += count
@@ -218,9 +218,9 @@ def count_readers(arm_ids: Sequence[int], cells: tuple[int, int]) -> Readers:
 
 
 def count_invented(batch: Batch, arm_ids: Sequence[int]) -> int:
-    """The current readings by a fake formatter."""
+    """The current interpretations by a fake formatter."""
     first, last = find_cell_range(batch)
-    current = Reading.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
+    current = Interpretation.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
     fake = current.filter(formatter_cell__arm__variant__account__provider="fake")
     return fake.filter(judgment__arm__in=arm_ids).count()
 

@@ -25,7 +25,7 @@ from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export
 from transcripts.hooks import on, worker_swept
 from transcripts.jobs.runs import register_job_kind
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.overview import Card, register_overview
 
 
@@ -36,9 +36,9 @@ def remove_abandoned() -> None:
     remove_abandoned_datasets(seconds=1)
 
 
-def place_newest(request: ProjectRequest) -> Mapping[str, object] | None:
+def place_newest(request: StudyRequest) -> Mapping[str, object] | None:
     """A place for the newest benchmark, which the browser fills: its figures may have to be computed."""
-    return {} if request.project.batches.filter(kind=KIND).exists() else None
+    return {} if request.study.batches.filter(kind=KIND).exists() else None
 
 
 JUDGING = Parts(

@@ -34,11 +34,11 @@ def draw_positive_audit(
 ) -> PositiveAudit:
     """Draw ``per_code`` of the current suggestions of each code, all where there are no more; never of withheld turns.
 
-    ``with_critic``: only what no critic reversed. The same choice and seed of the same suggestions give the same sample,
-    as a new audit. Reads annotator.project. Raises ``Refused``.
+    ``with_critic``: only what no critic rejected. The same choice and seed of the same suggestions give the same sample,
+    as a new audit. Reads annotator.study. Raises ``Refused``.
     """
     if not 1 <= per_code <= MAX_PER_CODE:
-        raise Refused(f"An audit has between 1 and {MAX_PER_CODE:,} suggestions of each code.")
+        raise Refused(f"An audit needs between 1 and {MAX_PER_CODE:,} suggestions of each code.")
     check_seed(seed)
     frame = _find_frame(annotator, codes=codes, with_critic=with_critic, by=by)
     drawn = draw_sample(frame, per_code=per_code, seed=seed)
@@ -68,12 +68,12 @@ def _find_frame(
 ) -> list[Positive]:
     """What an audit draws from: current suggestions, on turns that show suggestions."""
     positives = list_positives(annotator, codes=codes, with_critic=with_critic)
-    ensure_arms(project=annotator.project, interviews={each.interview for each in positives}, by=by)
-    withheld = list_withheld_answers(annotator.project)
+    ensure_arms(study=annotator.study, interviews={each.interview for each in positives}, by=by)
+    withheld = list_withheld_answers(annotator.study)
     frame = [each for each in positives if each.turn not in withheld]
     if not frame:
         raise Refused(
-            f"There is nothing to draw from: {annotator} has no current suggestion on a turn that shows suggestions."
+            f"There is nothing to draw from, because {annotator} has no current suggestion on a turn that shows suggestions."
         )
     return frame
 
@@ -102,16 +102,16 @@ def mark_positive(
     """Store whether the code applies, as ``by`` reads the sentence. See ``store_mark``.
 
     People who code themselves must have unblinded the interview before, so that what they code there afterwards is assisted.
-    Reads item.audit.annotator.project and item.suggestion.sentence.turn. Raises ``Refused``.
+    Reads item.audit.annotator.study and item.suggestion.sentence.turn. Raises ``Refused``.
     """
     if verdict not in PositiveMark.Verdict.values:
-        raise Refused("Choose whether the code applies, does not, or cannot be said.")
-    project = item.audit.annotator.project
-    role = find_role(by, project)
-    if role is None or Viewer(project, by, role).blinded([item.suggestion.sentence.turn.interview_id]):
+        raise Refused("Choose whether the code applies, does not apply, or cannot be decided.")
+    study = item.audit.annotator.study
+    role = find_role(by, study)
+    if role is None or Viewer(study, by, role).blinded([item.suggestion.sentence.turn.interview_id]):
         raise Refused(
-            "Unblind this interview first: marking shows you a machine's label in it, and what you code there afterwards "
-            "counts as assisted."
+            "Unblind this interview first. Marking shows you a machine's label in it, and what you code there afterwards counts "
+            "as assisted."
         )
     mark = PositiveMark(item=item, verdict=verdict, note=note, number=number, idempotency_key=idempotency_key)
     return store_mark(mark, by=by)

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from auditapp.annotators.actions.annotators import MAX_TASK, render_instructions
-from auditapp.annotators.actions.launching import plan_reading
+from auditapp.annotators.actions.launching import plan_annotation
 from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, Annotator
 from auditapp.annotators.pure.checking import REPEAT, change_codes, list_conditions
@@ -31,19 +31,19 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Consent, Sentence
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_SEED
 
 USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000
 USUAL_REPEATS, MAX_REPEATS = 3, 10
 IDS_AT_A_TIME = 5_000
 TURNS_NOT_CHECKED = (
-    "Checks ask about sentences, and codes of {families} are applied to whole turns. Leave these families out; their "
-    "calibration says how they are annotated."
+    "Checks ask about sentences, but codes of {families} are applied to whole turns. Leave these families out; calibration shows "
+    "how well they are annotated."
 )
 ALL_WITHHELD = (
-    "Every turn that could be checked is withheld. The results of a check are shown, so it needs turns that are not "
-    "withheld: lower the share, or import another interview."
+    "Every turn that could be checked is withheld. The results of a check are shown, so it needs turns that are not withheld. "
+    "Lower the share, or import another interview."
 )
 OUTDATED = (
     "The instructions of {annotator} are out of date: a pinned example, a consent, the redaction list or the prompt has "
@@ -54,7 +54,7 @@ OUTDATED = (
 @transaction.atomic
 def launch_check(
     *,
-    project: Project,
+    study: Study,
     annotator: Annotator,
     by: trail.Actor,
     sample: int = USUAL_SAMPLE,
@@ -72,12 +72,12 @@ def launch_check(
 
     def plan() -> LaunchPlan:
         # Drawn before the sample is, so that no turn is asked about and withheld afterwards.
-        everything = plan_reading(project=project, annotator=annotator, families=families)
-        ensure_arms(project=project, interviews=everything.interview_ids, by=by)
-        return plan_check(project=project, annotator=annotator, sample=sample, repeats=repeats, families=families)
+        everything = plan_annotation(study=study, annotator=annotator, families=families)
+        ensure_arms(study=study, interviews=everything.interview_ids, by=by)
+        return plan_check(study=study, annotator=annotator, sample=sample, repeats=repeats, families=families)
 
     return launch_once(
-        project=project,
+        study=study,
         kind=CHECK_KIND,
         plan=plan,
         by=by,
@@ -91,7 +91,7 @@ def launch_check(
 
 def plan_check(
     *,
-    project: Project,
+    study: Study,
     annotator: Annotator,
     sample: int = USUAL_SAMPLE,
     repeats: int = USUAL_REPEATS,
@@ -100,20 +100,20 @@ def plan_check(
     """What a launch would ask; writes nothing. Before the first draw of withheld turns a few of them may be among the
     sample, which the launch then replaces. Raises ``Refused``."""
     if not 1 <= sample <= MAX_SAMPLED:
-        raise Refused(f"The sample has 1 to {MAX_SAMPLED:,} sentences, not {sample:,}.")
+        raise Refused(f"The sample must have 1 to {MAX_SAMPLED:,} sentences, not {sample:,}.")
     if not 2 <= repeats <= MAX_REPEATS:
-        raise Refused(f"The same is asked 2 to {MAX_REPEATS} times, not {repeats}.")
-    reading = plan_reading(project=project, annotator=annotator, families=families)
-    whole = sorted({str(arm.settings["family"]) for arm in reading.arms if arm.settings.get("turns_of")})
+        raise Refused(f"The same question must be asked 2 to {MAX_REPEATS} times, not {repeats}.")
+    turn_answer = plan_annotation(study=study, annotator=annotator, families=families)
+    whole = sorted({str(arm.settings["family"]) for arm in turn_answer.arms if arm.settings.get("turns_of")})
     if whole:
         raise Refused(TURNS_NOT_CHECKED.format(families=", ".join(whole)))
-    withheld = list_withheld_answers(project)
-    counts = _count_sentences([turn_id for turn_id in reading.input_ids if turn_id not in withheld])
-    if reading.input_ids and not counts:
+    withheld = list_withheld_answers(study)
+    counts = _count_sentences([turn_id for turn_id in turn_answer.input_ids if turn_id not in withheld])
+    if turn_answer.input_ids and not counts:
         raise Refused(ALL_WITHHELD)
-    seed = _find_seed(project, annotator)
+    seed = _find_seed(study, annotator)
     turn_ids = draw_turns(counts, sample, seed)
-    asked = [arm for arm in reading.arms if not arm.settings["condition"]]
+    asked = [arm for arm in turn_answer.arms if not arm.settings["condition"]]
     return LaunchPlan(
         CHECK_KIND,
         list(_plan_conditions(annotator, asked, repeats, seed)),
@@ -127,7 +127,7 @@ def plan_check(
             "repeats": repeats,
             "turns": len(turn_ids),
             "sentences": sum(counts[turn_id] for turn_id in turn_ids),
-            "left_out": reading.parameters["left_out"],
+            "left_out": turn_answer.parameters["left_out"],
             "seed": seed,
         },
     )
@@ -155,9 +155,9 @@ def _count_sentences(turn_ids: Sequence[int]) -> dict[int, int]:
     return counts
 
 
-def _find_seed(project: Project, annotator: Annotator) -> int:
+def _find_seed(study: Study, annotator: Annotator) -> int:
     """A seed that review and launch come to alike, and that the next check does not."""
-    before = Batch.objects.filter(project=project, kind=CHECK_KIND).count()
+    before = Batch.objects.filter(study=study, kind=CHECK_KIND).count()
     named = f"{annotator.hash} {annotator.pk} check {before}"
     return int(hashlib.sha256(named.encode()).hexdigest()[:12], 16) % MAX_SEED
 
@@ -262,10 +262,10 @@ def launch_critic(
 ) -> Batch:
     """Have ``critic`` test the annotator's suggestions; the other arguments as in ``plan_critic``.
 
-    Reads annotator.project. Raises ``Refused``.
+    Reads annotator.study. Raises ``Refused``.
     """
     return launch_once(
-        project=annotator.project,
+        study=annotator.study,
         kind=CRITIC_KIND,
         plan=lambda: plan_critic(
             annotator=annotator, critic=critic, codes=codes, again=again, without_schema=without_schema

@@ -12,14 +12,14 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
 
 @transaction.atomic
 def choose_annotator(
     *,
-    project: Project,
+    study: Study,
     code_identifier: str,
     annotator: Annotator | None,
     reason: str,
@@ -30,10 +30,10 @@ def choose_annotator(
 
     Raises ``Refused``.
     """
-    reason = check_reason(reason, needed="Give a reason: people who use the rates will read it.", one_line=True)
+    reason = check_reason(reason, needed="Give a reason. People who use the rates will read it.", one_line=True)
     with_critic = with_critic and annotator is not None
-    _check(project, code_identifier, annotator)
-    choices = CodeChoice.objects.select_for_update().filter(project=project, code_identifier=code_identifier)
+    _check(study, code_identifier, annotator)
+    choices = CodeChoice.objects.select_for_update().filter(study=study, code_identifier=code_identifier)
     current = choices.filter(superseded_at__isnull=True).first()
     if current is not None:
         if (current.annotator, current.with_critic, current.reason) == (annotator, with_critic, reason):
@@ -41,7 +41,7 @@ def choose_annotator(
         current.superseded_at = timezone.now()
         current.save(update_fields=["superseded_at"])
     choice = CodeChoice(
-        project=project,
+        study=study,
         code_identifier=code_identifier,
         annotator=annotator,
         with_critic=with_critic,
@@ -53,7 +53,9 @@ def choose_annotator(
         with transaction.atomic():
             choice.save()
     except IntegrityError as error:
-        raise Refused("Somebody else chose for this code meanwhile. Look at it, then choose again.") from error
+        raise Refused(
+            "Another person chose for this code in the meantime. Look at that choice, then choose again."
+        ) from error
     _record(choice, by, current)
     return choice
 
@@ -72,17 +74,19 @@ def _record(choice: CodeChoice, by: trail.Actor, current: CodeChoice | None) -> 
     )
 
 
-def _check(project: Project, code_identifier: str, annotator: Annotator | None) -> None:
+def _check(study: Study, code_identifier: str, annotator: Annotator | None) -> None:
     codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
     if annotator is None:
-        known = codes.filter(version__project=project, version__published_at__isnull=False).exists()
+        known = codes.filter(version__study=study, version__published_at__isnull=False).exists()
         if not known:
-            raise Refused("This study's codebook has no such code that is coded by sentence.")
+            raise Refused("This study's codebook has no such code for sentences.")
         return
-    if annotator.project_id != project.pk:
+    if annotator.study_id != study.pk:
         raise Refused("This annotator is not part of this study.")
     if not codes.filter(version=annotator.version_id).exists():
-        raise Refused(f"{annotator} does not annotate this code: its codebook {annotator.version} lacks it.")
+        raise Refused(
+            f"{annotator} does not annotate this code, because its codebook {annotator.version} does not have it."
+        )
     if not has_read_for(annotator, code_identifier):
         raise Refused(
             f"{annotator} has annotated no sentence for this code, so it cannot be chosen. "
@@ -90,10 +94,10 @@ def _check(project: Project, code_identifier: str, annotator: Annotator | None) 
         )
 
 
-def list_choices(project: Project) -> list[CodeChoice]:
+def list_choices(study: Study) -> list[CodeChoice]:
     """The annotator now chosen for each code."""
-    rows = CodeChoice.objects.filter(project=project, superseded_at__isnull=True)
-    return list(rows.select_related("annotator__version", "annotator__project").order_by("code_identifier"))
+    rows = CodeChoice.objects.filter(study=study, superseded_at__isnull=True)
+    return list(rows.select_related("annotator__version", "annotator__study").order_by("code_identifier"))
 
 
 def has_read_for(annotator: Annotator, code_identifier: str) -> bool:
@@ -104,13 +108,13 @@ def has_read_for(annotator: Annotator, code_identifier: str) -> bool:
     return code_identifier in machine.codes and bool(machine.was_read[machine.codes.index(code_identifier)].any())
 
 
-OVERTAKEN = "Somebody else sorted this meanwhile. Look at what was said, then decide again."
+OVERTAKEN = "Another person sorted this in the meantime. Look at that decision, then decide again."
 
 
 @transaction.atomic
 def sort_disagreement(
     *,
-    project: Project,
+    study: Study,
     annotator: Annotator,
     sentence: Sentence,
     code_identifier: str,
@@ -125,7 +129,7 @@ def sort_disagreement(
     Raises ``Refused``.
     """
     note = check_text(note, field="note", max_length=MAX_NOTE, one_line=True)
-    _check_place(project, annotator, sentence, code_identifier)
+    _check_place(study, annotator, sentence, code_identifier)
     if category not in Disagreement.Category.values:
         raise Refused("Choose one of the six categories.")
     said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
@@ -146,7 +150,7 @@ def sort_disagreement(
         superseded_by=said.filter(supersedes__isnull=True).first(),
     )
     _store(row, current)
-    _record_sorting(row, project, by, current)
+    _record_sorting(row, study, by, current)
     return row
 
 
@@ -162,19 +166,19 @@ def _store(row: Disagreement, current: Disagreement | None) -> None:
         row.save(update_fields=["superseded_by"])
 
 
-def _check_place(project: Project, annotator: Annotator, sentence: Sentence, code_identifier: str) -> None:
-    if annotator.project_id != project.pk or sentence.turn.interview.project_id != project.pk:
+def _check_place(study: Study, annotator: Annotator, sentence: Sentence, code_identifier: str) -> None:
+    if annotator.study_id != study.pk or sentence.turn.interview.study_id != study.pk:
         raise Refused("This is not part of this study.")
     if not Code.objects.filter(version=annotator.version_id, identifier=code_identifier).exists():
         raise Refused("The annotator's codebook has no such code.")
 
 
-def _record_sorting(row: Disagreement, project: Project, by: User, current: Disagreement | None) -> None:
+def _record_sorting(row: Disagreement, study: Study, by: User, current: Disagreement | None) -> None:
     trail.record(
         "evaluation.disagreement.sorted",
         target=row,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={
             "annotator": row.annotator_id,
             "sentence": row.sentence_id,

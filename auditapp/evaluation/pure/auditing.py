@@ -86,10 +86,12 @@ def rate_code(verdicts: Sequence[str | None], population: int) -> dict[str, Any]
         warnings.append(f"Only {decided} decided items: too few for a reliable rate.")
     if marked and ends[UNCLEAR] > MANY_UNCLEAR * marked:
         warnings.append(
-            f"{ends[UNCLEAR]} of {marked} cannot be said: the definition may be unclear. The rate excludes them."
+            f"{ends[UNCLEAR]} of {marked} cannot be decided, so the definition may be unclear. The rate excludes them."
         )
     if drawn == population:
-        warnings.append("Every suggestion of this code is in the audit: the interval is for others like them.")
+        warnings.append(
+            "Every suggestion of this code is in the audit. The interval is for other suggestions like them."
+        )
     return {
         "population": population,
         "drawn": drawn,

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auditapp.evaluation.pure.calibrating import CodeLabels, calibrate
-from auditapp.evaluation.pure.rectifying import (
+from auditapp.evaluation.pure.corrected_rates import (
     MIN_LABELLED,
     MIN_POSITIVES,
-    Rectified,
+    CorrectedRate,
     correct_prevalence,
+    correct_rate,
     is_outside,
-    rectify,
 )
 from transcripts.formats.json_lines import list_choices, read_each, refuse_field, take_text
 from transcripts.formats.numbers import write_estimate
@@ -58,14 +58,14 @@ def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
     return found | {
         "positive_agreement": report["calibration"]["figures"]["f1"].value,
         "coverage": report["calibration"]["figures"]["recall"].value,
-        "naive": report["rectified"].naive,
-        "ppi": report["rectified"].rate,
-        f"ppi{CI}": _list(report["rectified"].interval),
+        "naive": report["corrected_rate"].naive,
+        "ppi": report["corrected_rate"].rate,
+        f"ppi{CI}": _list(report["corrected_rate"].interval),
         "ppi_reason": report["refusal"] or None,
-        "ppi_se": report["rectified"].error,
-        "rectifier": report["rectified"].rectifier,
-        "ppi_labelled": report["rectified"].n_labelled,
-        "ppi_unlabelled": report["rectified"].n_unlabelled,
+        "ppi_se": report["corrected_rate"].error,
+        "rectifier": report["corrected_rate"].rectifier,
+        "ppi_labelled": report["corrected_rate"].n_labelled,
+        "ppi_unlabelled": report["corrected_rate"].n_unlabelled,
         "rogan_gladen": report["rogan_gladen"],
         "not_blind": report["not_blind"],
         "turns": report["calibration"]["n_turns"] if report["has_turns"] else None,
@@ -108,13 +108,13 @@ def list_report(reports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         yield f"{code}: {table.n} blind labels, {table.tp} TP, {table.fp} FP, {table.fn} FN, {table.tn} TN"
         for name in IN_FILE:
             yield f"  {name} {_format(figures[name].value, figures[name].interval)} (n {figures[name].n})"
-        rate = report["rectified"]
+        rate = report["corrected_rate"]
         yield (
-            f"  rate in the corpus, rectified {_format(rate.rate, rate.interval)} "
+            f"  rate in the corpus, corrected {_format(rate.rate, rate.interval)} "
             f"(labelled {rate.n_labelled}, unlabelled {rate.n_unlabelled})"
         )
         yield (
-            f"  not rectified, not to be reported as a rate: {_format(rate.naive)}; Rogan-Gladen {_format(report['rogan_gladen'])}"
+            f"  not corrected, not to be reported as a rate: {_format(rate.naive)}; Rogan-Gladen {_format(report['rogan_gladen'])}"
         )
         for warning in report["warnings"]:
             yield f"  note: {warning}"
@@ -140,7 +140,7 @@ def _read_row(cells: Mapping[str, str]) -> tuple[str, Row]:
 
 
 def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resamples: int) -> dict[str, Any]:
-    """How far the machine agrees with blind labels, the rectified rate or the ``refusal`` that says why there is none, and
+    """How far the machine agrees with blind labels, the corrected rate or the ``refusal`` that says why there is none, and
     what was left aside."""
     blind = [row for row in rows if row.human is not None and row.is_blind]
     labels = CodeLabels(
@@ -153,7 +153,7 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
     [measured], _ = calibrate([labels], turns.reshape(-1), seed=seed, resamples=resamples if has_turns else 0)
     drawn = [row for row in blind if row.is_sampled]
     unlabelled = [row for row in rows if row.human is None]
-    rate = rectify(
+    rate = correct_rate(
         [bool(row.human) for row in drawn], [row.machine for row in drawn], [row.machine for row in unlabelled]
     )
     corrected = correct_prevalence(rate.naive, *_find_accuracy(drawn))
@@ -162,11 +162,11 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
         rate = rate._replace(rate=None, rectifier=None, error=None, interval=None)
         corrected = None
     not_blind = sum(row.human is not None and not row.is_blind for row in rows)
-    refused = (f"no rectified rate: {refusal}",) if refusal else ()
+    refused = (f"no corrected rate: {refusal}",) if refusal else ()
     warnings = (*measured["warnings"], *refused, *_warn_of_rate(rate, drawn, corrected))
     return {
         "calibration": measured,
-        "rectified": rate,
+        "corrected_rate": rate,
         "rogan_gladen": corrected,
         "not_blind": not_blind,
         "warnings": warnings,
@@ -175,14 +175,14 @@ def _report_code(code: str, rows: list[Row], *, has_turns: bool, seed: int, resa
     }
 
 
-def _refuse_rate(rows: list[Row], rate: Rectified) -> str:
-    """Why there is no rectified rate. A sample in which some rows have no blind label is no longer random."""
+def _refuse_rate(rows: list[Row], rate: CorrectedRate) -> str:
+    """Why there is no corrected rate. A sample in which some rows have no blind label is no longer random."""
     sampled = [row for row in rows if row.is_sampled]
     unlabelled = sum(row.human is None for row in sampled)
     seen = sum(row.human is not None and not row.is_blind for row in sampled)
     if unlabelled or seen:
         without = f"{unlabelled} are not labelled and {seen} are labelled, but not blind"
-        return f"of {len(sampled)} sampled rows, {without}; a rate needs a blind label on every one"
+        return f"of {len(sampled)} sampled rows, {without}; a rate needs a blind label for each of them"
     if not rate.n_labelled:
         return "no row is blind, sampled and labelled"
     return "" if rate.n_unlabelled else "every row has a person's label"
@@ -196,15 +196,15 @@ def _find_accuracy(rows: list[Row]) -> tuple[float | None, float | None]:
     return sensitivity, specificity
 
 
-def _warn_of_rate(rate: Rectified, drawn: list[Row], corrected: float | None) -> Iterator[str]:
+def _warn_of_rate(rate: CorrectedRate, drawn: list[Row], corrected: float | None) -> Iterator[str]:
     if rate.rate is not None:
         if rate.n_labelled < MIN_LABELLED:
-            yield f"rectified rate: fewer than {MIN_LABELLED} sampled labels ({rate.n_labelled})"
+            yield f"corrected rate: fewer than {MIN_LABELLED} sampled labels ({rate.n_labelled})"
         positives = sum(bool(row.human) or row.machine for row in drawn)
         if positives < MIN_POSITIVES:
-            yield f"rectified rate: fewer than {MIN_POSITIVES} sampled labels with the code ({positives})"
+            yield f"corrected rate: fewer than {MIN_POSITIVES} sampled labels with the code ({positives})"
     if rate.is_outside:
-        yield "the rectified rate is outside 0 to 1; it is shown as it is"
+        yield "the corrected rate is outside 0 to 1; it is shown as it is"
     if is_outside(corrected):
         yield "the Rogan-Gladen rate is outside 0 to 1; it is shown as it is"
 

@@ -71,7 +71,7 @@ def _read_people(compared: Compared, codes: list[ComparedCode]) -> dict[tuple[in
     """By coder, sentence and code, the answers of her last blind coding."""
     identifiers = {each.code.identifier for each in codes}
     rows = Coding.objects.filter(
-        code__version__project=compared.annotator.project_id, code__identifier__in=identifiers, layer=Layer.BLIND
+        code__version__study=compared.annotator.study_id, code__identifier__in=identifiers, layer=Layer.BLIND
     ).order_by("pk")
     columns = ("coder_id", "sentence_id", "code__identifier", "attributes")
     return {(coder, sentence, code): given for coder, sentence, code, given in rows.values_list(*columns)}

@@ -1,6 +1,6 @@
 """An annotator's labels beside people's blind ones on the same sentences: what calibration and rates are computed from.
 
-Blind labels alone, read where all of the project reads them. Loads numpy; pages import this inside functions.
+Blind labels alone, read where all of the study reads them. Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from auditapp.evaluation.models import Disagreement
 from auditapp.evaluation.pure.calibrating import CodeLabels
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.blind import BlindReadings, BlindTable, read_blind
+from transcripts.coding.blind import BlindLabels, BlindTable, read_blind
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -45,7 +45,7 @@ class ComparedCode(NamedTuple):
 class Compared:
     """All that is compared. Units are the sentences of the study, ``coders`` the numbers of persons.
 
-    ``with_critic``: without what a critic reversed. ``only_withheld``: on withheld turns alone.
+    ``with_critic``: without what a critic rejected. ``only_withheld``: on withheld turns alone.
     ``uncompared``: names of codes the annotator reads for that no codebook has any more under that identifier.
     ``interviews``: those in which a person decided blind about a sentence the annotator has, seen or not; ``blinded`` are
     those of them that the viewer would have to unblind first.
@@ -95,26 +95,26 @@ def read_compared(
     with_critic: bool = False,
     only_withheld: bool = False,
     seen: Collection[int] | None = None,
-    readings: BlindReadings | None = None,
+    turn_answers: BlindLabels | None = None,
     with_alternatives: bool = False,
 ) -> Compared:
-    """What of an annotator's readings meets blind labels, in the interviews ``seen`` or in all. About fourteen queries.
+    """What of an annotator's turn answers meets blind labels, in the interviews ``seen`` or in all. About fourteen queries.
 
     ``readings`` saves reading people's labels again. ``with_alternatives`` compares legitimate alternatives too: to list
-    and sort them, never to count them as errors. Reads annotator.project.
+    and sort them, never to count them as errors. Reads annotator.study.
     """
-    readings = read_blind(annotator.project) if readings is None else readings
+    turn_answers = read_blind(annotator.study) if turn_answers is None else turn_answers
     found = Compared(
         annotator,
         with_critic,
         only_withheld,
-        readings.sentence_ids,
-        readings.turn_ids,
-        readings.interview_ids,
-        coders=tuple(readings.coders),
+        turn_answers.sentence_ids,
+        turn_answers.turn_ids,
+        turn_answers.interview_ids,
+        coders=tuple(turn_answers.coders),
     )
-    comparison = _Comparison(found, readings, seen, with_alternatives=with_alternatives)
-    family_now = {used.identifier: used.family for used in readings.codes.values() if not used.is_split}
+    comparison = _Comparison(found, turn_answers, seen, with_alternatives=with_alternatives)
+    family_now = {used.identifier: used.family for used in turn_answers.codes.values() if not used.is_split}
     families: dict[str, list[Code]] = {}
     for code in _list_codes(annotator):
         is_asked = code.identifier in comparison.find_machine(code).codes
@@ -124,11 +124,11 @@ def read_compared(
             found.uncompared.append(code.name)
     for family, codes in families.items():
         unit = codes[0].family.unit
-        table = readings.arrange(family, unit, [code.identifier for code in codes])
+        table = turn_answers.arrange(family, unit, [code.identifier for code in codes])
         if unit == CodeFamily.Unit.TURN:
-            table = _spread_turns(table, readings)
+            table = _spread_turns(table, turn_answers)
         found.codes += [comparison.compare(code, family, table) for code in codes]
-    found.interviews = set(np.unique(readings.interview_ids[comparison.is_met]).tolist())
+    found.interviews = set(np.unique(turn_answers.interview_ids[comparison.is_met]).tolist())
     return found
 
 
@@ -136,11 +136,11 @@ class _Comparison:
     """One annotator beside the people, and what is not compared and why."""
 
     def __init__(
-        self, compared: Compared, readings: BlindReadings, seen: Collection[int] | None, *, with_alternatives: bool
+        self, compared: Compared, turn_answers: BlindLabels, seen: Collection[int] | None, *, with_alternatives: bool
     ) -> None:
         annotator = compared.annotator
         self.machine = read_machine_labels(annotator, with_critic=compared.with_critic)
-        self._ids = readings.sentence_ids
+        self._ids = turn_answers.sentence_ids
         self._turns = read_turn_labels(annotator).labels
         self._changed = _find_changed(annotator)
         self._examples = _find_examples(annotator) if annotator.kind == Annotator.Kind.MODEL else {}
@@ -149,10 +149,10 @@ class _Comparison:
         self.is_met = np.zeros(len(self._ids), dtype=bool)
         self._is_seen = np.ones(len(self._ids), dtype=bool)
         if seen is not None:
-            self._is_seen = np.isin(readings.interview_ids, list(seen))
+            self._is_seen = np.isin(turn_answers.interview_ids, list(seen))
         self._is_inside = np.ones(len(self._ids), dtype=bool)
         if compared.only_withheld:
-            self._is_inside = np.isin(readings.turn_ids, list(list_all_withheld(annotator.project)))
+            self._is_inside = np.isin(turn_answers.turn_ids, list(list_all_withheld(annotator.study)))
 
     def find_machine(self, code: Code) -> MachineLabels:
         """The machine's labels of the unit of this code."""
@@ -187,18 +187,18 @@ class _Comparison:
         return {reason: np.flatnonzero(np.isin(self._ids, ids)) for reason, ids in named.items()}
 
 
-def _spread_turns(table: BlindTable, readings: BlindReadings) -> BlindTable:
+def _spread_turns(table: BlindTable, turn_answers: BlindLabels) -> BlindTable:
     """A table of turns over all sentences: each turn at its first, the others decided by nobody."""
-    place_of = {int(pk): place for place, pk in enumerate(readings.sentence_ids.tolist())}
+    place_of = {int(pk): place for place, pk in enumerate(turn_answers.sentence_ids.tolist())}
     at = np.array([place_of[pk] for pk in table.sentence_ids.tolist()], dtype=np.int64)
-    size = len(table.coders), len(readings.sentence_ids)
+    size = len(table.coders), len(turn_answers.sentence_ids)
     decided, labels = np.zeros(size, dtype=bool), np.zeros((len(table.codes), *size), dtype=bool)
     decided[:, at], labels[:, :, at] = table.decided, table.labels
     return table._replace(
-        unit_ids=readings.sentence_ids,
-        sentence_ids=readings.sentence_ids,
-        turn_ids=readings.turn_ids,
-        interview_ids=readings.interview_ids,
+        unit_ids=turn_answers.sentence_ids,
+        sentence_ids=turn_answers.sentence_ids,
+        turn_ids=turn_answers.turn_ids,
+        interview_ids=turn_answers.interview_ids,
         decided=decided,
         labels=labels,
     )
@@ -222,7 +222,7 @@ def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[st
     if not may_code:
         everything = np.ones(len(compared.sentence_ids), dtype=bool)
         return {each.code.identifier: everything for each in compared.codes}
-    listable = ~np.isin(compared.turn_ids, list(list_all_withheld(compared.annotator.project)))
+    listable = ~np.isin(compared.turn_ids, list(list_all_withheld(compared.annotator.study)))
     own = compared.coders.index(viewer) if viewer in compared.coders else None
     return {
         each.code.identifier: listable if own is None else listable | each.labels.counts[own] for each in compared.codes
@@ -273,14 +273,14 @@ def _list_codes(annotator: Annotator) -> list[Code]:
 
 def _find_changed(annotator: Annotator) -> dict[str, int]:
     """Codes that mean something else since a version after the annotator's own."""
-    version = current_version(annotator.project)
+    version = current_version(annotator.study)
     codes = Code.objects.filter(version=version, meaning_version__gt=annotator.version.number)
     return dict(codes.values_list("identifier", "meaning_version"))
 
 
 def _find_taught(annotator: Annotator) -> list[int]:
     """Sentences of its training data, and those that hold their words after boundary edits."""
-    return list(add_edited(annotator.project, list_taught(annotator.recipe)))
+    return list(add_edited(annotator.study, list_taught(annotator.recipe)))
 
 
 def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
@@ -292,7 +292,7 @@ def _find_examples(annotator: Annotator) -> dict[int, list[int]]:
     )
     for family, sentence in rows.values_list("code__family", "sentence"):
         found.setdefault(family, []).append(sentence)
-    return {family: list(add_edited(annotator.project, sentences)) for family, sentences in found.items()}
+    return {family: list(add_edited(annotator.study, sentences)) for family, sentences in found.items()}
 
 
 def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
@@ -304,4 +304,4 @@ def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for code, sentence in rows.values_list("code_identifier", "sentence"):
         found.setdefault(code, []).append(sentence)
-    return {code: list(add_edited(annotator.project, sentences)) for code, sentences in found.items()}
+    return {code: list(add_edited(annotator.study, sentences)) for code, sentences in found.items()}

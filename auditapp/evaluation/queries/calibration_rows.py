@@ -134,7 +134,7 @@ def _describe(compared: Compared) -> TableRow:
         "codebook": annotator.version.number,
         "prompt": annotator.prompt_version,
         "compared_on": "withheld turns" if compared.only_withheld else "all blind labels",
-        "critic": "without what was reversed" if compared.with_critic else "as made",
+        "critic": "without what was rejected" if compared.with_critic else "as made",
         "layer": LAYER,
     }
 
@@ -158,7 +158,7 @@ def caption_calibration(compared: Compared) -> str:
     return (
         f"{CALIBRATION.caption} Annotator: {about['annotator']} ({about['annotator_number']}), codebook v{about['codebook']}; "
         f"compared on {about['compared_on']}, {about['critic']}. Intervals over turns. Few: people applied the code in fewer than "
-        f"{FEW} turns, from which nothing is concluded."
+        f"{FEW} turns, too few for a conclusion."
     )
 
 
@@ -202,7 +202,7 @@ CALIBRATION = ReportTable(
 )
 ANSWERS = ReportTable(
     "calibration-answers",
-    "The machine's answers to the codes' own questions, and people's: a row for each pair of answers.",
+    "The answers of the machine and of people to the codes' own questions, one row per pair of answers.",
     (
         *_ABOUT,
         *(*declare(str, "family question label machine_answer person_answer"), *declare(int, "pairs all_pairs")),

@@ -1,5 +1,5 @@
 """From a figure of a check down to the answers behind it: which sentences, which codes each answer applied, which call it was;
-and the turns of a reading that were asked about again, with what was said of them the first time.
+and the turns of a turn answer that were asked about again, with what was said of them the first time.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.annotators.models import PlantedSentence, Reading, Suggestion
+from auditapp.annotators.models import ControlSentence, Suggestion, TurnAnswer
 from auditapp.annotators.pure.checking import (
     FIRST,
     GENERIC,
@@ -18,18 +18,18 @@ from auditapp.annotators.pure.checking import (
     SWAPPED,
     Answer,
     AskedAgain,
+    Control,
     Labels,
-    Planted,
     follow_swap,
     tabulate_labels,
 )
-from auditapp.annotators.queries.readings import find_answers, read_answer
+from auditapp.annotators.queries.turn_answers import find_answers, read_answer
 from auditapp.batches.models import Arm, Batch
 from transcripts.corpus.models import Sentence, Turn
 
 OF_SENTENCES = ("order", "generic", "swapped", "stability", "rates")
 OF_ANSWERS = ("legal", "answered")
-OF_REASK = ("same", "planted")
+OF_REASK = ("same", "controls")
 SCOPES = (("changed", "only where it changes"), ("put", "where the code was applied at least once"), ("all", "all"))
 CONDITION_WORDS = {
     REVERSED: "codes in reverse",
@@ -164,13 +164,13 @@ def _write_pair(each: AskedAgain, sentence: int) -> dict[str, Any]:
     }
 
 
-def list_planted_rows(planted: Sequence[Planted]) -> list[dict[str, Any]]:
+def list_control_rows(controls: Sequence[Control]) -> list[dict[str, Any]]:
     """Every invented sentence that was asked about, its known codes, and how often which codes came back."""
-    numbers = sorted({number for number, *_ in planted})
-    texts = PlantedSentence.objects.in_bulk(numbers)
+    numbers = sorted({number for number, *_ in controls})
+    texts = ControlSentence.objects.in_bulk(numbers)
     rows = []
     for number in numbers:
-        own = [(known, put) for each, known, put in planted if each == number]
+        own = [(known, put) for each, known, put in controls if each == number]
         others = sorted({tuple(sorted(put)) for known, put in own if put != known})
         codes = tuple(sorted({code for known, _ in own for code in known}))
         right = sum(put == known for known, put in own)
@@ -207,22 +207,22 @@ IDS_AT_A_TIME = 5_000
 Picks = Mapping[int, frozenset[str]]
 
 
-def read_reask(batch: Batch) -> tuple[list[AskedAgain], list[Planted], list[str], int]:
-    """All that a batch asked again and has an answer to: turns with both answers, planted sentences, the codes in their
+def read_reask(batch: Batch) -> tuple[list[AskedAgain], list[Control], list[str], int]:
+    """All that a batch asked again and has an answer to: turns with both answers, control sentences, the codes in their
     order, and the number of turns without a usable first answer to compare with."""
     arms = {arm.pk: arm for arm in batch.arms.all()}
     rows = list(find_answers(batch, conditions=[REASK]))
-    answers = [(read_answer(row, arms[row.cell.arm_id]), row.planted) for row in rows]
+    answers = [(read_answer(row, arms[row.cell.arm_id]), row.controls) for row in rows]
     firsts = _read_firsts(batch, arms, {each.turn_id for each, _ in answers})
     pairs = [
         AskedAgain(each.codes, found[0], _read_picks(each), found[1], each.turn_id, found[2], each.attempt_id)
         for each, _ in answers
         if (found := firsts.get((each.turn_id, frozenset(each.codes)))) is not None
     ]
-    known = {row.pk: row.codes for row in PlantedSentence.objects.filter(project=batch.project_id)}
+    known = {row.pk: row.codes for row in ControlSentence.objects.filter(study=batch.study_id)}
     order = {code: None for arm in arms.values() if not arm.settings.get("condition") for code in _list_codes(arm)}
-    planted = [planted for each, put in answers for planted in _read_planted(each, put, known)]
-    return pairs, planted, list(order), len(answers) - len(pairs)
+    controls = [controls for each, put in answers for controls in _read_controls(each, put, known)]
+    return pairs, controls, list(order), len(answers) - len(pairs)
 
 
 # A first answer: the codes of the sentences that it reached, whether it is flagged, and its attempt.
@@ -235,16 +235,18 @@ def _read_firsts(batch: Batch, arms: Mapping[int, Arm], turns: set[int]) -> dict
     ordered = sorted(turns)
     for start in range(0, len(ordered), IDS_AT_A_TIME):
         some = ordered[start : start + IDS_AT_A_TIME]
-        readings = Reading.objects.filter(cell__batch=batch, cell__input_id__in=some).select_related("cell__result")
-        usable = list(readings.exclude(outcome=Reading.Outcome.INVALID).order_by("pk"))
-        picks = _read_suggestions([reading.pk for reading in usable])
-        for reading in usable:
-            result = getattr(reading.cell, "result", None)
-            codes = picks[reading.pk]
-            answered = set(reading.asked) - set(reading.missing)
-            found[reading.cell.input_id, frozenset(_list_codes(arms[reading.cell.arm_id]))] = (
+        turn_answers = TurnAnswer.objects.filter(cell__batch=batch, cell__input_id__in=some).select_related(
+            "cell__result"
+        )
+        usable = list(turn_answers.exclude(outcome=TurnAnswer.Outcome.INVALID).order_by("pk"))
+        picks = _read_suggestions([turn_answer.pk for turn_answer in usable])
+        for turn_answer in usable:
+            result = getattr(turn_answer.cell, "result", None)
+            codes = picks[turn_answer.pk]
+            answered = set(turn_answer.asked) - set(turn_answer.missing)
+            found[turn_answer.cell.input_id, frozenset(_list_codes(arms[turn_answer.cell.arm_id]))] = (
                 {number: frozenset(codes[number]) for number in answered},
-                bool(reading.flags),
+                bool(turn_answer.flags),
                 result.attempt_id if result else None,
             )
     return found
@@ -263,7 +265,7 @@ def _read_picks(each: Answer) -> Picks:
     return {number: each.picks.get(number, frozenset()) for number in each.answered}
 
 
-def _read_planted(each: Answer, put: Mapping[str, list[str]], known: Mapping[int, list[str]]) -> list[Planted]:
+def _read_controls(each: Answer, put: Mapping[str, list[str]], known: Mapping[int, list[str]]) -> list[Control]:
     """The invented sentences of an answer. One whose codes are all of another family says nothing of this one: nobody
     said that none of these codes applies."""
     asked = set(each.codes)

@@ -46,12 +46,12 @@ def read_compared_items(
 def _make_place(compared: Compared, place: int, code: ComparedCode) -> Place:
     """Who decided about the sentence, and whether each applied this code."""
     labels = code.labels
-    readings: dict[int, tuple[str, ...]] = {
+    turn_answers: dict[int, tuple[str, ...]] = {
         coder: (labels.code,) if labels.people[row, place] else ()
         for row, coder in enumerate(compared.coders)
         if labels.counts[row, place]
     }
-    return int(compared.sentence_ids[place]), readings
+    return int(compared.sentence_ids[place]), turn_answers
 
 
 def _read_rationales(compared: Compared, wanted: Sequence[tuple[int, ComparedCode]]) -> dict[tuple[int, int], str]:
@@ -100,6 +100,6 @@ def read_spread(
 
 def _place_sentences(annotators: Sequence[Annotator]) -> dict[int, int]:
     """The interview of each sentence of their studies: one query."""
-    projects = {each.project_id for each in annotators}
-    rows = Sentence.objects.filter(turn__interview__project__in=projects)
+    studies = {each.study_id for each in annotators}
+    rows = Sentence.objects.filter(turn__interview__study__in=studies)
     return dict(rows.values_list("pk", "turn__interview_id"))

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from auditapp.annotators.queries.machine_labels import MachineLabels
     from auditapp.evaluation.pure.turn_tables import Draws, TurnTable
-    from transcripts.coding.blind import BlindReadings
+    from transcripts.coding.blind import BlindLabels
 
 Codes = frozenset[str]
 
@@ -113,7 +113,7 @@ SHOWN, WITHHELD = 1, 2
 
 
 def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[str, Any]:
-    """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.project.
+    """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.study.
 
     ``tables``: turn by turn, by coder and family. ``looked``: the units behind the counts of before and after.
     ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns the annotator annotated for
@@ -126,15 +126,15 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[
     from transcripts.coding.blind import read_blind
 
     labels = read_machine_labels(annotator)
-    readings = read_blind(annotator.project)
+    turn_answers = read_blind(annotator.study)
     first_looks, shown = _read_looks(annotator)
-    finals = _read_finals(annotator, first_looks, readings)
+    finals = _read_finals(annotator, first_looks, turn_answers)
     tables: dict[int, dict[str, TurnTable]] = defaultdict(dict)
     looked: list[Unit] = []
-    settled = [] if viewer is None else sorted(find_settled(annotator.project_id, viewer))
+    settled = [] if viewer is None else sorted(find_settled(annotator.study_id, viewer))
     draws = _read_draws(annotator)
-    (arms, is_random), unsettled = _place_arms(draws, readings), 0
-    for family in _arrange(annotator, labels, readings, arms, is_random):
+    (arms, is_random), unsettled = _place_arms(draws, turn_answers), 0
+    for family in _arrange(annotator, labels, turn_answers, arms, is_random):
         units = {(unit.coder, unit.sentence): unit for unit in _find_looked(family, first_looks, finals)}
         for row, coder in enumerate(family.coders):
             is_settled = (
@@ -145,9 +145,9 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[
             if len(table.turns):
                 tables[coder][family.identifier] = table
         looked += [unit for unit in units.values() if _was_shown_all(shown, unit)]
-    is_read = (labels.find_places(readings.sentence_ids) >= 0) & readings.is_answer
-    undrawn = len(np.unique(readings.turn_ids[is_read & (arms == 0)]))
-    certain = len(np.unique(readings.turn_ids[is_read & (arms > 0) & ~is_random]))
+    is_read = (labels.find_places(turn_answers.sentence_ids) >= 0) & turn_answers.is_answer
+    undrawn = len(np.unique(turn_answers.turn_ids[is_read & (arms == 0)]))
+    certain = len(np.unique(turn_answers.turn_ids[is_read & (arms > 0) & ~is_random]))
     return {
         "tables": dict(tables),
         "looked": looked,
@@ -158,21 +158,21 @@ def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[
     }
 
 
-def find_settled(project_id: int, coder: int) -> set[int]:
+def find_settled(study_id: int, coder: int) -> set[int]:
     """The interviews in which nothing she learns can move a label of hers that counts as blind. What she finished herself
     is among them once her figures with it were opened, for until then she can take that back. Two queries."""
     sql = f"""
     SELECT i.id FROM corpus_interview i
-    WHERE i.project_id = %s AND (
+    WHERE i.study_id = %s AND (
       {CLOSURE} NOT IN (%s, %s)
       OR EXISTS (
         SELECT 1 FROM coding_unblinding o
         WHERE o.interview_id = i.id AND o.user_id = %s AND o."where" <> 'condition'))
     """  # noqa: S608 (both parts are ours)
     with connection.cursor() as cursor:
-        movable = (Closure.OPEN.value, Closure.FINISHED.value)
-        cursor.execute(sql, [project_id, *[coder] * CLOSURE_PARAMETERS, *movable, coder])
-        return {pk for (pk,) in cursor.fetchall()} | find_shown(project_id, coder)
+        movable = (Closure.OPEN.value, Closure.INTERVIEW_COMPLETED.value)
+        cursor.execute(sql, [study_id, *[coder] * CLOSURE_PARAMETERS, *movable, coder])
+        return {pk for (pk,) in cursor.fetchall()} | find_shown(study_id, coder)
 
 
 def name_families(annotator: Annotator) -> dict[str, str]:
@@ -185,15 +185,15 @@ def list_read_by(annotators: Iterable[Annotator]) -> list[Annotator]:
     """Those of the annotators that have read something, the latest first. One query each way of reading."""
     found = sorted(annotators, key=lambda each: -each.pk)
     pks = [each.pk for each in found]
-    read = set(Annotator.objects.filter(pk__in=pks, readings__isnull=False).values_list("pk", flat=True))
-    read |= set(Annotator.objects.filter(pk__in=pks, runs__readings__isnull=False).values_list("pk", flat=True))
+    read = set(Annotator.objects.filter(pk__in=pks, turn_answers__isnull=False).values_list("pk", flat=True))
+    read |= set(Annotator.objects.filter(pk__in=pks, runs__turn_answers__isnull=False).values_list("pk", flat=True))
     return [each for each in found if each.pk in read]
 
 
 def _arrange(
     annotator: Annotator,
     labels: MachineLabels,
-    readings: BlindReadings,
+    turn_answers: BlindLabels,
     arms: NDArray[np.int8],
     is_random: NDArray[np.bool_],
 ) -> Iterator[_Family]:
@@ -204,23 +204,23 @@ def _arrange(
         return
     families: dict[str, list[str]] = defaultdict(list)
     for pk in Code.objects.filter(version=annotator.version_id).order_by("position").values_list("pk", flat=True):
-        code = readings.codes[pk]
+        code = turn_answers.codes[pk]
         if code.identifier in labels.codes and code.unit == CodeFamily.Unit.SENTENCE and not code.is_split:
             families[code.family].append(code.identifier)
-    places = labels.find_places(readings.sentence_ids)
+    places = labels.find_places(turn_answers.sentence_ids)
     for identifier, found in families.items():
         # What another code of the version went into cannot be compared: its label would stand for both.
         codes = tuple(code for code, times in Counter(found).items() if times == 1)
         rows = [labels.codes.index(code) for code in codes]
         read = labels.was_read[rows][:, places] & (places >= 0)
         chosen = np.flatnonzero((arms > 0) & read.any(axis=0))
-        table = readings.arrange(identifier, CodeFamily.Unit.SENTENCE, codes)
+        table = turn_answers.arrange(identifier, CodeFamily.Unit.SENTENCE, codes)
         yield _Family(
             identifier=identifier,
             codes=codes,
-            sentences=readings.sentence_ids[chosen],
-            interviews=readings.interview_ids[chosen],
-            turns=readings.turn_ids[chosen],
+            sentences=turn_answers.sentence_ids[chosen],
+            interviews=turn_answers.interview_ids[chosen],
+            turns=turn_answers.turn_ids[chosen],
             arms=arms[chosen],
             is_random=is_random[chosen],
             was_read=read[:, chosen],
@@ -237,7 +237,7 @@ def _read_draws(annotator: Annotator) -> Draws:
 
     from auditapp.evaluation.pure.turn_tables import Draws
 
-    rows = TurnArm.objects.filter(turn__interview__project=annotator.project_id).order_by("turn_id")
+    rows = TurnArm.objects.filter(turn__interview__study=annotator.study_id).order_by("turn_id")
     drawn = list(rows.values_list("turn_id", "turn__interview_id", "plan_id", "arm", "probability"))
     strata: dict[tuple[int, int], int] = {}
     return Draws(
@@ -248,16 +248,16 @@ def _read_draws(annotator: Annotator) -> Draws:
     )
 
 
-def _place_arms(draws: Draws, readings: BlindReadings) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+def _place_arms(draws: Draws, turn_answers: BlindLabels) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
     """Of each sentence the arm of its turn, nought where it was not drawn, and whether it was drawn at random: with a
     probability of neither 0 nor 1."""
     import numpy as np
 
-    size = len(readings.turn_ids)
+    size = len(turn_answers.turn_ids)
     if not len(draws.turns):
         return np.zeros(size, dtype=np.int8), np.zeros(size, dtype=bool)
-    places = np.minimum(np.searchsorted(draws.turns, readings.turn_ids), len(draws.turns) - 1)
-    is_drawn = draws.turns[places] == readings.turn_ids
+    places = np.minimum(np.searchsorted(draws.turns, turn_answers.turn_ids), len(draws.turns) - 1)
+    is_drawn = draws.turns[places] == turn_answers.turn_ids
     arms = np.where(draws.is_withheld[places], WITHHELD, SHOWN) * is_drawn
     is_random = (draws.probability > 0) & (draws.probability < 1)
     return arms.astype(np.int8), is_drawn & is_random[places]
@@ -270,13 +270,13 @@ def _read_looks(annotator: Annotator) -> tuple[FirstLooks, ShownCodes]:
     nothing.
     """
     showings = Showing.objects.filter(
-        sentence__turn__interview__project=annotator.project_id, arm=TurnArm.Arm.SHOWN, is_draft=False
+        sentence__turn__interview__study=annotator.study_id, arm=TurnArm.Arm.SHOWN, is_draft=False
     )
     rows = list(showings.order_by("pk").values_list("coder_id", "sentence_id", "suggestions", "shown_at"))
     made = dict(Suggestion.objects.filter(annotator=annotator).values_list("pk", "code__identifier"))
     first: FirstLooks = {}
     shown: ShownCodes = defaultdict(set)
-    for coder, sentence, suggestions, at in follow_looks(annotator.project_id, rows):
+    for coder, sentence, suggestions, at in follow_looks(annotator.study_id, rows):
         first.setdefault((coder, sentence), at)
         if at >= annotator.created_at:
             shown[coder, sentence] |= {made[pk] for pk in suggestions if pk in made}
@@ -284,28 +284,28 @@ def _read_looks(annotator: Annotator) -> tuple[FirstLooks, ShownCodes]:
 
 
 def _read_finals(
-    annotator: Annotator, first_looks: FirstLooks, readings: BlindReadings
+    annotator: Annotator, first_looks: FirstLooks, turn_answers: BlindLabels
 ) -> Mapping[tuple[int, int], set[str]]:
     """By coder and sentence that she looked at: the codes active there, as far as colleagues did not influence them.
 
     Looks after she had opened colleagues' codings are taken out of ``first_looks``.
     """
-    opened = read_unblindings(annotator.project)
-    interview_of = dict(zip(readings.sentence_ids.tolist(), readings.interview_ids.tolist(), strict=True))
+    opened = read_unblindings(annotator.study)
+    interview_of = dict(zip(turn_answers.sentence_ids.tolist(), turn_answers.interview_ids.tolist(), strict=True))
     for coder, sentence in list(first_looks):
         at = opened.get((coder, interview_of.get(sentence, 0)))
         if at is not None and first_looks[coder, sentence] >= at:
             del first_looks[coder, sentence]
     finals: dict[tuple[int, int], set[str]] = {key: set() for key in first_looks}
-    seen = Showing.objects.filter(sentence__turn__interview__project=annotator.project_id).values("sentence")
+    seen = Showing.objects.filter(sentence__turn__interview__study=annotator.study_id).values("sentence")
     columns = ("coder_id", "sentence_id", "code_id", "created_at", "withdrawn_at")
-    edited_since = Q(sentence__turn__interview__project=annotator.project_id, sentence__made_by__isnull=False)
+    edited_since = Q(sentence__turn__interview__study=annotator.study_id, sentence__made_by__isnull=False)
     codings = Coding.objects.filter(Q(sentence__in=seen) | edited_since).values_list(*columns)
     for coder, sentence, code, created, withdrawn in codings:
         until = opened.get((coder, interview_of.get(sentence, 0)))
         is_active = withdrawn is None if until is None else created <= until and (not withdrawn or withdrawn > until)
         if is_active and (coder, sentence) in finals:
-            finals[coder, sentence].add(readings.codes[code].identifier)
+            finals[coder, sentence].add(turn_answers.codes[code].identifier)
     return finals
 
 

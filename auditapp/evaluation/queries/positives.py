@@ -1,5 +1,5 @@
 """The active suggestions of an annotator: what critics check and audits sample, and what the marks of an audit show; and the
-verdict of critics that holds for each, and how often each critic reversed a code.
+verdict of critics that holds for each, and how often each critic rejected a code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 
-from auditapp.annotators.models import Annotator, CriticReading, Suggestion
+from auditapp.annotators.models import Annotator, CriticAnswer, Suggestion
 from auditapp.annotators.queries.boundary_edits import map_moved
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.evaluation.models import PositiveAudit, PositiveMark
@@ -19,10 +19,10 @@ from auditapp.evaluation.pure.auditing import Mark, build_report
 from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import Code
 from transcripts.statistics.intervals import wilson_interval
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_AT_ONCE = 5_000
-REVERSED, UPHELD = CriticReading.Verdict.REVERSED, CriticReading.Verdict.UPHELD
+REVERSED, UPHELD = CriticAnswer.Verdict.REJECTED, CriticAnswer.Verdict.UPHELD
 SCHEMA_PATH = f"cell__arm__settings__{ANSWER_SCHEMA}"
 
 
@@ -41,7 +41,7 @@ def list_positives(
 ) -> list[Positive]:
     """Of each sentence and code that the annotator's latest reading says yes to, the latest suggestion, in its order.
 
-    ``with_critic`` leaves out what a critic reversed.
+    ``with_critic`` leaves out what a critic rejected.
     """
     # Loads numpy.
     from auditapp.annotators.queries.machine_labels import read_machine_labels
@@ -104,12 +104,12 @@ def list_interviews(audit: PositiveAudit) -> set[int]:
     return set(audit.items.values_list("suggestion__sentence__turn__interview_id", flat=True))
 
 
-def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticReading]:
+def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticAnswer]:
     """By suggestion: the latest reading that came to a verdict, with its critic."""
     wanted = sorted(suggestion_ids)
-    found: dict[int, CriticReading] = {}
+    found: dict[int, CriticAnswer] = {}
     for first in range(0, len(wanted), MAX_AT_ONCE):
-        rows = CriticReading.objects.filter(suggestion__in=wanted[first : first + MAX_AT_ONCE]).exclude(verdict="")
+        rows = CriticAnswer.objects.filter(suggestion__in=wanted[first : first + MAX_AT_ONCE]).exclude(verdict="")
         found |= {row.suggestion_id: row for row in rows.select_related("cell__arm__variant").order_by("cell_id")}
     return found
 
@@ -117,34 +117,34 @@ def find_verdicts(suggestion_ids: Collection[int]) -> dict[int, CriticReading]:
 def list_read(annotator: Annotator, critic: ModelVariant, answer_schema: str = "") -> set[int]:
     """The suggestions of the annotator on which this critic has come to a verdict, its answers held to a schema of this form,
     or to none."""
-    rows = CriticReading.objects.filter(suggestion__annotator=annotator, cell__arm__variant=critic).exclude(verdict="")
+    rows = CriticAnswer.objects.filter(suggestion__annotator=annotator, cell__arm__variant=critic).exclude(verdict="")
     held = {SCHEMA_PATH: answer_schema} if answer_schema else {f"{SCHEMA_PATH}__isnull": True}
     return set(rows.filter(**held).values_list("suggestion_id", flat=True))
 
 
-def list_criticised(project: Project) -> list[Annotator]:
+def list_criticised(study: Study) -> list[Annotator]:
     """The annotators of which a critic has read something."""
-    read = CriticReading.objects.filter(suggestion__annotator__project=project).values("suggestion__annotator")
+    read = CriticAnswer.objects.filter(suggestion__annotator__study=study).values("suggestion__annotator")
     return list(Annotator.objects.filter(pk__in=read).select_related("variant__account", "version").order_by("pk"))
 
 
 def find_tested_interviews(annotator: Annotator) -> set[int]:
     """The interviews in which a critic has read something of the annotator's."""
-    rows = CriticReading.objects.filter(suggestion__annotator=annotator)
+    rows = CriticAnswer.objects.filter(suggestion__annotator=annotator)
     return set(rows.values_list("suggestion__sentence__turn__interview_id", flat=True))
 
 
-def count_reversals(
+def count_rejections(
     annotator: Annotator, *, seen: Collection[int] | None = None
 ) -> list[tuple[ModelVariant, list[dict[str, Any]]]]:
-    """Each critic of the annotator, with its reversals by code; critics are kept apart, also the same model with its answers
+    """Each critic of the annotator, with its rejections by code; critics are kept apart, also the same model with its answers
     held to a schema (``held_to_schema``) and without. ``seen``: in these interviews.
 
-    ``n`` counts suggestions with a usable verdict, of which the latest counts: ``reversed`` or ``upheld``.
+    ``n`` counts suggestions with a usable verdict, of which the latest counts: ``rejected`` or ``upheld``.
     """
     ends: dict[tuple[int, bool], dict[int, tuple[str, str]]] = {}
     columns = ("cell__arm__variant_id", SCHEMA_PATH, "suggestion_id", "suggestion__code__identifier", "verdict")
-    rows = _limit(CriticReading.objects.filter(suggestion__annotator=annotator), seen).order_by("cell_id")
+    rows = _limit(CriticAnswer.objects.filter(suggestion__annotator=annotator), seen).order_by("cell_id")
     for critic, form, suggestion, code, verdict in rows.values_list(*columns).iterator(chunk_size=MAX_AT_ONCE):
         own = ends.setdefault((critic, bool(form)), {})
         # An answer of no use takes nothing from the one before it.
@@ -166,18 +166,18 @@ def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[dict[str, 
         taken, upheld = ends[code.identifier, REVERSED], ends[code.identifier, UPHELD]
         unusable, n = ends[code.identifier, ""], taken + upheld
         if n or unusable:
-            counts = {"code": code, "n": n, "reversed": taken, "upheld": upheld, "unusable": unusable}
+            counts = {"code": code, "n": n, "rejected": taken, "upheld": upheld, "unusable": unusable}
             rows.append({**counts, "rate": taken / n if n else None, "interval": wilson_interval(taken, n)})
     return rows
 
 
-def list_readings(
+def list_critic_answers(
     annotator: Annotator, *, code: str, verdict: str, seen: Collection[int] | None = None
-) -> list[CriticReading]:
-    """The readings behind a count, latest last: of one code, with one verdict, each suggestion once per critic."""
-    every = CriticReading.objects.filter(suggestion__annotator=annotator, suggestion__code__identifier=code)
+) -> list[CriticAnswer]:
+    """The turn answers behind a count, latest last: of one code, with one verdict, each suggestion once per critic."""
+    every = CriticAnswer.objects.filter(suggestion__annotator=annotator, suggestion__code__identifier=code)
     rows = _limit(every, seen)
-    latest: dict[tuple[int, bool, int], CriticReading] = {}
+    latest: dict[tuple[int, bool, int], CriticAnswer] = {}
     related = ("cell__arm__variant__account", "suggestion__sentence__turn__interview", "suggestion__code")
     for row in rows.exclude(verdict="").select_related(*related).order_by("cell_id"):
         arm = row.cell.arm
@@ -185,7 +185,7 @@ def list_readings(
     return [row for row in latest.values() if row.verdict == verdict]
 
 
-def _limit(rows: QuerySet[CriticReading], seen: Collection[int] | None) -> QuerySet[CriticReading]:
+def _limit(rows: QuerySet[CriticAnswer], seen: Collection[int] | None) -> QuerySet[CriticAnswer]:
     if seen is None:
         return rows
     return rows.filter(suggestion__sentence__turn__interview__in=sorted(seen))

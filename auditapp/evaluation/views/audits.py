@@ -34,7 +34,7 @@ from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import Code
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 
 ITEMS_PER_PAGE = 20
@@ -45,37 +45,35 @@ SCOPE_WORDS = {
     "does_not": "the code does not apply",
     "unclear": "cannot be said",
     "contested": "contested",
-    "decided": "a yes or a no was said",
+    "decided": "answered yes or no",
 }
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_audits(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_audits(request: StudyRequest) -> HttpResponse:
     """The audits of a study, newest first, and the user's progress in each."""
-    audits = PositiveAudit.objects.filter(annotator__project=request.project).with_progress(request.user)
+    audits = PositiveAudit.objects.filter(annotator__study=request.study).with_progress(request.user)
     audits = audits.select_related("annotator__variant__account").order_by("-pk")
     return render(request, "evaluation/audits.html", {"audits": audits})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.ADJUDICATE)
-def draw(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.ADJUDICATE)
+def draw(request: StudyRequest) -> HttpResponse:
     """Draw a sample."""
-    form = DrawForm(request.POST if request.method == "POST" else None, project=request.project)
+    form = DrawForm(request.POST if request.method == "POST" else None, study=request.study)
     return pages.draw_sample(request, form, draw_positive_audit, "evaluation/draw_audit.html")
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_audit(request: ProjectRequest, audit_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_audit(request: StudyRequest, audit_id: int) -> HttpResponse:
     """The progress of an audit, and its results for people who may see them."""
     return _render_audit(request, _find_audit(request, audit_id))
 
 
-def _render_audit(
-    request: ProjectRequest, audit: PositiveAudit, opening: OpenResultsForm | None = None
-) -> HttpResponse:
+def _render_audit(request: StudyRequest, audit: PositiveAudit, opening: OpenResultsForm | None = None) -> HttpResponse:
     state = pages.read_state(request, audit, Permission.ADJUDICATE)
     interviews = list_interviews(audit)
     hidden = get_viewer(request).blinded(interviews)
@@ -91,7 +89,7 @@ def _render_audit(
     return render(request, "evaluation/audit.html", context, status=422 if opening else 200)
 
 
-def _offer_unblinding(request: ProjectRequest, audit: PositiveAudit, interviews: set[int]) -> UnblindingForm | None:
+def _offer_unblinding(request: StudyRequest, audit: PositiveAudit, interviews: set[int]) -> UnblindingForm | None:
     """A form for the hidden interviews of the sample, for people who may mark."""
     if Permission.ADJUDICATE not in request.role.permissions:
         return None
@@ -103,20 +101,20 @@ def _name_codes(audit: PositiveAudit) -> dict[str, str]:
 
 
 @require_POST
-@project_view(Permission.ADJUDICATE)
-def open_results(request: ProjectRequest, audit_id: int) -> HttpResponse:
+@study_view(Permission.ADJUDICATE)
+def open_results(request: StudyRequest, audit_id: int) -> HttpResponse:
     """Open the results before having marked everything, and record it."""
     audit = _find_audit(request, audit_id)
     return pages.answer_opening(request, audit, partial(_render_audit, request, audit))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.ADJUDICATE)
-def mark(request: ProjectRequest, audit_id: int, item_id: int) -> HttpResponse:
+@study_view(Permission.ADJUDICATE)
+def mark(request: StudyRequest, audit_id: int, item_id: int) -> HttpResponse:
     """Mark one item; after that the machine's reason is shown."""
     audit = _find_audit(request, audit_id)
     found = AuditedSuggestion.objects.select_related(
-        "audit__annotator__project", "suggestion__code__family", "suggestion__sentence__turn__interview"
+        "audit__annotator__study", "suggestion__code__family", "suggestion__sentence__turn__interview"
     )
     item = get_object_or_404(found, pk=item_id, audit=audit)
     interviews = list_interviews(audit)
@@ -139,15 +137,15 @@ def mark(request: ProjectRequest, audit_id: int, item_id: int) -> HttpResponse:
     )
 
 
-def _find_next(request: ProjectRequest, audit: PositiveAudit, hidden: set[int]) -> AuditedSuggestion | None:
+def _find_next(request: StudyRequest, audit: PositiveAudit, hidden: set[int]) -> AuditedSuggestion | None:
     """The first item in random order that the user has not marked and may see."""
     unmarked = audit.list_unmarked(request.user)
     return unmarked.exclude(suggestion__sentence__turn__interview__in=hidden).first()
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_items(request: StudyRequest, audit_id: int) -> HttpResponse:
     """The items behind a count of the results. People who do not see the results yet get the audit's page, which says when
     they will."""
     audit = _find_audit(request, audit_id)
@@ -176,7 +174,7 @@ def list_items(request: ProjectRequest, audit_id: int) -> HttpResponse:
     return render(request, "evaluation/audit_items.html", context)
 
 
-def _show_items(request: ProjectRequest, items: list[AuditedSuggestion]) -> list[dict[str, object]]:
+def _show_items(request: StudyRequest, items: list[AuditedSuggestion]) -> list[dict[str, object]]:
     passages = read_passages([item.suggestion for item in items])
     marks: dict[int, list[PositiveMark]] = {}
     rows = PositiveMark.objects.filter(item__in=items).active().select_related("reviewer")
@@ -193,9 +191,9 @@ def _show_items(request: ProjectRequest, items: list[AuditedSuggestion]) -> list
     ]
 
 
-def _find_audit(request: ProjectRequest, audit_id: int) -> PositiveAudit:
+def _find_audit(request: StudyRequest, audit_id: int) -> PositiveAudit:
     audits = PositiveAudit.objects.select_related(
-        "annotator__project", "annotator__variant__account", "annotator__version"
+        "annotator__study", "annotator__variant__account", "annotator__version"
     )
-    audit: PositiveAudit = get_object_or_404(audits, pk=audit_id, annotator__project=request.project)
+    audit: PositiveAudit = get_object_or_404(audits, pk=audit_id, annotator__study=request.study)
     return audit

@@ -31,7 +31,7 @@ from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import offer_table, send_report_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
@@ -54,18 +54,18 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from auditapp.annotators.models import Annotator
-from auditapp.annotators.queries.annotators import list_with_readings
+from auditapp.annotators.queries.annotators import list_with_answers
 from auditapp.evaluation.forms import CalibrationForm
 from transcripts.agreement.queries import list_families
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import Stances, read_stances
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import Methods, read_methods
 
 if TYPE_CHECKING:
     from auditapp.evaluation.queries.calibration import Compared
-    from transcripts.coding.blind import BlindReadings
+    from transcripts.coding.blind import BlindLabels
 from auditapp.annotators.queries.annotators import Warnings, list_judge_results, warn_of_family, warn_of_relatives
 from auditapp.evaluation.forms import SpreadForm
 from auditapp.evaluation.queries.compared_items import read_spread
@@ -75,17 +75,17 @@ ITEMS_PER_PAGE = 25
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_calibration(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_calibration(request: StudyRequest) -> HttpResponse:
     """Every figure of one annotator; of families that are read reflexively, why there is none."""
-    return _render(request, read_asked(request.project, request.GET))
+    return _render(request, read_asked(request.study, request.GET))
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def compute(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def compute(request: StudyRequest) -> HttpResponse:
     """The figures of a family that is read reflexively: once, for a reason that is kept."""
-    asked, form = read_asked(request.project, request.POST), FamilyReasonForm(request.POST)
+    asked, form = read_asked(request.study, request.POST), FamilyReasonForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render(request, asked, reason_form=form, status=422)
     compared = compare(get_viewer(request), asked.annotator, **asked.scope)
@@ -96,17 +96,17 @@ def compute(request: ProjectRequest) -> HttpResponse:
         if family not in {each.family for each in compared.codes}:
             raise Refused("The annotator has no labels for this family here.")
         record_calibration(
-            project=request.project, annotator=asked.annotator, family=family, reason=reason, by=request.user
+            study=request.study, annotator=asked.annotator, family=family, reason=reason, by=request.user
         )
         return _render(request, asked, compared=compared, shown_for=(family, reason))
     return _render(request, asked, reason_form=form, status=422)
 
 
 @require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def download(request: StudyRequest) -> HttpResponse:
     """The figures the page shows, as a file: those of codes, or (``table``) the answers to their own questions."""
-    asked = read_asked(request.project, request.POST)
+    asked = read_asked(request.study, request.POST)
     if asked.annotator is None:
         return _render(request, asked, status=422)
     compared = compare(get_viewer(request), asked.annotator, **asked.scope)
@@ -121,13 +121,13 @@ def download(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_cell(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_cell(request: StudyRequest) -> HttpResponse:
     """The sentences behind a count: who applied the code and what the machine said."""
     from auditapp.evaluation.queries.calibration import find_listable
     from auditapp.evaluation.queries.calibration import list_cell as find_cell
 
-    asked, form = read_asked(request.project, request.GET), CellForm(request.GET)
+    asked, form = read_asked(request.study, request.GET), CellForm(request.GET)
     page: dict[str, object] = {"asked": asked, "form": form}
     if asked.annotator is None or not form.is_valid():
         return render(request, "evaluation/calibration_cell.html", page, status=422)
@@ -194,24 +194,24 @@ def measure(
     }
 
 
-def send_table(request: ProjectRequest, table: ReportTable[Any], source: object, *, caption: str = "") -> HttpResponse:
+def send_table(request: StudyRequest, table: ReportTable[Any], source: object, *, caption: str = "") -> HttpResponse:
     """A table in the format that was asked for; kept on record."""
     return send_report_table(
         table,
         source,
         request.POST.get("format", "csv"),
         f"evaluation.{table.name}.exported",
-        stem=f"{request.project.slug}-{table.name}",
-        project=request.project,
-        target=f"project:{request.project.pk}",
+        stem=f"{request.study.slug}-{table.name}",
+        study=request.study,
+        target=f"study:{request.study.pk}",
         by=request.user,
         details={"rows": len(table.list_rows(source))},
         caption=caption,
     )
 
 
-def _offer_files(request: ProjectRequest, *, has_answers: bool) -> list[dict[str, object]]:
-    answers = f"{reverse('evaluation:calibration_file', args=[request.project.slug])}?table=answers"
+def _offer_files(request: StudyRequest, *, has_answers: bool) -> list[dict[str, object]]:
+    answers = f"{reverse('evaluation:calibration_file', args=[request.study.slug])}?table=answers"
     offered = [offer_table(CALIBRATION, "These figures")]
     return (
         [*offered, offer_table(ANSWERS, "Answers to the codes’ own questions", lambda _: answers)]
@@ -220,13 +220,13 @@ def _offer_files(request: ProjectRequest, *, has_answers: bool) -> list[dict[str
     )
 
 
-def _ask_to_unblind(request: ProjectRequest, asked: Asked, compared: Compared) -> HttpResponse:
-    messages.error(request, "Everything that is compared here is hidden from you. Unblind it first.")
+def _ask_to_unblind(request: StudyRequest, asked: Asked, compared: Compared) -> HttpResponse:
+    messages.error(request, "Everything compared here is hidden from you. Unblind the interviews first.")
     return _render(request, asked, compared=compared, status=409)
 
 
 def _render(
-    request: ProjectRequest,
+    request: StudyRequest,
     asked: Asked,
     *,
     compared: Compared | None = None,
@@ -256,7 +256,7 @@ def _render(
                     )
             page["measured"] = measured
             page["offered_tables"] = _offer_files(request, has_answers=measured["has_answers"])
-            page["table_files"] = reverse("evaluation:calibration_file", args=[request.project.slug])
+            page["table_files"] = reverse("evaluation:calibration_file", args=[request.study.slug])
             page["query"] = asked.fields
             page |= count_moved_seen(request, asked.annotator)
             page["scarce"] = [row for row in measured["rows"] if row.is_scarce]
@@ -280,7 +280,7 @@ def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, thresho
         verdict = judge_against(estimates, threshold, row.positive_turns, things="turns")
         drawn.append(Row(row.code.name, dots, verdict=verdict))
     rule = (
-        f"Usable: F1 and kappa are at least {write_number(threshold)}; what is below is named. Few turns: people applied it in "
+        f"Usable: F1 and kappa are at least {write_number(threshold)}; figures below it are named. Few turns: people applied it in "
         f"fewer than {FEW} of the turns compared. Lines: 95 % intervals over whole turns."
     )
     return RowChart(
@@ -327,7 +327,7 @@ def _draw_share(share: ClusterShare | None, series: int) -> Dot:
     return Dot(None, series=series, text=NONE) if share is None else _draw(share.figure, series)
 
 
-REFLEXIVE = MethodStance.Stance.REFLEXIVE
+REFLEXIVE = MethodChoice.Method.REFLEXIVE
 FIELDS = ("annotator", "turns", "critic", "seed")
 
 
@@ -338,7 +338,7 @@ class Asked(NamedTuple):
     annotator: Annotator | None
     annotators: list[Annotator]
     families: dict[str, CodeFamily]
-    stances: Stances
+    methods: Methods
 
     @property
     def fields(self) -> list[tuple[str, str]]:
@@ -368,22 +368,22 @@ class Asked(NamedTuple):
         return {"with_critic": self.with_critic, "only_withheld": self.only_withheld}
 
     def is_reflexive(self, family: str) -> bool:
-        return self.stances.find(family) == REFLEXIVE
+        return self.methods.find(family) == REFLEXIVE
 
     def name_family(self, family: str) -> str:
         found = self.families.get(family)
         return found.name if found else family
 
 
-def read_asked(project: Project, data: QueryDict, *, annotators: list[Annotator] | None = None) -> Asked:
+def read_asked(study: Study, data: QueryDict, *, annotators: list[Annotator] | None = None) -> Asked:
     """Read the form; without an annotator named, the newest of ``annotators``, or of all that have read."""
-    annotators = list_with_readings(project.pk) if annotators is None else annotators
+    annotators = list_with_answers(study.pk) if annotators is None else annotators
     form = CalibrationForm(data, annotators=annotators)
-    families = {family.identifier: family for family in list_families(project)}
+    families = {family.identifier: family for family in list_families(study)}
     annotator = form.chosen if form.is_valid() else None
     if annotator is not None:
-        annotator.project = project
-    return Asked(form, annotator, annotators, families, read_stances(project))
+        annotator.study = study
+    return Asked(form, annotator, annotators, families, read_methods(study))
 
 
 def compare(
@@ -392,7 +392,7 @@ def compare(
     *,
     with_critic: bool = False,
     only_withheld: bool = False,
-    readings: BlindReadings | None = None,
+    turn_answers: BlindLabels | None = None,
     with_alternatives: bool = False,
 ) -> Compared:
     """The annotator beside people, as far as the viewer may see them now."""
@@ -403,7 +403,7 @@ def compare(
         with_critic=with_critic,
         only_withheld=only_withheld,
         seen=viewer.visible_interviews,
-        readings=readings,
+        turn_answers=turn_answers,
         with_alternatives=with_alternatives,
     )
     compared.blinded = viewer.blinded(compared.interviews)
@@ -411,22 +411,22 @@ def compare(
 
 
 def offer_compared(
-    request: ProjectRequest, asked: Asked, interviews: Iterable[int], page: str, *, query: str = ""
+    request: StudyRequest, asked: Asked, interviews: Iterable[int], page: str, *, query: str = ""
 ) -> UnblindingForm | None:
     """The notice of a page of calibration; it leads back to that page, whichever address is asked now."""
-    address = reverse(f"evaluation:{page}", args=[request.project.slug])
+    address = reverse(f"evaluation:{page}", args=[request.study.slug])
     query = query or asked.query
     return offer_unblinding(request, interviews, where=page, back=f"{address}?{query}" if query else address)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_spread(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_spread(request: StudyRequest) -> HttpResponse:
     """How often each annotator applied each code to the sentences that all annotated, and how far every two agree."""
     form, annotators = _read_chosen(request, request.GET)
     seen = get_viewer(request).visible_interviews
     spread, interviews = read_spread(annotators, seen=seen) if len(annotators) > 1 else ([], set[int]())
-    codes = Code.objects.filter(version__project=request.project).order_by("version__number")
+    codes = Code.objects.filter(version__study=request.study).order_by("version__number")
     context = {
         "form": form,
         "annotators": annotators,
@@ -435,24 +435,24 @@ def show_spread(request: ProjectRequest) -> HttpResponse:
         "unblinding": offer_unblinding(request, interviews, where="spread"),
         "names": dict(codes.values_list("identifier", "name")),
         "versions": sorted({each.version.number for each in annotators}),
-        "warnings": _list_warnings(request.project, annotators),
+        "warnings": _list_warnings(request.study, annotators),
     }
     return render(request, "evaluation/spread.html", context, status=200 if form.is_valid() else 422)
 
 
-def _read_chosen(request: ProjectRequest, data: QueryDict) -> tuple[SpreadForm, list[Annotator]]:
+def _read_chosen(request: StudyRequest, data: QueryDict) -> tuple[SpreadForm, list[Annotator]]:
     """The form, and the annotators it names, or all."""
-    form = SpreadForm(data, project=request.project)
+    form = SpreadForm(data, study=request.study)
     chosen = form.cleaned_data["annotators"] if form.is_valid() else Annotator.objects.none()
-    every = Annotator.objects.filter(project=request.project)
+    every = Annotator.objects.filter(study=request.study)
     return form, list((chosen or every).select_related("variant__account", "version").order_by("pk"))
 
 
-def _list_warnings(project: Project, annotators: list[Annotator]) -> Warnings:
+def _list_warnings(study: Study, annotators: list[Annotator]) -> Warnings:
     warnings = warn_of_relatives(annotators)
     variants = {each.variant.pk: each.variant for each in annotators if each.variant is not None}
     for variant in variants.values():
-        warnings += [*warn_of_family(project, variant, None), *list_judge_results(project, variant)]
+        warnings += [*warn_of_family(study, variant, None), *list_judge_results(study, variant)]
     if any(variant.is_fake for variant in variants.values()):
         warnings.append({"code": "fake"})
     return warnings

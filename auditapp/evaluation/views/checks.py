@@ -22,12 +22,12 @@ from auditapp.annotators.pure.checking import (
     find_degenerate,
     judge_check,
 )
-from auditapp.annotators.queries.readings import (
+from auditapp.annotators.queries.turn_answers import (
     count_rates,
     count_unanswered,
     find_annotator,
     list_checks,
-    list_readings,
+    list_turn_answers,
     name_codes,
     read_check,
     read_check_report,
@@ -44,7 +44,7 @@ from auditapp.evaluation.queries.check_answers import (
     OF_SENTENCES,
     SCOPES,
     list_answer_entries,
-    list_planted_rows,
+    list_control_rows,
     list_reask_entries,
     list_sentence_entries,
     read_interviews,
@@ -54,36 +54,36 @@ from auditapp.evaluation.queries.check_answers import (
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.models import Code
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 
-# Every check is read whole for its verdicts, and of a reading what it was asked about.
+# Every check is read whole for its verdicts, and of a turn answer what it was asked about.
 MAX_CHECKS, MAX_READINGS = 10, 5
 
 PER_PAGE = 25
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_of_annotator(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_of_annotator(request: StudyRequest, annotator_id: int) -> HttpResponse:
     """The checks of an annotator with their verdicts, and its batches for the desk."""
     annotator = _get_annotator(request, annotator_id)
-    checks, readings = list_checks(annotator), list_readings(annotator)
+    checks, turn_answers = list_checks(annotator), list_turn_answers(annotator)
     names = {code: found.name for code, found in name_codes(annotator).items()}
     context = {
         "annotator": annotator,
         "checks": [_sum_up(batch, names) for batch in checks[:MAX_CHECKS]],
         "names": names,
-        "readings": [_sum_up_reading(batch) for batch in readings[:MAX_READINGS]],
-        "not_listed": max(0, len(checks) - MAX_CHECKS) + max(0, len(readings) - MAX_READINGS),
+        "turn_answers": [_sum_up_turn_answer(batch) for batch in turn_answers[:MAX_READINGS]],
+        "not_listed": max(0, len(checks) - MAX_CHECKS) + max(0, len(turn_answers) - MAX_READINGS),
         "has_fake": annotator.variant is not None and annotator.variant.is_fake,
     }
     return render(request, "evaluation/checks.html", context)
 
 
-def _get_annotator(request: ProjectRequest, annotator_id: int) -> Annotator:
-    annotators = Annotator.objects.select_related("variant__account", "version__project")
-    return get_object_or_404(annotators, pk=annotator_id, project=request.project)
+def _get_annotator(request: StudyRequest, annotator_id: int) -> Annotator:
+    annotators = Annotator.objects.select_related("variant__account", "version__study")
+    return get_object_or_404(annotators, pk=annotator_id, study=request.study)
 
 
 def _sum_up(batch: Batch, names: Mapping[str, str]) -> dict[str, object]:
@@ -92,9 +92,9 @@ def _sum_up(batch: Batch, names: Mapping[str, str]) -> dict[str, object]:
     return {"batch": batch, "report": report, "verdicts": verdicts}
 
 
-def _sum_up_reading(batch: Batch) -> dict[str, object]:
-    pairs, planted, codes, _ = read_reask(batch)
-    return {"batch": batch, "reask": build_reask_report(pairs, planted, codes), "alarms": _list_alarms(batch)}
+def _sum_up_turn_answer(batch: Batch) -> dict[str, object]:
+    pairs, controls, codes, _ = read_reask(batch)
+    return {"batch": batch, "reask": build_reask_report(pairs, controls, codes), "alarms": _list_alarms(batch)}
 
 
 def _list_alarms(batch: Batch) -> list[Rate]:
@@ -103,8 +103,8 @@ def _list_alarms(batch: Batch) -> list[Rate]:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_check(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_check(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The figures of one check; of a batch for the desk, what was lost where it was asked again."""
     batch = get_batch(request, batch_id)
     annotator = find_annotator(batch)
@@ -131,19 +131,19 @@ def show_check(request: ProjectRequest, batch_id: int) -> HttpResponse:
     return render(request, "evaluation/check.html", context)
 
 
-def get_batch(request: ProjectRequest, batch_id: int) -> Batch:
+def get_batch(request: StudyRequest, batch_id: int) -> Batch:
     """A batch of this study that asks an annotator about turns, or 404."""
-    batch = get_object_or_404(Batch, pk=batch_id, project=request.project)
+    batch = get_object_or_404(Batch, pk=batch_id, study=request.study)
     if batch.kind not in {CHECK_KIND, KIND}:
         raise Http404("No such check.")
     return batch
 
 
 def _show_reask(batch: Batch, names: Mapping[str, Code]) -> dict[str, object]:
-    pairs, planted, codes, without = read_reask(batch)
+    pairs, controls, codes, without = read_reask(batch)
     rates = count_rates(batch)
     return {
-        "report": build_reask_report(pairs, planted, codes),
+        "report": build_reask_report(pairs, controls, codes),
         "without": without,
         "alarms": _list_alarms(batch),
         "has_rates": any(n for _, n in rates.values()),
@@ -152,20 +152,20 @@ def _show_reask(batch: Batch, names: Mapping[str, Code]) -> dict[str, object]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def launch(request: ProjectRequest, annotator_id: int) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def launch(request: StudyRequest, annotator_id: int) -> HttpResponse:
     """Have an annotator checked, in two steps."""
     annotator = _get_annotator(request, annotator_id)
     form = CheckForm(request.POST or None, annotator=annotator)
 
     def plan() -> LaunchPlan:
-        planned = plan_check(project=request.project, annotator=annotator, **form.chosen())
+        planned = plan_check(study=request.study, annotator=annotator, **form.chosen())
         facts = {**planned.parameters, "annotator": annotator, "questions": len(planned.arms)}
         return replace(planned, facts=facts, facts_template="evaluation/_check_facts.html")
 
     def send() -> Batch:
         return launch_check(
-            project=request.project, annotator=annotator, by=request.user, **form.chosen(), options=form.options()
+            study=request.study, annotator=annotator, by=request.user, **form.chosen(), options=form.options()
         )
 
     return run_wizard(
@@ -197,36 +197,36 @@ def _read_asked(data: QueryDict, batch: Batch) -> tuple[str, str, str]:
 def _find(batch: Batch, figure: str, code: str, scope: str) -> list[Any]:
     """All that is behind a figure, whatever this person may see."""
     if batch.kind == KIND:
-        pairs, planted, *_ = read_reask(batch)
-        return list_planted_rows(planted) if figure == "planted" else list_reask_entries(pairs, code, scope)
+        pairs, controls, *_ = read_reask(batch)
+        return list_control_rows(controls) if figure == "controls" else list_reask_entries(pairs, code, scope)
     answers, _, definitions = read_check(batch)
     if figure in OF_ANSWERS:
         return list_answer_entries(answers, figure)
     return list_sentence_entries(answers, definitions, figure, code, scope)
 
 
-def find_interviews(request: ProjectRequest, turn_ids: Collection[int]) -> dict[int, int]:
+def find_interviews(request: StudyRequest, turn_ids: Collection[int]) -> dict[int, int]:
     """The interview of each of these turns that may be shown; withheld ones are shown to nobody."""
-    return read_interviews(set(turn_ids) - list_all_withheld(request.project))
+    return read_interviews(set(turn_ids) - list_all_withheld(request.study))
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_answers(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Sentence by sentence what the answers suggested, with the way to each call."""
     batch = get_batch(request, batch_id)
     figure, code, scope = _read_asked(request.GET, batch)
     found = _find(batch, figure, code, scope)
-    is_planted, is_of_answers = figure == "planted", figure in OF_ANSWERS
-    turns = set() if is_planted else {each["turn_id"] for each in found}
+    is_of_controls, is_of_answers = figure == "controls", figure in OF_ANSWERS
+    turns = set() if is_of_controls else {each["turn_id"] for each in found}
     interviews = find_interviews(request, turns)
     blinded = get_viewer(request).blinded(interviews.values())
     open_turns = {turn_id for turn_id, interview_id in interviews.items() if interview_id not in blinded}
-    entries = found if is_planted else [each for each in found if each["turn_id"] in open_turns]
+    entries = found if is_of_controls else [each for each in found if each["turn_id"] in open_turns]
     page = Paginator(entries, PER_PAGE).get_page(request.GET.get("page"))
     annotator = find_annotator(batch)
     names = name_codes(annotator) if annotator else {}
-    is_of_sentences = not is_planted and not is_of_answers
+    is_of_sentences = not is_of_controls and not is_of_answers
     places = read_places([each["sentence_id"] for each in page.object_list]) if is_of_sentences else {}
     context = {
         "batch": batch,
@@ -234,13 +234,13 @@ def list_answers(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "asked": {"figure": figure, "code": code, "scope": scope},
         "unblinding": offer_unblinding(request, interviews.values(), where="checks"),
         "withheld": len(turns) - len(interviews),
-        "behind": 0 if is_planted else len(found),
+        "behind": 0 if is_of_controls else len(found),
         "page": page,
         "rows": [(each, places.get(each["sentence_id"]) if is_of_sentences else None) for each in page.object_list],
         "scopes": SCOPES,
         "code": names.get(code),
         "names": names,
-        "is_planted": is_planted,
+        "is_of_controls": is_of_controls,
         "is_of_answers": is_of_answers,
     }
     return render(request, "evaluation/check_answers.html", context)

@@ -28,7 +28,7 @@ from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES = 8
 
-# An annotator as made, or without what a critic reversed, with its key in the form and its figures by code.
+# An annotator as made, or without what a critic rejected, with its key in the form and its figures by code.
 Candidate = dict[str, Any]
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def choose(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def choose(request: StudyRequest) -> HttpResponse:
     """See every code by every annotator, and choose one for a code, with a reason."""
-    asked = read_asked(request.project, request.GET)
+    asked = read_asked(request.study, request.GET)
     candidates = _list_candidates(request, asked)
     named = [(each["key"], each["name"]) for each in candidates]
     data, initial = request.POST if request.method == "POST" else None, {"code": request.GET.get("code", "")}
@@ -55,7 +55,7 @@ def choose(request: ProjectRequest) -> HttpResponse:
         chosen: Candidate = next((each for each in candidates if each["key"] == form.cleaned_data["candidate"]), {})
         with at_form(form):
             choose_annotator(
-                project=request.project,
+                study=request.study,
                 code_identifier=form.cleaned_data["code"],
                 annotator=chosen.get("annotator"),
                 with_critic=chosen.get("with_critic", False),
@@ -63,25 +63,25 @@ def choose(request: ProjectRequest) -> HttpResponse:
                 by=request.user,
             )
             messages.success(request, "Chosen.")
-            return redirect("evaluation:choose", request.project.slug)
+            return redirect("evaluation:choose", request.study.slug)
     return _render(request, asked, candidates, form)
 
 
-def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
+def _list_candidates(request: StudyRequest, asked: Asked) -> list[Candidate]:
     """The newest annotators and those chosen, with figures of the interviews this person may see."""
     from transcripts.coding.blind import read_blind
 
     chosen = set(_read_choices(request).values_list("annotator", "with_critic"))
-    criticised = find_criticised(request.project.pk)
+    criticised = find_criticised(request.study.pk)
     wanted = [(each, False) for each in asked.annotators]
     wanted += [(each, True) for each in asked.annotators if each.pk in criticised]
     current = [pair for pair in wanted if (pair[0].pk, pair[1]) in chosen]
     wanted = [*current, *(pair for pair in wanted if pair not in current)][: max(MAX_CANDIDATES, len(current))]
-    readings = read_blind(request.project) if wanted else None
+    turn_answers = read_blind(request.study) if wanted else None
     candidates = []
     for annotator, with_critic in wanted:
-        annotator.project = request.project
-        compared = compare(get_viewer(request), annotator, with_critic=with_critic, readings=readings)
+        annotator.study = request.study
+        compared = compare(get_viewer(request), annotator, with_critic=with_critic, turn_answers=turn_answers)
         rows = {row.code.identifier: row for row in measure(asked, compared, resamples=0)["rows"]}
         candidates.append(
             {
@@ -96,7 +96,7 @@ def _list_candidates(request: ProjectRequest, asked: Asked) -> list[Candidate]:
     return candidates
 
 
-def _render(request: ProjectRequest, asked: Asked, candidates: list[Candidate], form: ChoiceForm) -> HttpResponse:
+def _render(request: StudyRequest, asked: Asked, candidates: list[Candidate], form: ChoiceForm) -> HttpResponse:
     threshold = ThresholdForm(request.GET)
     lines = _list_lines(request, asked, candidates, threshold.chosen)
     named = form["code"].value()
@@ -118,9 +118,9 @@ def _render(request: ProjectRequest, asked: Asked, candidates: list[Candidate], 
 
 
 def _list_lines(
-    request: ProjectRequest, asked: Asked, candidates: list[Candidate], threshold: float
+    request: StudyRequest, asked: Asked, candidates: list[Candidate], threshold: float
 ) -> list[dict[str, Any]]:
-    codes = Code.objects.filter(version=current_version(request.project), family__unit=CodeFamily.Unit.SENTENCE)
+    codes = Code.objects.filter(version=current_version(request.study), family__unit=CodeFamily.Unit.SENTENCE)
     choices = {row.code_identifier: row for row in _read_choices(request).select_related("annotator__version")}
     lines = []
     for code in codes.select_related("family").order_by("family__position", "position"):
@@ -157,25 +157,25 @@ def _advise(figures: list[tuple[Candidate, CodeRow | None]], threshold: float) -
     return "below_alone" if is_asked_alone else "below"
 
 
-def _read_choices(request: ProjectRequest) -> QuerySet[CodeChoice]:
-    return CodeChoice.objects.filter(project=request.project, superseded_at__isnull=True)
+def _read_choices(request: StudyRequest) -> QuerySet[CodeChoice]:
+    return CodeChoice.objects.filter(study=request.study, superseded_at__isnull=True)
 
 
 ITEMS_PER_PAGE = 15
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_disagreements(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_disagreements(request: StudyRequest) -> HttpResponse:
     """The sentences on which an annotator and people differ, code by code."""
-    return _render_disagreements(request, read_asked(request.project, request.GET))
+    return _render_disagreements(request, read_asked(request.study, request.GET))
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_unsorted(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_unsorted(request: StudyRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: how many differences from the newest annotator wait."""
-    asked = read_asked(request.project, QueryDict())
+    asked = read_asked(request.study, QueryDict())
     context: dict[str, object] = {"asked": asked}
     if asked.annotator is not None:
         compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
@@ -189,19 +189,21 @@ def show_unsorted(request: ProjectRequest) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.ADJUDICATE)
-def sort(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.ADJUDICATE)
+def sort(request: StudyRequest) -> HttpResponse:
     """Say why they differ; what was said before is superseded, and stays."""
-    asked, form = read_asked(request.project, request.POST), DisagreementForm(request.POST)
+    asked, form = read_asked(request.study, request.POST), DisagreementForm(request.POST)
     if asked.annotator is None or not form.is_valid():
         return _render_disagreements(request, asked, wrong=form, status=422)
     data = form.cleaned_data
     compared = compare(get_viewer(request), asked.annotator, **asked.scope, with_alternatives=True)
     with at_form(form):
         if (data["sentence"], data["code"]) not in _key(compared, _list(request, compared, "")):
-            raise Refused("Here the annotator and the people you may see do not differ, or not any more.")
+            raise Refused(
+                "Here the annotator and the people whose labels you may see do not differ, or no longer differ."
+            )
         sort_disagreement(
-            project=request.project,
+            study=request.study,
             annotator=asked.annotator,
             sentence=Sentence.objects.select_related("turn__interview").get(pk=data["sentence"]),
             code_identifier=data["code"],
@@ -215,7 +217,7 @@ def sort(request: ProjectRequest) -> HttpResponse:
     return _render_disagreements(request, asked, wrong=form, compared=compared, status=409)
 
 
-def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
+def _find_next(request: StudyRequest, asked: Asked, compared: Compared, done: tuple[int, str]) -> str:
     """The next unsorted disagreement: after this one, else the first, else this one again."""
     code, state = request.POST.get("filter_code", ""), request.POST.get("state", "")
     current = _read_current(compared.annotator)
@@ -226,7 +228,7 @@ def _find_next(request: ProjectRequest, asked: Asked, compared: Compared, done: 
     page = kept.index(goal) // ITEMS_PER_PAGE + 1 if goal in kept else 1
     query = f"{asked.query}&{urlencode({'code': code, 'state': state, 'page': page})}"
     mark = f"#{_name_place(*goal)}" if goal in kept else ""
-    return f"{reverse('evaluation:disagreements', args=[request.project.slug])}?{query}{mark}"
+    return f"{reverse('evaluation:disagreements', args=[request.study.slug])}?{query}{mark}"
 
 
 def _key(compared: Compared, differences: list[Difference]) -> dict[tuple[int, str], Difference]:
@@ -239,7 +241,7 @@ def _name_place(sentence: int, code: str) -> str:
     return f"difference-{sentence}-{code}"
 
 
-def _list(request: ProjectRequest, compared: Compared, code: str) -> list[Difference]:
+def _list(request: StudyRequest, compared: Compared, code: str) -> list[Difference]:
     """The differences this person may meet one by one."""
     from auditapp.evaluation.queries.calibration import find_listable, list_differences
 
@@ -256,7 +258,7 @@ def _count_unlisted(compared: Compared, listed: int, code: str) -> int:
 
 
 def _render_disagreements(
-    request: ProjectRequest,
+    request: StudyRequest,
     asked: Asked,
     *,
     compared: Compared | None = None,
@@ -327,7 +329,7 @@ def _count(current: dict[tuple[int, str], Disagreement], names: dict[tuple[int, 
 
 
 def _show(
-    request: ProjectRequest,
+    request: StudyRequest,
     asked: Asked,
     compared: Compared,
     differences: list[Difference],
@@ -337,7 +339,7 @@ def _show(
 ) -> list[dict[str, object]]:
     """Each difference with what was said of it and the form to sort it; ``wrong`` is a form that was refused."""
     items = read_compared_items(compared, [(place, code) for place, code, *_ in differences], viewer=request.user)
-    draft = find_open_draft(request.project)
+    draft = find_open_draft(request.study)
     drafted = Code.objects.filter(version=draft).select_related("version") if draft else Code.objects.none()
     editable = {code.identifier: code for code in drafted}
     shown = []

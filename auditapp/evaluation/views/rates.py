@@ -1,4 +1,4 @@
-"""How often codes occur in the corpus: rectified estimates, with what they rest on, or why there is none."""
+"""How often codes occur in the corpus: corrected estimates, with what they rest on, or why there is none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import offer_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
@@ -33,69 +33,69 @@ if TYPE_CHECKING:
     from auditapp.evaluation.pure.turn_tables import Draws, TurnTable
 from django.shortcuts import redirect
 
-from auditapp.evaluation.forms import FinishedForm
-from transcripts.rounds.actions import show_finished
+from auditapp.evaluation.forms import CompletedForm
+from transcripts.rounds.actions import show_completed
 
 OF_MOVES = (
-    "This code is a move. Labels say here whether it was applied, not whether it is enacted, and a rate would add what the model "
-    "only describes to what it does."
+    "This code is a move. Here, labels say whether it was applied, not whether it is enacted. A rate would mix what the model "
+    "only describes with what it does."
 )
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_rates(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_rates(request: StudyRequest) -> HttpResponse:
     """The rate of every code for which an annotator was chosen."""
-    return _render(request, read_asked(request.project, request.GET))
+    return _render(request, read_asked(request.study, request.GET))
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def compute(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def compute(request: StudyRequest) -> HttpResponse:
     """The rates of a family that is read reflexively: once, for a reason that is kept."""
-    asked, form = read_asked(request.project, request.POST), FamilyReasonForm(request.POST)
+    asked, form = read_asked(request.study, request.POST), FamilyReasonForm(request.POST)
     if form.is_valid():
         with at_form(form, "reason"):
             if form.cleaned_data["family"] not in asked.families:
-                raise Refused("The codebook has no such family.")
-            record_calibration(project=request.project, annotator=None, by=request.user, **form.cleaned_data)
+                raise Refused("The codebook does not have this family.")
+            record_calibration(study=request.study, annotator=None, by=request.user, **form.cleaned_data)
             return _render(request, asked, **form.cleaned_data)
     return _render(request, asked, reason_form=form, status=422)
 
 
 @require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def download(request: StudyRequest) -> HttpResponse:
     """The rates the page shows, as a file."""
-    asked = read_asked(request.project, request.POST)
+    asked = read_asked(request.study, request.POST)
     rows, _, blinded = _read_rates(request, asked)
     if blinded:
         messages.error(
-            request, "Labels that the rates are based on are hidden from you. Unblind those interviews first."
+            request, "The rates are based on labels that are hidden from you. Unblind those interviews first."
         )
         return _render(request, asked, status=409)
     return send_table(request, RATES, rows)
 
 
 def _read_rates(
-    request: ProjectRequest, asked: Asked, family: str = ""
+    request: StudyRequest, asked: Asked, family: str = ""
 ) -> tuple[list[dict[str, Any]], dict[str, str], set[int]]:
     """The rates, the same for everybody; reflexive families, of which nothing is shown without a reason; and interviews
     that the viewer would have to unblind first. A person who has not unblinded all of these sees no rate."""
     from auditapp.evaluation.queries.rates import Corpus
     from transcripts.coding.blind import read_blind
 
-    choices = [row for row in list_choices(request.project) if row.annotator is not None]
+    choices = [row for row in list_choices(request.study) if row.annotator is not None]
     if not choices:
         return [], {}, set()
-    corpus = Corpus(request.project, read_blind(request.project))
+    corpus = Corpus(request.study, read_blind(request.study))
     rows: list[dict[str, Any]] = []
     hidden: dict[str, str] = {}
     labelled_in: set[int] = set()
     for choice in choices:
         if choice.annotator is None:
             continue
-        choice.annotator.project = request.project
+        choice.annotator.study = request.study
         parts = corpus.read_parts(choice, choice.annotator)
         own_family = parts["family"]
         if asked.is_reflexive(own_family) and own_family != family:
@@ -109,11 +109,11 @@ def _read_rates(
 
 def _measure_rate(parts: dict[str, Any]) -> dict[str, Any]:
     """The rate of a code. ``refusal`` says why there is none; the conditions are listed either way."""
-    from auditapp.evaluation.pure.rectifying import (
+    from auditapp.evaluation.pure.corrected_rates import (
         check_conditions,
         correct_prevalence,
+        correct_rate_by_turn,
         is_outside,
-        rectify_by_turn,
         refuse,
         weigh_accuracy,
     )
@@ -122,16 +122,16 @@ def _measure_rate(parts: dict[str, Any]) -> dict[str, Any]:
     refusal = refuse(conditions)
     if parts["code"] and parts["code"].family.carries_enactment:
         refusal = f"{OF_MOVES} {refusal}".strip()
-    rectified = rectify_by_turn(parts["sample"])
+    corrected_rate = correct_rate_by_turn(parts["sample"])
     sensitivity, specificity = weigh_accuracy(parts["sample"])
-    corrected = correct_prevalence(rectified.naive, sensitivity, specificity)
+    corrected = correct_prevalence(corrected_rate.naive, sensitivity, specificity)
     if refusal:
         # The machine's own share alone would be read as the rate that is refused.
-        rectified = rectified._replace(rate=None, naive=None, rectifier=None, error=None, interval=None)
+        corrected_rate = corrected_rate._replace(rate=None, naive=None, rectifier=None, error=None, interval=None)
         corrected = None
     return {
         "name": parts["code"].name if parts["code"] else parts["choice"].code_identifier,
-        "rectified": rectified,
+        "corrected_rate": corrected_rate,
         "rogan_gladen": corrected,
         "sensitivity": sensitivity,
         "specificity": specificity,
@@ -142,10 +142,10 @@ def _measure_rate(parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
-    from auditapp.evaluation.pure.rectifying import list_served
+    from auditapp.evaluation.pure.corrected_rates import list_served
 
     for row in rows:
-        choice, found, rectified = row["choice"], row["found"], row["rectified"]
+        choice, found, corrected_rate = row["choice"], row["found"], row["corrected_rate"]
         annotator = choice.annotator
         yield {
             **row,
@@ -157,15 +157,15 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
             "critic": int(choice.with_critic),
             "codebook": annotator and annotator.version.number,
             "layer": "blind",
-            "rate": rectified.rate,
-            **name_ends(rectified.interval, "rate_"),
-            "se": rectified.error,
-            "naive": rectified.naive,
-            "rectifier": rectified.rectifier,
+            "rate": corrected_rate.rate,
+            **name_ends(corrected_rate.interval, "rate_"),
+            "se": corrected_rate.error,
+            "naive": corrected_rate.naive,
+            "rectifier": corrected_rate.rectifier,
             "labelled_sentences": found.labelled,
             "labels": row["n_labels"],
             "labelled_turns": found.labelled_turns,
-            "unlabelled_sentences": rectified.n_unlabelled,
+            "unlabelled_sentences": corrected_rate.n_unlabelled,
             "interviews": found.interviews,
             "all_interviews": found.all_interviews,
             "served_models": list_served(found.served),
@@ -177,7 +177,7 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
 
 RATES = ReportTable(
     "rates",
-    "How often codes occur in the corpus: prediction-powered means with 95 % intervals, or why there is none.",
+    "How often codes occur in the corpus: prediction-powered means with 95 % intervals, or the reason why there is none.",
     (
         *(
             *declare(str, "code_id code family annotator"),
@@ -196,7 +196,7 @@ RATES = ReportTable(
         Printed("Code", lambda row: row["code"]),
         Printed("Family", lambda row: row["family"]),
         print_estimate("Rate", "rate"),
-        Printed("", lambda row: "outside 0 to 1" if row["rectified"].is_outside else ""),
+        Printed("", lambda row: "outside 0 to 1" if row["corrected_rate"].is_outside else ""),
         Printed("Labelled turns", lambda row: f"{row['labelled_turns']:,}"),
         Printed("Refused because", lambda row: row["refused"]),
     ],
@@ -205,7 +205,7 @@ RATES = ReportTable(
 
 
 def _render(
-    request: ProjectRequest,
+    request: StudyRequest,
     asked: Asked,
     *,
     family: str = "",
@@ -223,7 +223,7 @@ def _render(
         "reason_form": reason_form or FamilyReasonForm(),
         "computed_at": timezone.now(),
         "offered_tables": [offer_table(RATES, "Rates")],
-        "table_files": reverse("evaluation:rates_file", args=[request.project.slug]),
+        "table_files": reverse("evaluation:rates_file", args=[request.study.slug]),
     }
     return render(request, "evaluation/rates.html", page, status=status)
 
@@ -237,21 +237,21 @@ ALL = ""
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def influence(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def influence(request: StudyRequest) -> HttpResponse:
     """Figures of one annotator, ``?annotator=``; of the latest that has read something unless named."""
-    annotators = Annotator.objects.filter(project=request.project).select_related("version", "variant__account")
+    annotators = Annotator.objects.filter(study=request.study).select_related("version", "variant__account")
     choices = list_read_by(annotators)
     asked = request.GET.get("annotator", "")
     chosen = next((each for each in choices if str(each.pk) == asked), next(iter(choices), None))
     page: dict[str, object] = {"choices": choices, "chosen": chosen}
     if chosen is not None:
-        chosen.project = request.project
+        chosen.study = request.study
         page |= _build(request, chosen)
     return render(request, "evaluation/influence.html", page)
 
 
-def _build(request: ProjectRequest, annotator: Annotator) -> dict[str, object]:
+def _build(request: StudyRequest, annotator: Annotator) -> dict[str, object]:
     from auditapp.evaluation.pure.influence_by_turn import REDRAWS, SEED
 
     counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
@@ -353,13 +353,13 @@ def _list_moves(
 
 
 @require_POST
-@project_view(Permission.CODE)
-def open_finished(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def open_completed(request: StudyRequest) -> HttpResponse:
     """Count what she has finished in her own figures; after that she cannot take it back."""
-    form = FinishedForm(request.POST)
+    form = CompletedForm(request.POST)
     if not form.is_valid():
         messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-    elif number := show_finished(project=request.project, by=request.user):
+    elif number := show_completed(study=request.study, by=request.user):
         messages.success(request, f"Your figures count {number} more interview{'' if number == 1 else 's'} now.")
     query = f"?annotator={form.cleaned_data['annotator']}" if form.cleaned_data.get("annotator") else ""
-    return redirect(reverse("evaluation:influence", args=[request.project.slug]) + query)
+    return redirect(reverse("evaluation:influence", args=[request.study.slug]) + query)

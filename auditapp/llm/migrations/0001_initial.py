@@ -112,7 +112,7 @@ class Migration(migrations.Migration):
                 name='Grant',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='studies.study')),
                     ('account', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='grants', to='llm.provideraccount')),
                     ('number', models.PositiveIntegerField(help_text='Its number, from 1; the latest is the one that counts.')),
                     ('study_nano', models.BigIntegerField(blank=True, help_text='The most that all batches of the study may spend.', null=True)),
@@ -123,8 +123,8 @@ class Migration(migrations.Migration):
                     ('granted_at', models.DateTimeField(help_text='When it was granted, or revoked.')),
                 ],
                 options={
-                    'ordering': ['account', 'project', '-number'],
-                    'constraints': [models.UniqueConstraint(fields=('project', 'account', 'number'), name='llm_grant_number_once'), models.CheckConstraint(condition=models.Q(models.Q(('person_day_nano__gt', 0), ('study_day_nano__gt', 0), ('study_nano__gt', 0)), models.Q(('person_day_nano__isnull', True), ('study_day_nano__isnull', True), ('study_nano__isnull', True)), _connector='OR'), name='llm_grant_all_limits_or_none')],
+                    'ordering': ['account', 'study', '-number'],
+                    'constraints': [models.UniqueConstraint(fields=('study', 'account', 'number'), name='llm_grant_number_once'), models.CheckConstraint(condition=models.Q(models.Q(('person_day_nano__gt', 0), ('study_day_nano__gt', 0), ('study_nano__gt', 0)), models.Q(('person_day_nano__isnull', True), ('study_day_nano__isnull', True), ('study_nano__isnull', True)), _connector='OR'), name='llm_grant_all_limits_or_none')],
                 },
             ),
             migrations.CreateModel(

@@ -21,7 +21,7 @@ from auditapp.llm.models import AllowedAddress, ModelVariant, ProviderAccount
 from auditapp.llm.queries import hides_parts, read_scorecards
 from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import ChangedMeanwhile
@@ -162,7 +162,7 @@ set_price = post(
     form=price_form,
 )
 probe = post(
-    partial(actions.probe_model, timeout_seconds=PROBE_SECONDS),
+    partial(actions.check_model, timeout_seconds=PROBE_SECONDS),
     _find_variant,
     _render_model,
     "llm:model",
@@ -269,11 +269,11 @@ def _render_addresses(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_judges(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_judges(request: StudyRequest) -> HttpResponse:
     """Every model that this study knows something of, with its card's figures."""
     variants = list(ModelVariant.objects.select_related("account"))
-    parts = read_scorecards(request.project, variants, request.role.permissions)
+    parts = read_scorecards(request.study, variants, request.role.permissions)
     cards = [(variant, own) for variant, own in zip(variants, parts, strict=True) if own]
     notes = dict.fromkeys(note for _, own in cards for part in own for note in part.notes)
     context = {"cards": cards, "notes": list(notes), "is_hidden": hides_parts(request.role.permissions)}
@@ -281,11 +281,11 @@ def list_judges(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_judge(request: ProjectRequest, variant_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_judge(request: StudyRequest, variant_id: int) -> HttpResponse:
     """One model's card, where this study knows anything of it."""
     variant = get_object_or_404(ModelVariant.objects.select_related("account"), pk=variant_id)
-    [parts] = read_scorecards(request.project, [variant], request.role.permissions)
+    [parts] = read_scorecards(request.study, [variant], request.role.permissions)
     if not parts:
         raise Http404("This study has no figures for that model.")
     return render(request, "llm/judge.html", {"variant": variant, "parts": parts})

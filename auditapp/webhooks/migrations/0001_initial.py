@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 name='Webhook',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='webhooks', to='studies.study')),
                     ('address', models.CharField(help_text='Where events are sent.', max_length=500)),
                     ('events', models.JSONField(help_text='Names of the events that are sent to it.')),
                     ('secret_sealed', models.TextField()),
@@ -30,7 +30,7 @@ class Migration(migrations.Migration):
                 ],
                 options={
                     'ordering': ['pk'],
-                    'constraints': [models.UniqueConstraint(condition=models.Q(('turned_off_at__isnull', True)), fields=('project', 'address'), name='webhooks_webhook_address_once'), models.CheckConstraint(condition=models.Q(models.Q(('turned_off_at__isnull', True), ('turned_off_by_name', '')), models.Q(('turned_off_at__isnull', False), models.Q(('turned_off_by_name', ''), _negated=True)), _connector='OR'), name='webhooks_webhook_turned_off_by_somebody')],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('turned_off_at__isnull', True)), fields=('study', 'address'), name='webhooks_webhook_address_once'), models.CheckConstraint(condition=models.Q(models.Q(('turned_off_at__isnull', True), ('turned_off_by_name', '')), models.Q(('turned_off_at__isnull', False), models.Q(('turned_off_by_name', ''), _negated=True)), _connector='OR'), name='webhooks_webhook_turned_off_by_somebody')],
                 },
             ),
             migrations.CreateModel(

@@ -353,7 +353,7 @@ function announceEnd() {
     hintFor("next_reason", left ? `to go to ${left === 1 ? "it" : "the first of them"}` : "for the next sentence that needs you"),
     document.querySelector(".steps a[rel='next']") && hintFor("next_interview", "for the next interview"),
   ].filter(Boolean);
-  const signing = document.getElementById("sign-off") ? " Below you can sign it off." : "";
+  const signing = document.getElementById("complete") ? " Below you can complete it." : "";
   const end = left
     ? `This was the last sentence. ${left} before it ${left === 1 ? "is" : "are"} not decided.`
     : `The end: every sentence of this interview is decided.${signing}`;

@@ -13,7 +13,7 @@ import { forgetDone, holdUndo, keepEntry, onUndo, remember, renameDone } from ".
 const WITHOUT = "none";
 const PATIENCE = 30_000;
 const part = document.getElementById("own-scores");
-const last = new Stored(window.localStorage, `desk:stance:${site.user}:${site.project}`, null);
+const last = new Stored(window.localStorage, `desk:stance:${site.user}:${site.study}`, null);
 let state = null;
 let draft = null;
 let release = null;

@@ -109,8 +109,8 @@ function showWhereRead(row) {
   }
 }
 
-/** A digit chooses the enactment of the suggestion where the focus is, and keeps it. */
-function keepByDigit(event) {
+/** A digit chooses the enactment of the suggestion where the focus is, and accepts it. */
+function acceptByDigit(event) {
   const form = event.target.matches("[data-digit]") ? event.target.form : null;
   const radio = form?.querySelector(`[data-digit="${/^Digit(\d)$/.exec(event.code)?.[1]}"]`);
   if (radio && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -122,7 +122,7 @@ function keepByDigit(event) {
 
 function listenToPanel() {
   const page = document.body;
-  region.addEventListener("keydown", keepByDigit);
+  region.addEventListener("keydown", acceptByDigit);
   page.addEventListener("htmx:beforeSwap", ({ detail }) => {
     hadFocus = body.contains(document.activeElement);
     if (detail.target === body && detail.xhr.status === 409) {
@@ -288,7 +288,7 @@ export function pressInSuggestions(key) {
   const offer = currentOffer();
   const button = offer?.querySelector(`button[data-key="${key}"]`);
   if (offer && !button) {
-    notify("This suggestion cannot be kept. Press l to dismiss it.");
+    notify("This suggestion cannot be accepted. Press l to reject it.");
   }
   button?.click();
   return Boolean(button);

@@ -9,7 +9,7 @@ import { Stored } from "./storage.js";
 
 const MAX_STORED = 200;
 const SHOWN = 12;
-const stored = new Stored(window.localStorage, `desk:history:${site.user}:${site.project}`, { done: [], undone: [] });
+const stored = new Stored(window.localStorage, `desk:history:${site.user}:${site.study}`, { done: [], undone: [] });
 // Set where a page is left to undo something in another interview, and taken up there.
 const SOON = 60_000;
 const awaited = new Stored(window.sessionStorage, `desk:undo-there:${site.user}`, null);

@@ -15,7 +15,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 KIND = PreannotationKind()
 
@@ -51,15 +51,15 @@ def read_material(message: str) -> Mapping[str, Any]:
     return material
 
 
-def redact(project: Project, *pairs: tuple[str, str]) -> RedactionList:
+def redact(study: Study, *pairs: tuple[str, str]) -> RedactionList:
     """A list of the study's, its number one above the last."""
     entries = [Entry(*pair) for pair in pairs]
-    return save_redaction(project=project, entries=entries, reason="To test.", by=trail.SYSTEM, based_on=0)
+    return save_redaction(study=study, entries=entries, reason="To test.", by=trail.SYSTEM, based_on=0)
 
 
-def import_answer(project: Project, text: str, name: str = "own") -> Turn:
+def import_answer(study: Study, text: str, name: str = "own") -> Turn:
     """An interview of one question and one answer."""
     turns = [{"role": "interviewer", "text": "What did Anna say?"}, {"role": "model", "text": text}]
     line = json.dumps({"id": name, "title": name, "turns": turns})
-    import_file(project=project, name=f"{name}.jsonl", data=line.encode(), by=trail.SYSTEM)
-    return Turn.objects.get(interview__project=project, interview__external_id=name, role="model")
+    import_file(study=study, name=f"{name}.jsonl", data=line.encode(), by=trail.SYSTEM)
+    return Turn.objects.get(interview__study=study, interview__external_id=name, role="model")

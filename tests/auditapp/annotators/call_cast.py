@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages import progress
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def answer_all(batch: Batch) -> list[Attempt]:
@@ -42,9 +42,9 @@ def answer_all(batch: Batch) -> list[Attempt]:
     return made
 
 
-def say_otherwise(project: Project) -> None:
+def say_otherwise(study: Study) -> None:
     """The same calls, had the machine said more in all of them."""
-    attempts = Attempt.objects.filter(cell__batch__project=project)
+    attempts = Attempt.objects.filter(cell__batch__study=study)
     attempts.update(
         tokens_out=F("tokens_out") + 77,
         cost_nano=F("cost_nano") + 7_000,
@@ -52,7 +52,7 @@ def say_otherwise(project: Project) -> None:
         done_at=F("written_at"),
         finish_reason="length",
     )
-    Cell.objects.filter(batch__project=project).update(outcome="partial")
-    Result.objects.filter(cell__batch__project=project).update(answer="theme.balance")
-    Batch.objects.filter(project=project).update(spent_nano=F("spent_nano") + 7_000)
+    Cell.objects.filter(batch__study=study).update(outcome="partial")
+    Result.objects.filter(cell__batch__study=study).update(answer="theme.balance")
+    Batch.objects.filter(study=study).update(spent_nano=F("spent_nano") + 7_000)
     progress._watched.clear()

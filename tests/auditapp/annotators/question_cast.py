@@ -20,7 +20,7 @@ from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PROBE, FACT = "challenge.probe", "challenge.new_fact"
 # The last turn has no answer.
@@ -33,12 +33,12 @@ TURNS = [
 ]
 
 
-def bring_in(project: Project, name: str = "talk", turns: Sequence[tuple[str, str]] = TURNS) -> list[list[Sentence]]:
+def bring_in(study: Study, name: str = "talk", turns: Sequence[tuple[str, str]] = TURNS) -> list[list[Sentence]]:
     """An interview, as the sentences of each of its turns."""
     said = [{"role": role, "text": text} for role, text in turns]
     line = json.dumps({"id": name, "title": f"Talk {name}", "turns": said})
-    import_file(project=project, name=f"{name}.jsonl", data=line.encode(), by=trail.SYSTEM)
-    rows = Turn.objects.filter(interview__project=project, interview__external_id=name).order_by("position")
+    import_file(study=study, name=f"{name}.jsonl", data=line.encode(), by=trail.SYSTEM)
+    rows = Turn.objects.filter(interview__study=study, interview__external_id=name).order_by("position")
     return [standing(turn) for turn in rows.select_related("interview")]
 
 
@@ -46,9 +46,9 @@ def find_reader() -> ModelVariant:
     return ModelVariant.objects.filter(label="reader").first() or add_reader()
 
 
-def launch(project: Project, by: User, *families: str) -> Batch:
+def launch(study: Study, by: User, *families: str) -> Batch:
     """Without what is asked a second time."""
-    return launch_model(project=project, variant=find_reader(), families=families or ["challenges"], by=by)
+    return launch_model(study=study, variant=find_reader(), families=families or ["challenges"], by=by)
 
 
 def find_arm(batch: Batch, family: str = "challenges") -> Arm:
@@ -58,8 +58,8 @@ def find_arm(batch: Batch, family: str = "challenges") -> Arm:
 def read_calibration(who: User) -> list[dict[str, Any]]:
     """The families of the only annotator's calibration, as a program of ``who`` reads them from the API."""
     _, token = create_token(user=who, name="figures", by=who, scopes=Scope.values)
-    annotator = Annotator.objects.select_related("project").get()
-    path = reverse("api:calibration", args=[annotator.project.slug, annotator.pk])
+    annotator = Annotator.objects.select_related("study").get()
+    path = reverse("api:calibration", args=[annotator.study.slug, annotator.pk])
     found = Client(headers={"Authorization": f"Bearer {token}"}).get(path).json()
     return list(found["families"])
 

@@ -16,20 +16,20 @@ from transcripts.codebook.queries import read_content
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 OFF_SITE = {"provider": "openai_compatible", "base_url": "https://models.example/v1", "model": "gamma-3"}
 
 
-def add_interviews(project: Project, *names: str, answers: int = 2, model: str = "Model A") -> list[Interview]:
+def add_interviews(study: Study, *names: str, answers: int = 2, model: str = "Model A") -> list[Interview]:
     """Interviews of so many answers, two sentences each."""
     turns: list[dict[str, str]] = []
     for number in range(answers):
         turns.append({"role": "interviewer", "text": f"What of topic {number}?"})
         turns.append({"role": "model", "text": f"I would ask about topic {number} first. Then I would listen."})
     lines = [json.dumps({"id": name, "model": model, "title": f"Talk {name}", "turns": turns}) for name in names]
-    import_file(project=project, name=f"{names[0]}.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
-    return list(Interview.objects.filter(project=project, external_id__in=names).order_by("pk"))
+    import_file(study=study, name=f"{names[0]}.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+    return list(Interview.objects.filter(study=study, external_id__in=names).order_by("pk"))
 
 
 def add_reader(label: str = "reader", **more: Any) -> ModelVariant:
@@ -37,19 +37,19 @@ def add_reader(label: str = "reader", **more: Any) -> ModelVariant:
     return add_model(label=label, by=trail.SYSTEM, **({"provider": "fake"} | more))
 
 
-def allow(project: Project, *interviews: Interview, is_given: bool = True) -> None:
+def allow(study: Study, *interviews: Interview, is_given: bool = True) -> None:
     """Put on record whether these interviews may be sent to models off the site."""
     record_consent(
-        project=project, interviews=interviews, scope="external", is_given=is_given, basis="Form", by=trail.SYSTEM
+        study=study, interviews=interviews, scope="external", is_given=is_given, basis="Form", by=trail.SYSTEM
     )
 
 
 def publish_next(
-    project: Project, by: User, *, definition: str = "", example: Sentence | None = None, code: str = "theme.balance"
+    study: Study, by: User, *, definition: str = "", example: Sentence | None = None, code: str = "theme.balance"
 ) -> CodebookVersion:
     """The next version of the codebook: one code defined otherwise for machines, or with a pinned sentence."""
-    draft = start_draft(project=project, by=by)
-    row = Code.objects.select_related("version__project", "family").get(version=draft, identifier=code)
+    draft = start_draft(study=study, by=by)
+    row = Code.objects.select_related("version__study", "family").get(version=draft, identifier=code)
     if definition:
         content = next(each for each in read_content(draft).codes if each.identifier == code)
         given = replace(content, machine_definition=definition)

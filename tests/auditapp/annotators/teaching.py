@@ -13,7 +13,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TAUGHT, OTHER = "theme.balance", "theme.compassion"
 # Every third answer weighs one thing against another.
@@ -21,7 +21,7 @@ WEIGHS = "On balance I weigh both sides of question %d."
 NOT = "The weather of day %d is fine."
 
 
-def add_interviews(project: Project, by: User, *, number: int = 5, turns: int = 24, first: int = 0) -> list[Interview]:
+def add_interviews(study: Study, by: User, *, number: int = 5, turns: int = 24, first: int = 0) -> list[Interview]:
     """Interviews of so many answers, each of one sentence."""
     names = [f"t{place}" for place in range(first, first + number)]
     lines = [
@@ -36,8 +36,8 @@ def add_interviews(project: Project, by: User, *, number: int = 5, turns: int = 
         )
         for name in names
     ]
-    import_file(project=project, name=f"taught-{first}.jsonl", data="\n".join(lines).encode(), by=by)
-    return list(Interview.objects.filter(project=project, external_id__in=names).order_by("pk"))
+    import_file(study=study, name=f"taught-{first}.jsonl", data="\n".join(lines).encode(), by=by)
+    return list(Interview.objects.filter(study=study, external_id__in=names).order_by("pk"))
 
 
 def list_sentences(interviews: Collection[Interview]) -> list[Sentence]:
@@ -45,9 +45,9 @@ def list_sentences(interviews: Collection[Interview]) -> list[Sentence]:
     return list(sentences.order_by("turn__interview", "position"))
 
 
-def code_blind(project: Project, coder: User, interviews: Collection[Interview], *, turned: bool = False) -> None:
+def code_blind(study: Study, coder: User, interviews: Collection[Interview], *, turned: bool = False) -> None:
     """Every sentence decided; those that weigh have the code, or with ``turned`` the others."""
-    code, now = Code.objects.get(version__project=project, identifier=TAUGHT), timezone.now()
+    code, now = Code.objects.get(version__study=study, identifier=TAUGHT), timezone.now()
     codings, decisions = [], []
     for sentence in list_sentences(interviews):
         has = ("balance" in sentence.turn.text) != turned
@@ -59,8 +59,8 @@ def code_blind(project: Project, coder: User, interviews: Collection[Interview],
     Decision.objects.bulk_create(decisions)
 
 
-def set_rules(project: Project, **rules: list[str]) -> None:
+def set_rules(study: Study, **rules: list[str]) -> None:
     """Keyword rules of themes, and no others, as if the codebook had been published with them."""
-    Code.objects.filter(version__project=project).update(keyword_rules=[])
+    Code.objects.filter(version__study=study).update(keyword_rules=[])
     for name, lines in rules.items():
-        Code.objects.filter(version__project=project, identifier=f"theme.{name}").update(keyword_rules=lines)
+        Code.objects.filter(version__study=study, identifier=f"theme.{name}").update(keyword_rules=lines)

@@ -19,7 +19,7 @@ from django.utils import timezone
 from auditapp.annotators.actions.annotators import ensure_annotator, read_prompts
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, CodeChoice
-from auditapp.annotators.queries.readings import PER_PAGE, count_readings, find_readings
+from auditapp.annotators.queries.turn_answers import PER_PAGE, count_turn_answers, find_turn_answers
 from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Cell, Result
@@ -29,14 +29,14 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @stored
-def batch(project: Project) -> Batch:
+def batch(study: Study) -> Batch:
     """Five answers: a whole one, one that leaves a sentence out, one with an unknown code, one of no use, one to come."""
-    add_interviews(project, "one", answers=5)
-    batch = launch_model(project=project, variant=add_reader(), families=["themes"], by=trail.SYSTEM)
+    add_interviews(study, "one", answers=5)
+    batch = launch_model(study=study, variant=add_reader(), families=["themes"], by=trail.SYSTEM)
     cells = list(batch.cells.order_by("pk"))
     whole, left_out, unknown = (write_entries(cell) for cell in cells[:3])
     whole[0]["codings"].append({"rationale": "Weighs.", "quote": "I would ask", "code": "theme.balance"})
@@ -87,8 +87,8 @@ def read(client: Client, path: str) -> str:
 
 class TestCounts:
     def test_answers_are_counted_by_how_they_were_understood(self, batch: Batch) -> None:
-        assert count_readings(batch) == {
-            "readings": 4,
+        assert count_turn_answers(batch) == {
+            "turn_answers": 4,
             "suggestions": 1,
             "valid": 1,
             "partial": 2,
@@ -101,9 +101,9 @@ class TestCounts:
             "asked_again": 0,
         }
 
-    def test_a_batch_without_answers_counts_nothing(self, batch: Batch, project: Project) -> None:
-        other = launch_model(project=project, name="reader", families=["moves"], by=trail.SYSTEM)
-        assert count_readings(other)["readings"] == 0
+    def test_a_batch_without_answers_counts_nothing(self, batch: Batch, study: Study) -> None:
+        other = launch_model(study=study, name="reader", families=["moves"], by=trail.SYSTEM)
+        assert count_turn_answers(other)["turn_answers"] == 0
 
     @pytest.mark.parametrize(
         ("chosen", "count"),
@@ -121,29 +121,29 @@ class TestCounts:
         ],
     )
     def test_every_count_has_its_answers(self, annotator: Annotator, chosen: dict[str, Any], count: int) -> None:
-        assert len(find_readings(annotator, **chosen)[0]) == count
+        assert len(find_turn_answers(annotator, **chosen)[0]) == count
 
     def test_answers_come_a_page_at_a_time(self, annotator: Annotator, monkeypatch: pytest.MonkeyPatch) -> None:
         assert PER_PAGE == 50
-        monkeypatch.setattr("auditapp.annotators.queries.readings.PER_PAGE", 3)
-        rows, following = find_readings(annotator)
+        monkeypatch.setattr("auditapp.annotators.queries.turn_answers.PER_PAGE", 3)
+        rows, following = find_turn_answers(annotator)
         assert (len(rows), following) == (3, rows[-1]["cell_id"])
-        rest, end = find_readings(annotator, after=following or 0)
+        rest, end = find_turn_answers(annotator, after=following or 0)
         assert (len(rest), end) == (1, None)
 
 
 class TestPages:
     def test_the_list_says_what_each_is_and_what_it_has_read(
-        self, project: Project, annotator: Annotator, client: Client
+        self, study: Study, annotator: Annotator, client: Client
     ) -> None:
         CodeChoice.objects.create(
-            project=project,
+            study=study,
             code_identifier="theme.balance",
             annotator=annotator,
             chosen_at=timezone.now(),
             chosen_by_name="x",
         )
-        page = read(client, reverse("annotators:annotators", args=[project.slug]))
+        page = read(client, reverse("annotators:annotators", args=[study.slug]))
         for words in (
             "One call per turn and code family",
             annotator.hash[:12],
@@ -154,22 +154,22 @@ class TestPages:
             assert words in page
 
     def test_the_list_costs_as_many_queries_for_many_as_for_one(
-        self, project: Project, annotator: Annotator, client: Client
+        self, study: Study, annotator: Annotator, client: Client
     ) -> None:
-        path = reverse("annotators:annotators", args=[project.slug])
+        path = reverse("annotators:annotators", args=[study.slug])
         read(client, path)
         with CaptureQueriesContext(connection) as few:
             read(client, path)
         for number in range(5):
-            ensure_annotator(project=project, variant=add_reader(f"m{number}"), by=trail.SYSTEM)
+            ensure_annotator(study=study, variant=add_reader(f"m{number}"), by=trail.SYSTEM)
         with CaptureQueriesContext(connection) as many:
             read(client, path)
         assert len(few) == len(many)
 
     def test_one_shows_its_exact_instructions_and_their_hashes(
-        self, project: Project, annotator: Annotator, client: Client
+        self, study: Study, annotator: Annotator, client: Client
     ) -> None:
-        page = read(client, reverse("annotators:annotator", args=[project.slug, annotator.pk]))
+        page = read(client, reverse("annotators:annotator", args=[study.slug, annotator.pk]))
         assert annotator.hash in page
         prompts = read_prompts(annotator)
         assert len(prompts) > 1
@@ -180,18 +180,18 @@ class TestPages:
             assert prompt["text"] in page
 
     def test_every_count_of_its_answers_opens_down_to_the_call(
-        self, project: Project, annotator: Annotator, reader: User, client_of: Callable[[User], Client]
+        self, study: Study, annotator: Annotator, reader: User, client_of: Callable[[User], Client]
     ) -> None:
         client = client_of(reader)
-        page = read(client, reverse("annotators:annotator", args=[project.slug, annotator.pk]))
+        page = read(client, reverse("annotators:annotator", args=[study.slug, annotator.pk]))
         links = re.findall(r'href="([^"]*/answers/\?[^"]*)">([^<]+)<', page)
         assert [words for _, words in links] == ["1", "2", "1", "3", "1 unknown code"]
         for address, _ in links:
             shown = read(client, address)
             assert re.search(r"/batches/\d+/attempts/\d+/", shown), address
 
-    def test_a_check_and_a_critic_are_no_rows_of_readings_but_lead_to_their_pages(
-        self, project: Project, batch: Batch, annotator: Annotator, client: Client
+    def test_a_check_and_a_critic_are_no_rows_of_turn_answers_but_lead_to_their_pages(
+        self, study: Study, batch: Batch, annotator: Annotator, client: Client
     ) -> None:
         others = {}
         for kind in ("preannotation_check", "preannotation_critic"):
@@ -199,46 +199,46 @@ class TestPages:
             batch.parameters = {"annotators": [annotator.pk]}
             batch.save()
             others[kind] = batch.pk
-        page = read(client, reverse("annotators:annotator", args=[project.slug, annotator.pk]))
+        page = read(client, reverse("annotators:annotator", args=[study.slug, annotator.pk]))
         table = page.partition('aria-labelledby="batches-title" tabindex')[2].partition("</table>")[0]
         assert table.count("all calls") == 1
-        assert reverse("evaluation:check", args=[project.slug, others["preannotation_check"]]) in page
-        assert reverse("batches:detail", args=[project.slug, others["preannotation_critic"]]) in page
-        assert reverse("evaluation:reversals", args=[project.slug]) + f"?annotator={annotator.pk}" in page
+        assert reverse("evaluation:check", args=[study.slug, others["preannotation_check"]]) in page
+        assert reverse("batches:detail", args=[study.slug, others["preannotation_critic"]]) in page
+        assert reverse("evaluation:rejections", args=[study.slug]) + f"?annotator={annotator.pk}" in page
 
     def test_a_second_launch_is_told_what_was_read_already(
-        self, project: Project, annotator: Annotator, client: Client
+        self, study: Study, annotator: Annotator, client: Client
     ) -> None:
         typed = {"model": annotator.variant_id, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
-        page = client.post(reverse("annotators:launch", args=[project.slug]), typed).content.decode()
+        page = client.post(reverse("annotators:launch", args=[study.slug]), typed).content.decode()
         assert "reader has already annotated 4 of these 5 turns." in page
 
-    def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, project: Project, client: Client) -> None:
+    def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, study: Study, client: Client) -> None:
         annotator = ensure_annotator(
-            project=project, kind="rules", recipe={"rules": {"theme.balance": ["weigh*"]}}, by=trail.SYSTEM
+            study=study, kind="rules", recipe={"rules": {"theme.balance": ["weigh*"]}}, by=trail.SYSTEM
         )
-        page = read(client, reverse("annotators:annotator", args=[project.slug, annotator.pk]))
+        page = read(client, reverse("annotators:annotator", args=[study.slug, annotator.pk]))
         assert "weigh*" in page
         assert "It has annotated nothing yet." in page
         assert "The exact instructions" not in page
 
     def test_the_list_of_answers_never_says_what_was_proposed(
-        self, project: Project, annotator: Annotator, client: Client
+        self, study: Study, annotator: Annotator, client: Client
     ) -> None:
-        page = read(client, reverse("annotators:annotator_readings", args=[project.slug, annotator.pk]))
+        page = read(client, reverse("annotators:turn_answers", args=[study.slug, annotator.pk]))
         for words in ("theme.balance", "Balance", "Weighs.", "Suggestions"):
             assert words not in page.partition("<main")[2]
 
     @pytest.mark.parametrize("query", ["?batch=x&after=-1", "?what=nonsense", "?batch=99999999999999999999"])
     def test_a_choice_that_is_none_narrows_nothing(
-        self, project: Project, annotator: Annotator, client: Client, query: str
+        self, study: Study, annotator: Annotator, client: Client, query: str
     ) -> None:
-        path = reverse("annotators:annotator_readings", args=[project.slug, annotator.pk])
+        path = reverse("annotators:turn_answers", args=[study.slug, annotator.pk])
         assert "4" in read(client, path + query)
 
     def test_a_coder_learns_nothing_here(
-        self, project: Project, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
+        self, study: Study, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
     ) -> None:
         client = client_of(coder)
-        for name, args in (("annotators", []), ("annotator", [annotator.pk]), ("annotator_readings", [annotator.pk])):
-            assert client.get(reverse(f"annotators:{name}", args=[project.slug, *args])).status_code == 403
+        for name, args in (("annotators", []), ("annotator", [annotator.pk]), ("turn_answers", [annotator.pk])):
+            assert client.get(reverse(f"annotators:{name}", args=[study.slug, *args])).status_code == 403

@@ -13,14 +13,14 @@ from django.urls import reverse
 
 from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator
 from auditapp.annotators.actions.launching import launch_model, launch_preannotation
-from auditapp.annotators.models import Reading
+from auditapp.annotators.models import TurnAnswer
 from auditapp.annotators.pure.answer_objects import read_numbers, write_answer_schema
 from auditapp.annotators.pure.answers import parse_response
 from auditapp.annotators.pure.prompts import CodeText, write_system_prompt, write_user_prompt
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm
-from auditapp.llm.actions import probe_model
+from auditapp.llm.actions import check_model
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.llm.providers import open_provider, write_body
 from auditapp.llm.providers.base import Account, ChatRequest
@@ -30,7 +30,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 CODES = [CodeText("theme.balance", "Balance", "Weighs."), CodeText("theme.compassion", "Compassion", "Cares.")]
 NAMES = [code.identifier for code in CODES]
@@ -122,57 +122,57 @@ def find_out(variant: ModelVariant, answer_schema: str) -> None:
 
 
 class TestAnnotator:
-    def test_one_with_a_schema_and_one_without_are_two(self, project: Project, owner: User) -> None:
+    def test_one_with_a_schema_and_one_without_are_two(self, study: Study, owner: User) -> None:
         variant = add_reader()
-        before = ensure_annotator(project=project, variant=variant, by=owner)
-        probe_model(variant=variant, by=owner)
-        held = ensure_annotator(project=project, variant=variant, by=owner)
-        without = ensure_annotator(project=project, variant=variant, answer_schema=False, by=owner)
+        before = ensure_annotator(study=study, variant=variant, by=owner)
+        check_model(variant=variant, by=owner)
+        held = ensure_annotator(study=study, variant=variant, by=owner)
+        without = ensure_annotator(study=study, variant=variant, answer_schema=False, by=owner)
         assert held.recipe["answer_schema"] == {"form": "full", "version": "schema-1"}
         assert (without, held.number) == (before, 2)
         assert held.hash != without.hash
         find_out(variant, "plain")
-        plain = ensure_annotator(project=project, variant=variant, by=owner)
+        plain = ensure_annotator(study=study, variant=variant, by=owner)
         assert (plain.number, plain.recipe["answer_schema"]["form"]) == (3, "plain")
-        assert ensure_annotator(project=project, name="reader 1", by=owner) == without
+        assert ensure_annotator(study=study, name="reader 1", by=owner) == without
 
     @pytest.mark.parametrize("found", ["unknown", "ignored", "refused"])
     def test_none_is_held_to_one_that_the_server_is_not_known_to_honour(
-        self, project: Project, owner: User, found: str
+        self, study: Study, owner: User, found: str
     ) -> None:
         variant = add_reader()
-        probe_model(variant=variant, by=owner)
-        held = ensure_annotator(project=project, variant=variant, by=owner)
+        check_model(variant=variant, by=owner)
+        held = ensure_annotator(study=study, variant=variant, by=owner)
         find_out(variant, found)
-        assert "answer_schema" not in draft_annotator(project=project, variant=variant).recipe
+        assert "answer_schema" not in draft_annotator(study=study, variant=variant).recipe
         with pytest.raises(Refused, match="no probe has found that the server of reader honours"):
-            draft_annotator(project=project, variant=variant, answer_schema=True)
+            draft_annotator(study=study, variant=variant, answer_schema=True)
         with pytest.raises(Refused, match="no probe has found"):
-            launch_preannotation(project=project, annotator=held, by=owner)
+            launch_preannotation(study=study, annotator=held, by=owner)
 
     def test_it_is_chosen_at_the_launch_and_shown_with_the_instructions(
-        self, project: Project, interview: Interview, lead: User, client_of: Callable[[User], Client]
+        self, study: Study, interview: Interview, lead: User, client_of: Callable[[User], Client]
     ) -> None:
         variant = add_reader()
-        probe_model(variant=variant, by=lead)
-        client, path = client_of(lead), reverse("annotators:launch", args=[project.slug])
+        check_model(variant=variant, by=lead)
+        client, path = client_of(lead), reverse("annotators:launch", args=[study.slug])
         typed: dict[str, Any] = {"model": variant.pk, "families": ["themes"], "concurrency": 5, "lost_answers": "retry"}
         assert "held to a JSON schema (schema-1)" in client.post(path, typed).content.decode()
         without = client.post(path, typed | {"without_schema": "on"}).content.decode()
         assert "<dt>Structured answers</dt><dd>no</dd>" in without
-        annotator = ensure_annotator(project=project, variant=variant, by=lead)
-        page = client.get(reverse("annotators:annotator", args=[project.slug, annotator.pk])).content.decode()
+        annotator = ensure_annotator(study=study, variant=variant, by=lead)
+        page = client.get(reverse("annotators:annotator", args=[study.slug, annotator.pk])).content.decode()
         assert "held to a JSON schema, schema-1" in page
         assert "&quot;theme.balance&quot;" in page
         assert "&quot;additionalProperties&quot;: false" in page
 
 
 class TestRequest:
-    def test_each_call_names_the_sentences_of_its_turn_and_the_codes_of_its_arm(self, project: Project) -> None:
-        add_interviews(project, "one")
+    def test_each_call_names_the_sentences_of_its_turn_and_the_codes_of_its_arm(self, study: Study) -> None:
+        add_interviews(study, "one")
         variant = add_reader()
-        probe_model(variant=variant, by=trail.SYSTEM)
-        batch = launch_model(project=project, variant=variant, families=["themes"], by=trail.SYSTEM)
+        check_model(variant=variant, by=trail.SYSTEM)
+        batch = launch_model(study=study, variant=variant, families=["themes"], by=trail.SYSTEM)
         arm = batch.arms.get(settings__condition="")
         cell = batch.cells.filter(arm=arm).first()
         assert cell is not None
@@ -187,13 +187,13 @@ class TestRequest:
         without = Arm(batch=batch, variant=variant, system_prompt=arm.system_prompt, price_in=1, price_out=1)
         assert compute_highest_price(request, arm) > compute_highest_price(make_request(without, prompt), without)
 
-    def test_answers_are_read_as_any_others(self, project: Project) -> None:
-        add_interviews(project, "one")
+    def test_answers_are_read_as_any_others(self, study: Study) -> None:
+        add_interviews(study, "one")
         variant = add_reader()
-        probe_model(variant=variant, by=trail.SYSTEM)
-        batch = launch_model(project=project, variant=variant, families=["themes"], by=trail.SYSTEM)
+        check_model(variant=variant, by=trail.SYSTEM)
+        batch = launch_model(study=study, variant=variant, families=["themes"], by=trail.SYSTEM)
         arm = batch.arms.get(settings__condition="")
         cell = batch.cells.filter(arm=arm).first()
         assert cell is not None
         answered = Answered(cell.pk, arm.pk, cell.input_id, "I would rather not use JSON.", "stop", "")
-        assert get_kind(batch.kind).store_answers(batch, [answered]) == {cell.pk: Reading.Outcome.INVALID}
+        assert get_kind(batch.kind).store_answers(batch, [answered]) == {cell.pk: TurnAnswer.Outcome.INVALID}

@@ -271,8 +271,8 @@ def test_a_code_given_once_per_answer_may_follow_one_that_was_not_taken() -> Non
     assert [item["reason"] for item in found.rejected] == ["quote is not in the sentence"]
 
 
-def test_a_planted_sentence_is_no_part_of_the_answer_in_which_a_code_is_given_once() -> None:
-    found = parse_response(TWICE, **ONCE, planted=[12])  # type: ignore[arg-type]
+def test_a_control_sentence_is_no_part_of_the_answer_in_which_a_code_is_given_once() -> None:
+    found = parse_response(TWICE, **ONCE, controls=[12])  # type: ignore[arg-type]
     assert [each.sentence for each in found.proposals if each.code == "theme.balance"] == [11, 12]
     assert [item["sentence"] for item in found.rejected] == [13]
 

@@ -1,4 +1,4 @@
-"""Turns asked about a second time, with planted sentences; and batches of the first prompt."""
+"""Turns asked about a second time, with control sentences; and batches of the first prompt."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion
+from auditapp.annotators.models import Annotator, CheckAnswer, ControlSentence, Suggestion, TurnAnswer
 from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION
 from auditapp.annotators.runner.turns import read_asked_turns, render_turn_prompts
 from auditapp.batches.kinds import Answered
@@ -18,18 +18,18 @@ from tests.auditapp.annotators.reading_cast import add_reader
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @stored
-def annotator(project: Project, owner: User) -> Annotator:
+def annotator(study: Study, owner: User) -> Annotator:
     add_reader()
-    return ensure_annotator(project=project, name="reader", by=owner)
+    return ensure_annotator(study=study, name="reader", by=owner)
 
 
 @stored
-def batch(project: Project, interview: Interview, annotator: Annotator, owner: User) -> Batch:
-    return launch_preannotation(project=project, annotator=annotator, families=["themes", "moves"], by=owner)
+def batch(study: Study, interview: Interview, annotator: Annotator, owner: User) -> Batch:
+    return launch_preannotation(study=study, annotator=annotator, families=["themes", "moves"], by=owner)
 
 
 @stored
@@ -39,18 +39,18 @@ def arm(batch: Batch) -> Arm:
 
 class TestAskedAgain:
     @pytest.fixture
-    def again(self, arm: Arm, project: Project) -> Arm:
-        """The same question once more, with two planted sentences and a code told under another name."""
-        planted = [
-            PlantedSentence.objects.create(
-                project=project, text=text, codes=[], created_at=arm.batch.created_at, created_by_name="lead"
+    def again(self, arm: Arm, study: Study) -> Arm:
+        """The same question once more, with two control sentences and a code told under another name."""
+        controls = [
+            ControlSentence.objects.create(
+                study=study, text=text, codes=[], created_at=arm.batch.created_at, created_by_name="lead"
             ).pk
             for text in ("Both sides count here.", "The weather is fine.")
         ]
         settings = arm.settings | {
             "condition": "reask",
             "seed": 5,
-            "planted": planted,
+            "controls": controls,
             "names": {"A1": "theme.balance"},
         }
         return Arm.objects.create(
@@ -62,7 +62,7 @@ class TestAskedAgain:
             settings=settings,
         )
 
-    def test_planted_sentences_stand_among_the_turns_own_under_numbers_of_their_own(
+    def test_control_sentences_stand_among_the_turns_own_under_numbers_of_their_own(
         self, again: Arm, sentence: Sentence
     ) -> None:
         prompts = [render_turn_prompts(again, [sentence.turn_id])[sentence.turn_id] for _ in range(2)]
@@ -72,33 +72,33 @@ class TestAskedAgain:
         added = {piece["sentence"]: piece["text"] for piece in turn if piece["sentence"] not in own}
         assert sorted(added.values()) == ["Both sides count here.", "The weather is fine."]
         asked = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id]
-        assert asked.planted.keys() == added.keys()
+        assert asked.controls.keys() == added.keys()
         assert dict(asked.texts) == {piece["sentence"]: piece["text"] for piece in turn}
 
     def test_the_answer_is_kept_from_the_desk(self, again: Arm, sentence: Sentence) -> None:
         own = standing(sentence.turn)
-        planted = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id].planted
+        controls = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id].controls
         answer = json.loads(say(own, of_0=[coding("ask", "A1")]))
         answer["sentences"] += [
-            {"sentence": number, "codings": [coding("count", "A1")] if key == min(planted.values()) else []}
-            for number, key in planted.items()
+            {"sentence": number, "codings": [coding("count", "A1")] if key == min(controls.values()) else []}
+            for number, key in controls.items()
         ]
         cell = Cell.objects.create(batch=again.batch, arm=again, input_id=sentence.turn_id)
         answered = Answered(cell.pk, again.pk, sentence.turn_id, json.dumps(answer), "stop", "")
         assert KIND.store_answers(again.batch, [answered]) == {cell.pk: "valid"}
         check = CheckAnswer.objects.get()
-        first, second = sorted(planted.values())
+        first, second = sorted(controls.values())
         assert check.picks == {str(each.pk): ["theme.balance"] if each == own[0] else [] for each in own}
-        assert check.planted == {str(first): ["theme.balance"], str(second): []}
+        assert check.controls == {str(first): ["theme.balance"], str(second): []}
         assert (check.condition, check.asked) == ("reask", [each.pk for each in own])
         assert not Suggestion.objects.exists()
-        assert not Reading.objects.exists()
+        assert not TurnAnswer.objects.exists()
 
-    def test_a_planted_sentence_left_out_makes_the_answer_partial(self, again: Arm, sentence: Sentence) -> None:
+    def test_a_control_sentence_left_out_makes_the_answer_partial(self, again: Arm, sentence: Sentence) -> None:
         cell = Cell.objects.create(batch=again.batch, arm=again, input_id=sentence.turn_id)
         answered = Answered(cell.pk, again.pk, sentence.turn_id, say(standing(sentence.turn)), "stop", "")
         assert KIND.store_answers(again.batch, [answered]) == {cell.pk: "partial"}
-        assert (CheckAnswer.objects.get().missing, CheckAnswer.objects.get().planted) == ([], {})
+        assert (CheckAnswer.objects.get().missing, CheckAnswer.objects.get().controls) == ([], {})
 
 
 class TestBatchesOfTheFirstPrompt:
@@ -121,8 +121,8 @@ class TestBatchesOfTheFirstPrompt:
         ]
         answered = Answered(cell.pk, old.pk, sentence.turn_id, json.dumps({"codings": items}), "stop", "")
         assert KIND.store_answers(old.batch, [answered]) == {cell.pk: "partial"}
-        reading = Reading.objects.get()
-        assert (reading.missing, [each["reason"] for each in reading.rejected]) == ([], ["unknown code"])
-        assert reading.asked == [each.pk for each in own]
+        turn_answer = TurnAnswer.objects.get()
+        assert (turn_answer.missing, [each["reason"] for each in turn_answer.rejected]) == ([], ["unknown code"])
+        assert turn_answer.asked == [each.pk for each in own]
         assert Suggestion.objects.get().quote_start is None
         assert OLD_PROMPT_VERSION == "turn-1"

@@ -30,7 +30,7 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview, Turn
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
@@ -41,28 +41,28 @@ def _nothing_is_remembered() -> None:
 
 
 @stored
-def annotator(project: Project) -> Annotator:
-    return add_annotator(project)
+def annotator(study: Study) -> Annotator:
+    return add_annotator(study)
 
 
 @stored
-def suggestion(annotator: Annotator, project: Project, interview: Interview) -> Suggestion:
+def suggestion(annotator: Annotator, study: Study, interview: Interview) -> Suggestion:
     """Balance on the first sentence of the model, nothing withheld."""
-    show_all(project)
+    show_all(study)
     [found] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
     return found
 
 
 @stored
 def batch(suggestion: Suggestion) -> Batch:
-    """The reading that proposed it, answered."""
+    """The turn answer that proposed it, answered."""
     assert suggestion.cell is not None
     answer_all(suggestion.cell.batch)
     return suggestion.cell.batch
 
 
 def address(name: str, batch: Batch, *more: object) -> str:
-    return reverse(f"batches:{name}", args=[batch.project.slug, batch.pk, *more])
+    return reverse(f"batches:{name}", args=[batch.study.slug, batch.pk, *more])
 
 
 def read(client: Client, path: str, status: int = 200, method: str = "GET") -> str:
@@ -91,7 +91,7 @@ class TestCoders:
         self, batch: Batch, coder: User, client_of: ClientOf, name: str, method: str
     ) -> None:
         page = read(client_of(coder), address(name, batch), method=method)
-        assert "could reveal what a machine answered" in page
+        assert "could reveal the answers of a machine" in page
         assert "Tokens" not in page
         assert "tokens_out" not in page
 
@@ -100,7 +100,7 @@ class TestCoders:
         assert "100 %<small> of the calls have ended" in page
         for kept_back in ("Outcomes", "valid", "spent", "Attempts", "Spend", "Arms", "throughput"):
             assert kept_back not in page
-        assert "100 %" in read(client_of(coder), reverse("batches:list", args=[batch.project.slug]))
+        assert "100 %" in read(client_of(coder), reverse("batches:list", args=[batch.study.slug]))
 
     def test_see_no_outcomes_where_the_page_asks_for_what_changed(
         self, batch: Batch, coder: User, client_of: ClientOf
@@ -124,8 +124,8 @@ class TestCoders:
         self, batch: Batch, coder: User, client: Client
     ) -> None:
         headers = {"authorization": f"Bearer {create_token(user=coder, name='x', by=coder)[1]}"}
-        [row] = client.get(f"/api/v1/projects/{batch.project.slug}/batches/", headers=headers).json()["results"]
-        one = client.get(f"/api/v1/projects/{batch.project.slug}/batches/{batch.pk}/", headers=headers).json()
+        [row] = client.get(f"/api/v1/studies/{batch.study.slug}/batches/", headers=headers).json()["results"]
+        one = client.get(f"/api/v1/studies/{batch.study.slug}/batches/{batch.pk}/", headers=headers).json()
         for found in (row, one):
             assert (found["closed"], found["percent"], found["state"]) == (True, 100, "done")
             assert {found[name] for name in ("cells", "finished", "calls", "spent")} == {None}
@@ -178,7 +178,7 @@ class TestWhoRunsBatchesAndCodes:
         assert Unblinding.objects.get().where == "calls"
         assert "Nothing here." in read(client, address("attempt", batch, attempt))
         assert "Tokens out" in read(client, address("spend", batch))
-        balance = find_code(batch.project, "theme.balance")
+        balance = find_code(batch.study, "theme.balance")
         assert put(suggestion.sentence, balance, lead, reason="So.").layer == Layer.ASSISTED
 
     @pytest.mark.parametrize("end", ["refused", "failed", "unsent", "unknown"])
@@ -212,14 +212,14 @@ class TestWhoRunsBatchesAndCodes:
         assert "2,640" not in page
 
     def test_sees_no_call_about_a_withheld_turn_before_she_has_decided_about_it(
-        self, annotator: Annotator, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
-        withhold_all(project, interview)
+        withhold_all(study, interview)
         sentences = list_sentences(interview)
         [found] = suggest(annotator, {sentences[0]: ["theme.balance"]})
         assert found.cell is not None
         batch, [attempt] = found.cell.batch, answer_all(found.cell.batch)
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         client = client_of(lead)
         for path in (address("spend", batch), address("attempt", batch, attempt.pk)):
             assert "Press Enter on every sentence" in read(client, path)
@@ -234,47 +234,47 @@ class TestWhoRunsBatchesAndCodes:
     def test_of_an_interview_that_is_closed_to_her_she_reads_the_withheld_turns_too_once_she_has_unblinded_it(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         interview: Interview,
         owner: User,
         coder: User,
         client_of: ClientOf,
     ) -> None:
-        withhold_all(project, interview)
+        withhold_all(study, interview)
         [found] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
         assert found.cell is not None
         batch, [attempt] = found.cell.batch, answer_all(found.cell.batch)
         dealt = Round.objects.create(
-            project=project, number=1, name="Others", opened_at=timezone.now(), opened_by_name="lead"
+            study=study, number=1, name="Others", opened_at=timezone.now(), opened_by_name="lead"
         )
         Assignment.objects.create(
             round=dealt, interview=interview, coder=coder, assigned_at=timezone.now(), assigned_by_name="lead"
         )
         client = client_of(owner)
         assert "Unblind it first" in read(client, address("spend", batch))
-        open_to(project, interview, owner)
+        open_to(study, interview, owner)
         assert "Nothing here." in read(client, address("attempt", batch, attempt.pk))
         assert "Tokens out" in read(client, address("spend", batch))
 
     def test_unblinding_on_a_call_unblinds_its_interview_alone(
-        self, annotator: Annotator, project: Project, owner: User, lead: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, owner: User, lead: User, client_of: ClientOf
     ) -> None:
-        first, second = add_interviews(project, "first", "second")
-        show_all(project)
-        reading = launch_preannotation(
-            project=project, annotator=annotator, families=["themes"], interviews=[first, second], by=owner
+        first, second = add_interviews(study, "first", "second")
+        show_all(study)
+        turn_answer = launch_preannotation(
+            study=study, annotator=annotator, families=["themes"], interviews=[first, second], by=owner
         )
-        answer_all(reading)
-        cell = reading.cells.filter(input_id__in=Turn.objects.filter(interview=first).values("pk")).first()
+        answer_all(turn_answer)
+        cell = turn_answer.cells.filter(input_id__in=Turn.objects.filter(interview=first).values("pk")).first()
         assert cell is not None
-        unblind_on(client_of(lead), address("attempt", reading, cell.attempts.get().pk))
+        unblind_on(client_of(lead), address("attempt", turn_answer, cell.attempts.get().pk))
         assert [each.interview for each in Unblinding.objects.all()] == [first]
 
     def test_takes_no_requests_of_a_critic_out_before_she_opened(
         self,
         annotator: Annotator,
         batch: Batch,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         client_of: ClientOf,
@@ -285,41 +285,41 @@ class TestWhoRunsBatchesAndCodes:
         answer = client.post(address("requests", critics))
         assert answer.status_code == 302
         assert "The requests were not written." in read(client, address("detail", critics))
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         assert client.post(address("requests", critics)).status_code == 200
 
     def test_sees_the_verdicts_of_a_critic_after_she_opened(
         self,
         annotator: Annotator,
         batch: Batch,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         client_of: ClientOf,
     ) -> None:
         critics = launch(annotator, add_critic())
         answer_all(critics)
-        critics.cells.update(outcome="reversed")
+        critics.cells.update(outcome="rejected")
         client = client_of(lead)
-        assert "reversed" not in read(client, address("detail", critics))
-        open_to(project, interview, lead)
+        assert "rejected" not in read(client, address("detail", critics))
+        open_to(study, interview, lead)
         progress._watched.clear()
-        assert "reversed" in read(client, address("detail", critics))
+        assert "rejected" in read(client, address("detail", critics))
 
     def test_finds_no_answer_behind_the_counts_of_an_annotator_before_she_opened(
         self,
         annotator: Annotator,
         batch: Batch,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         client_of: ClientOf,
     ) -> None:
-        path = reverse("annotators:annotator_readings", args=[project.slug, annotator.pk])
+        path = reverse("annotators:turn_answers", args=[study.slug, annotator.pk])
         assert "No answers match." in read(client_of(lead), path)
-        page = reverse("annotators:annotator", args=[project.slug, annotator.pk])
+        page = reverse("annotators:annotator", args=[study.slug, annotator.pk])
         assert "Hidden from you: unblind its interviews" in read(client_of(lead), page)
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         assert address("attempt", batch, batch.cells.get().attempts.get().pk) in read(client_of(lead), path)
 
     def test_is_told_the_sum_of_enough_calls_that_rest(self, batch: Batch) -> None:
@@ -333,14 +333,14 @@ class TestWhoRunsBatchesAndCodes:
 
 
 def test_how_much_a_run_without_a_model_suggested_is_told_once_its_interviews_are_opened(
-    project: Project, interview: Interview, lead: User, reader: User, client_of: ClientOf
+    study: Study, interview: Interview, lead: User, reader: User, client_of: ClientOf
 ) -> None:
-    rules = add_annotator(project, "rules", kind="rules")
+    rules = add_annotator(study, "rules", kind="rules")
     [found] = read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
-    path = reverse("annotators:run", args=[project.slug, found.run_id])
+    path = reverse("annotators:run", args=[study.slug, found.run_id])
     assert "<dt>Suggestions</dt> <dd>1</dd>" in read(client_of(reader), path)
     assert "<dt>Suggestions</dt> <dd>1</dd>" not in read(client_of(lead), path)
-    open_to(project, interview, lead)
+    open_to(study, interview, lead)
     assert "<dt>Suggestions</dt> <dd>1</dd>" in read(client_of(lead), path)
 
 

@@ -57,7 +57,7 @@ def test_all_that_goes_with_a_definition_moves_with_it() -> None:
 
 
 def test_one_code_has_nothing_to_swap_with() -> None:
-    with pytest.raises(ValueError, match="nothing to swap"):
+    with pytest.raises(ValueError, match="cannot be swapped"):
         swap_definitions(make_codes(1))
     with pytest.raises(ValueError, match="no condition 'upside-down'"):
         change_codes("upside-down", make_codes(2))

@@ -33,7 +33,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.consent import save_redaction
 from transcripts.corpus.models import Interview
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TURNS = 24
 
@@ -76,18 +76,18 @@ class TestWorker:
         instance.manage("study", "create", "s", "--name", "S")
         given: dict[str, object] = {"external": True}
         path = write_interviews(tmp_path, yes=given, silent=None, no={"external": False}, gone=given, late=given)
-        instance.manage("interview", "import", str(path), "--project", "s")
+        instance.manage("interview", "import", str(path), "--study", "s")
         return instance
 
     def launch(self, study: Instance, host: str, port: int, *more: str) -> int:
         address = ("--base-url", f"http://{host}:{port}/v1", "--model", "m")
         study.manage("model", "add", "m", "--provider", "openai_compatible", *address)
-        asked = ("--project", "s", "--annotator", "m", "--family", "themes", "--concurrency", "1", "--pilot", "0")
+        asked = ("--study", "s", "--annotator", "m", "--family", "themes", "--concurrency", "1", "--pilot", "0")
         return int(study.ask("annotator", "run", *asked, *more)["batch"])
 
     def withdraw(self, study: Instance, interview: str) -> None:
         asked = ("--scope", "external", "--withdrawn", "--basis", "a letter", "--interview", interview)
-        study.manage("interview", "consent", "--project", "s", *asked)
+        study.manage("interview", "consent", "--study", "s", *asked)
 
     def wait_for_end(self, study: Instance, batch: int) -> None:
         sql = f"SELECT state FROM batches_batch WHERE id = {batch}"
@@ -124,40 +124,40 @@ class TestWorker:
 
 
 def test_a_consent_taken_back_stops_instructions_that_hold_a_sentence_of_that_interview(
-    project: Project, owner: User
+    study: Study, owner: User
 ) -> None:
-    read, pinned = add_interviews(project, "read", "pinned")
-    allow(project, read, pinned)
-    publish_next(project, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
+    read, pinned = add_interviews(study, "read", "pinned")
+    allow(study, read, pinned)
+    publish_next(study, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
     batch = launch_model(
-        project=project, variant=add_reader(**OFF_SITE), interviews=[read], families=["themes"], by=trail.SYSTEM
+        study=study, variant=add_reader(**OFF_SITE), interviews=[read], families=["themes"], by=trail.SYSTEM
     )
     arm = batch.arms.select_related("variant__account").get(settings__condition="")
     turns = list(arm.cells.values_list("input_id", flat=True))
     assert "I would ask about topic 0 first." in arm.system_prompt
     assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
-    allow(project, pinned, is_given=False)
+    allow(study, pinned, is_given=False)
     assert not PreannotationKind().write_prompts(arm, turns)
 
 
-def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_the_site(project: Project) -> None:
-    [read] = add_interviews(project, "read")
-    allow(project, read)
-    save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
+def test_a_batch_launched_for_a_model_of_the_site_stops_when_its_address_leaves_the_site(study: Study) -> None:
+    [read] = add_interviews(study, "read")
+    allow(study, read)
+    save_redaction(study=study, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
     here: dict[str, Any] = OFF_SITE | {"base_url": "http://127.0.0.1:9/v1", "allow_private": True}
     near = add_reader(**here)
-    batch = launch_model(project=project, variant=near, families=["themes"], by=trail.SYSTEM)
+    batch = launch_model(study=study, variant=near, families=["themes"], by=trail.SYSTEM)
     turns = list(batch.cells.values_list("input_id", flat=True))
     assert PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns)
     ProviderAccount.objects.filter(pk=near.account_id).update(base_url=OFF_SITE["base_url"])
     assert PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns) == {}
 
 
-def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(project: Project) -> None:
-    [read] = add_interviews(project, "read")
-    allow(project, read)
-    batch = launch_model(project=project, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM)
-    save_redaction(project=project, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
+def test_a_batch_launched_before_there_was_a_redaction_list_goes_on_without_one(study: Study) -> None:
+    [read] = add_interviews(study, "read")
+    allow(study, read)
+    batch = launch_model(study=study, variant=add_reader(**OFF_SITE), families=["themes"], by=trail.SYSTEM)
+    save_redaction(study=study, entries=[Entry("topic", "[thing]")], reason="To test.", by=trail.SYSTEM, based_on=0)
     turns = list(batch.cells.values_list("input_id", flat=True))
     assert set(PreannotationKind().write_prompts(batch.arms.get(settings__condition=""), turns)) == set(turns)
 
@@ -179,12 +179,12 @@ class TestJobs:
         shop.order(reset=True)
 
     @pytest.fixture
-    def interviews(self, project: Project) -> list[Interview]:
-        interviews = add_interviews(project, "a", "b")
-        allow(project, *interviews)
+    def interviews(self, study: Study) -> list[Interview]:
+        interviews = add_interviews(study, "a", "b")
+        allow(study, *interviews)
         return interviews
 
-    def launch(self, project: Project, shop: Shop) -> WorkQueue:
+    def launch(self, study: Study, shop: Shop) -> WorkQueue:
         variant = add_model(
             label="m",
             provider="openai_compatible",
@@ -197,7 +197,7 @@ class TestJobs:
         )
         set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
         batch = launch_model(
-            project=project,
+            study=study,
             variant=variant,
             families=["themes"],
             options=LaunchOptions(route="jobs"),
@@ -206,14 +206,14 @@ class TestJobs:
         return batch.queues.get()
 
     def test_a_job_written_before_a_consent_was_taken_back_is_given_up_and_made_anew(
-        self, project: Project, interviews: list[Interview], shop: Shop
+        self, study: Study, interviews: list[Interview], shop: Shop
     ) -> None:
-        queue = self.launch(project, shop)
+        queue = self.launch(study, shop)
         shop.order(cut_uploads=1)
         jobs.run_job_queue(queue.pk)
         [first] = ProviderJob.objects.all()
         assert (first.provider_file_id, first.provider_job_id, first.calls) == ("", "", 5)
-        allow(project, interviews[0], is_given=False)
+        allow(study, interviews[0], is_given=False)
         ProviderJob.objects.update(checked_at=F("checked_at") - datetime.timedelta(minutes=10))
         jobs.run_job_queue(queue.pk)
         first, second = ProviderJob.objects.order_by("pk")
@@ -226,14 +226,14 @@ class TestJobs:
         assert verify_batches() == []
 
     def test_a_file_uploaded_before_a_consent_was_taken_back_is_deleted_where_it_was_brought(
-        self, project: Project, interviews: list[Interview], shop: Shop, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, interviews: list[Interview], shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        queue = self.launch(project, shop)
+        queue = self.launch(study, shop)
 
         def withdraw(reached: str) -> None:
             if reached == "job_uploaded":
                 pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-                allow(project, interviews[0], is_given=False)
+                allow(study, interviews[0], is_given=False)
 
         with monkeypatch.context() as patch:
             patch.setattr(jobs, "crash_point", withdraw)
@@ -247,10 +247,10 @@ class TestJobs:
         assert not Attempt.objects.filter(job=second, cell__input_id__in=interviews[0].turns.values("pk")).exists()
 
     def test_where_every_consent_was_taken_back_no_job_is_made(
-        self, project: Project, interviews: list[Interview], shop: Shop
+        self, study: Study, interviews: list[Interview], shop: Shop
     ) -> None:
-        queue = self.launch(project, shop)
-        allow(project, *interviews, is_given=False)
+        queue = self.launch(study, shop)
+        allow(study, *interviews, is_given=False)
         jobs.run_job_queue(queue.pk)
         assert not ProviderJob.objects.exists()
         assert shop.stats()["jobs"] == 0

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.models import Annotator, Reading, Suggestion
+from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.pure.answers import MAX_RATIONALE
 from auditapp.annotators.pure.prompts import write_user_prompt
 from auditapp.annotators.pure.sent_copy import HOW_IT_IS_SENT, MAX_SEARCHED, WHAT_IS_SAID, find_instructions, make_copy
@@ -38,7 +38,7 @@ from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BY_NAME = {payload.name: payload for payload in load_payloads()}
 UNFLAGGED = {payload.name for payload in load_payloads() if not payload.flags}
@@ -84,24 +84,24 @@ def test_a_long_text_is_searched_up_to_its_limit(text: str) -> None:
     assert "ignore previous" not in find_instructions(text.ljust(MAX_SEARCHED) + said)
 
 
-class Study:
+class Asked:
     """Forty interviews with a payload each, one without; people have coded the latter. ``reader``: the model, if not a fake."""
 
-    def __init__(self, project: Project, coder: User, **reader: Any) -> None:
-        self.project = project
-        (self.bystander,) = add_interviews(project, "bystander", answers=10)
+    def __init__(self, study: Study, coder: User, **reader: Any) -> None:
+        self.study = study
+        (self.bystander,) = add_interviews(study, "bystander", answers=10)
         self.foreign = Sentence.objects.filter(turn__interview=self.bystander).order_by("-pk")[0]
-        code = Code.objects.get(version__project=project, identifier="theme.balance")
+        code = Code.objects.get(version__study=study, identifier="theme.balance")
         self.foreign.refresh_from_db()
-        add_coding(project=project, sentence=self.foreign, code=code, by=coder, idempotency_key=uuid.uuid4())
-        decide_sentence(project=project, sentence=self.foreign, by=coder, idempotency_key=uuid.uuid4())
+        add_coding(study=study, sentence=self.foreign, code=code, by=coder, idempotency_key=uuid.uuid4())
+        decide_sentence(study=study, sentence=self.foreign, by=coder, idempotency_key=uuid.uuid4())
         lines = [self._write(number, payload) for number, payload in enumerate(load_payloads())]
-        import_file(project=project, name="payloads.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
+        import_file(study=study, name="payloads.jsonl", data="\n".join(lines).encode(), by=trail.SYSTEM)
         turns = Turn.objects.filter(role="model", interview__external_id__startswith="payload")
         self.turns = {int(turn.interview.external_id[7:]): turn for turn in turns.select_related("interview")}
         add_reader(**reader)
-        annotator = ensure_annotator(project=project, name="reader", by=trail.SYSTEM)
-        self.batch = launch_preannotation(project=project, annotator=annotator, families=["themes"], by=trail.SYSTEM)
+        annotator = ensure_annotator(study=study, name="reader", by=trail.SYSTEM)
+        self.batch = launch_preannotation(study=study, annotator=annotator, families=["themes"], by=trail.SYSTEM)
         self.arm = self.batch.arms.get(settings__condition="")
 
     def _write(self, number: int, payload: Payload) -> str:
@@ -123,25 +123,25 @@ def ask_all(provider: FakeProvider, arm: Arm, prompts: Sequence[str]) -> list[Ch
 
 
 @pytest.fixture
-def study(project: Project, coder: User) -> Study:
-    return Study(project, coder)
+def asked(study: Study, coder: User) -> Asked:
+    return Asked(study, coder)
 
 
 @pytest.fixture
-def outcomes(study: Study, fake_provider: FakeProvider) -> dict[str, str]:
+def outcomes(asked: Asked, fake_provider: FakeProvider) -> dict[str, str]:
     """Every payload sent, obeyed and stored; the outcomes by name of payload."""
     fake_provider.order(obey=True)
     before = snapshot()
-    cells = dict(study.batch.cells.filter(arm=study.arm).values_list("input_id", "pk"))
-    turns = [study.turns[number].pk for number in range(len(study.turns))]
-    prompts = PreannotationKind().write_prompts(study.arm, turns)
-    answers = ask_all(fake_provider, study.arm, [prompts[turn] for turn in turns])
+    cells = dict(asked.batch.cells.filter(arm=asked.arm).values_list("input_id", "pk"))
+    turns = [asked.turns[number].pk for number in range(len(asked.turns))]
+    prompts = PreannotationKind().write_prompts(asked.arm, turns)
+    answers = ask_all(fake_provider, asked.arm, [prompts[turn] for turn in turns])
     assert {answer.end for answer in answers} == {CallOutcome.ANSWERED}
     handed = [
-        Answered(cells[turn], study.arm.pk, turn, answer.content, answer.finish_reason, "")
+        Answered(cells[turn], asked.arm.pk, turn, answer.content, answer.finish_reason, "")
         for turn, answer in zip(turns, answers, strict=True)
     ]
-    stored = PreannotationKind().store_answers(study.batch, handed)
+    stored = PreannotationKind().store_answers(asked.batch, handed)
     assert snapshot() == before, "an answer changed what people did"
     return {name: stored[cells[turn]] for name, turn in zip(BY_NAME, turns, strict=True)}
 
@@ -180,22 +180,24 @@ def check_schema(arm: Arm, bystander: Interview) -> None:
     assert not Suggestion.objects.filter(sentence__turn__interview=bystander).exists()
 
 
-def test_nothing_an_obeying_model_says_leaves_the_schema(study: Study, outcomes: dict[str, str]) -> None:
-    check_schema(study.arm, study.bystander)
+def test_nothing_an_obeying_model_says_leaves_the_schema(asked: Asked, outcomes: dict[str, str]) -> None:
+    check_schema(asked.arm, asked.bystander)
     assert set(outcomes.values()) == {"valid", "partial", "invalid"}
 
 
-def test_every_payload_that_can_be_found_is_flagged_with_the_reading(study: Study, outcomes: dict[str, str]) -> None:
-    assert Reading.objects.count() == 40
+def test_every_payload_that_can_be_found_is_flagged_with_the_turn_answer(
+    asked: Asked, outcomes: dict[str, str]
+) -> None:
+    assert TurnAnswer.objects.count() == 40
     for name, payload in BY_NAME.items():
-        flags = set(Reading.objects.get(cell__input_id=study.turn_of(name).pk).flags)
+        flags = set(TurnAnswer.objects.get(cell__input_id=asked.turn_of(name).pk).flags)
         assert set(payload.flags) <= flags
         assert bool(flags) == (name not in UNFLAGGED)
 
 
-def test_everything_stored_is_a_machines_and_nothing_is_applied(study: Study, outcomes: dict[str, str]) -> None:
+def test_everything_stored_is_a_machines_and_nothing_is_applied(asked: Asked, outcomes: dict[str, str]) -> None:
     assert (
-        Suggestion.objects.filter(cell__batch=study.batch, annotator__kind="model").count()
+        Suggestion.objects.filter(cell__batch=asked.batch, annotator__kind="model").count()
         == Suggestion.objects.count()
     )
     assert Suggestion.objects.exists()
@@ -220,32 +222,32 @@ OUTCOMES = [
 ]
 
 
-def test_what_was_not_asked_for_is_counted(study: Study, outcomes: dict[str, str]) -> None:
+def test_what_was_not_asked_for_is_counted(asked: Asked, outcomes: dict[str, str]) -> None:
     for name, outcome, reasons in OUTCOMES:
-        reading = Reading.objects.get(cell__input_id=study.turn_of(name).pk)
-        assert {each["reason"] for each in reading.rejected} == reasons, name
-        assert (outcomes[name], bool(reading.problem)) == (outcome, outcome == "invalid"), name
+        turn_answer = TurnAnswer.objects.get(cell__input_id=asked.turn_of(name).pk)
+        assert {each["reason"] for each in turn_answer.rejected} == reasons, name
+        assert (outcomes[name], bool(turn_answer.problem)) == (outcome, outcome == "invalid"), name
 
 
-def test_what_is_hidden_in_tag_characters_never_reaches_the_model(study: Study, outcomes: dict[str, str]) -> None:
-    turn = study.turn_of("Tag characters")
+def test_what_is_hidden_in_tag_characters_never_reaches_the_model(asked: Asked, outcomes: dict[str, str]) -> None:
+    turn = asked.turn_of("Tag characters")
     assert outcomes["Tag characters"] == "valid"
     assert not Suggestion.objects.filter(sentence__turn=turn).exists()
 
 
 def test_an_order_in_plain_words_steers_a_model_that_obeys_and_that_is_all_it_can_do(
-    study: Study, outcomes: dict[str, str]
+    asked: Asked, outcomes: dict[str, str]
 ) -> None:
-    turn = study.turn_of("a wish in plain words")
+    turn = asked.turn_of("a wish in plain words")
     assert outcomes["a wish in plain words"] == "valid"
     assert set(Suggestion.objects.filter(sentence__turn=turn).values_list("code__identifier", flat=True)) == {
         "theme.compassion"
     }
 
 
-def test_one_request_holds_one_interview_and_no_payload_ends_its_material(study: Study) -> None:
-    turns = [turn.pk for turn in study.turns.values()]
-    prompts = PreannotationKind().write_prompts(study.arm, turns)
+def test_one_request_holds_one_interview_and_no_payload_ends_its_material(asked: Asked) -> None:
+    turns = [turn.pk for turn in asked.turns.values()]
+    prompts = PreannotationKind().write_prompts(asked.arm, turns)
     own = {turn: set(Sentence.objects.filter(turn=turn).values_list("pk", flat=True)) for turn in turns}
     for turn, prompt in prompts.items():
         found = MATERIAL.fullmatch(prompt)

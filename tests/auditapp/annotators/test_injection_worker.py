@@ -14,17 +14,17 @@ pytestmark = pytest.mark.processes
 LAUNCH = """
 import json, sys
 from tests.auditapp.evaluation.human_rows import hash_human
-from tests.auditapp.annotators.test_injection import Study
+from tests.auditapp.annotators.test_injection import Asked
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
-from transcripts.studies.actions import create_project
+from transcripts.studies.actions import create_study
 owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
-project = create_project(slug="culture", name="Culture", by=owner)
-seed_codebook(project=project, by=owner)
+study = create_study(slug="culture", name="Culture", by=owner)
+seed_codebook(study=study, by=owner)
 address = {"provider": "openai_compatible", "base_url": sys.argv[1], "model": "m"}
-study = Study(project, owner, **address, max_tokens=200_000, allow_private=True)
-turns = {turn.pk: turn.interview.title for turn in study.turns.values()}
-told = {"batch": study.batch.pk, "arm": study.arm.pk, "bystander": study.bystander.pk, "turns": turns}
+asked = Asked(study, owner, **address, max_tokens=200_000, allow_private=True)
+turns = {turn.pk: turn.interview.title for turn in asked.turns.values()}
+told = {"batch": asked.batch.pk, "arm": asked.arm.pk, "bystander": asked.bystander.pk, "turns": turns}
 print(json.dumps(told | {"human": hash_human()}))
 """
 CHECK = """
@@ -38,7 +38,7 @@ from transcripts.corpus.models import Interview
 arm, bystander = Arm.objects.get(pk=sys.argv[1]), Interview.objects.get(pk=sys.argv[2])
 check_schema(arm, bystander)
 cells = Cell.objects.filter(arm=arm).exclude(input_id__in=bystander.turns.values("pk"))
-ends = [[cell.input_id, cell.state, cell.outcome, hasattr(cell, "reading")] for cell in cells.select_related("reading")]
+ends = [[cell.input_id, cell.state, cell.outcome, hasattr(cell, "turn_answer")] for cell in cells.select_related("turn_answer")]
 suggested = Suggestion.objects.count()
 machine = Suggestion.objects.filter(cell__batch=arm.batch_id, annotator__kind="model").count()
 print(json.dumps({"ends": ends, "suggested": suggested, "machine": machine, "human": hash_human()}))

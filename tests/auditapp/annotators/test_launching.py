@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
-from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator, plant_own_set, withdraw_planted
-from auditapp.annotators.actions.launching import launch_model, plan_reading
-from auditapp.annotators.models import Annotator, CheckAnswer, PlantedSentence, Reading, Suggestion, TurnArm
+from auditapp.annotators.actions.annotators import (
+    add_built_in_control_sentences,
+    draft_annotator,
+    ensure_annotator,
+    withdraw_control_sentence,
+)
+from auditapp.annotators.actions.launching import launch_model, plan_annotation
+from auditapp.annotators.models import Annotator, CheckAnswer, ControlSentence, Suggestion, TurnAnswer, TurnArm
 from auditapp.annotators.runner.turns import PreannotationKind, read_asked_turns
 from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
@@ -23,14 +28,14 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def launch(project: Project, **options: Any) -> Batch:
+def launch(study: Study, **options: Any) -> Batch:
     given: dict[str, Any] = {"families": ["themes"], "by": trail.SYSTEM}
     if "variant" not in options:
         given["variant"] = add_reader()
-    return launch_model(project=project, **(given | options))
+    return launch_model(study=study, **(given | options))
 
 
 def list_read(batch: Batch) -> set[str]:
@@ -39,9 +44,9 @@ def list_read(batch: Batch) -> set[str]:
     return set(turns.values_list("interview__external_id", flat=True))
 
 
-def plant(project: Project, text: str, *codes: str) -> PlantedSentence:
-    return PlantedSentence.objects.create(
-        project=project,
+def add_control(study: Study, text: str, *codes: str) -> ControlSentence:
+    return ControlSentence.objects.create(
+        study=study,
         text=text,
         codes=list(codes),
         created_at="2026-01-01T00:00Z",
@@ -50,11 +55,11 @@ def plant(project: Project, text: str, *codes: str) -> PlantedSentence:
 
 
 class TestArms:
-    def test_settings_say_all_that_an_answer_is_read_by(self, project: Project) -> None:
-        add_interviews(project, "one")
-        batch = launch(project)
+    def test_settings_say_all_that_an_answer_is_read_by(self, study: Study) -> None:
+        add_interviews(study, "one")
+        batch = launch(study)
         arm = batch.arms.get(settings__condition="")
-        codes = Code.objects.filter(version__project=project, family__identifier="themes").order_by("position")
+        codes = Code.objects.filter(version__study=study, family__identifier="themes").order_by("position")
         assert arm.settings == {
             "annotator": batch.parameters["annotators"][0],
             "family": "themes",
@@ -62,7 +67,7 @@ class TestArms:
             "condition": "",
             "redaction": 0,
             "seed": 0,
-            "planted": [],
+            "controls": [],
             "names": {},
         }
         assert batch.parameters | {"annotators": []} == {
@@ -74,103 +79,101 @@ class TestArms:
             "asked_again": 1,
         }
 
-    def test_by_code_there_is_an_arm_for_each_code(self, project: Project) -> None:
-        add_interviews(project, "one")
-        batch = launch(project, mode="code", families=["themes", "moves"])
+    def test_by_code_there_is_an_arm_for_each_code(self, study: Study) -> None:
+        add_interviews(study, "one")
+        batch = launch(study, mode="code", families=["themes", "moves"])
         asked = [arm.settings["codes"] for arm in batch.arms.filter(settings__condition="")]
-        chosen = Code.objects.filter(version__project=project, family__identifier__in=["themes", "moves"])
+        chosen = Code.objects.filter(version__study=study, family__identifier__in=["themes", "moves"])
         assert sorted(code for codes in asked for code in codes) == sorted(chosen.values_list("identifier", flat=True))
         assert {len(codes) for codes in asked} == {1}
         assert {arm.settings["family"] for arm in batch.arms.all()} == {"themes", "moves"}
 
-    def test_the_turns_that_never_show_suggestions_are_drawn_first(self, project: Project) -> None:
-        add_interviews(project, "one")
-        batch = launch(project)
+    def test_the_turns_that_never_show_suggestions_are_drawn_first(self, study: Study) -> None:
+        add_interviews(study, "one")
+        batch = launch(study)
         read = set(batch.cells.values_list("input_id", flat=True))
         assert set(TurnArm.objects.values_list("turn_id", flat=True)) == read
 
-    def test_where_the_batch_is_refused_there_is_no_annotator_either(self, project: Project) -> None:
-        add_interviews(project, "one")
+    def test_where_the_batch_is_refused_there_is_no_annotator_either(self, study: Study) -> None:
+        add_interviews(study, "one")
         with pytest.raises(Refused):
-            launch(project, options=LaunchOptions(concurrency=0))
+            launch(study, options=LaunchOptions(concurrency=0))
         assert not Batch.objects.exists()
-        assert not project.annotators.exists()
+        assert not study.annotators.exists()
         assert not TurnArm.objects.exists()
 
 
 class TestConsent:
-    def test_a_model_of_this_site_reads_everything(self, project: Project) -> None:
-        add_interviews(project, "one", "two")
-        assert list_read(launch(project)) == {"one", "two"}
+    def test_a_model_of_this_site_reads_everything(self, study: Study) -> None:
+        add_interviews(study, "one", "two")
+        assert list_read(launch(study)) == {"one", "two"}
 
-    def test_a_model_off_the_site_reads_those_that_consent_and_the_rest_is_counted(self, project: Project) -> None:
-        first, _ = add_interviews(project, "one", "two")
-        allow(project, first)
-        batch = launch(project, variant=add_reader(**OFF_SITE))
+    def test_a_model_off_the_site_reads_those_that_consent_and_the_rest_is_counted(self, study: Study) -> None:
+        first, _ = add_interviews(study, "one", "two")
+        allow(study, first)
+        batch = launch(study, variant=add_reader(**OFF_SITE))
         assert list_read(batch) == {"one"}
         assert batch.parameters["left_out"] == 1
 
-    def test_a_withdrawn_consent_counts_as_none(self, project: Project) -> None:
-        first, second = add_interviews(project, "one", "two")
-        allow(project, first, second)
-        allow(project, second, is_given=False)
-        assert list_read(launch(project, variant=add_reader(**OFF_SITE))) == {"one"}
+    def test_a_withdrawn_consent_counts_as_none(self, study: Study) -> None:
+        first, second = add_interviews(study, "one", "two")
+        allow(study, first, second)
+        allow(study, second, is_given=False)
+        assert list_read(launch(study, variant=add_reader(**OFF_SITE))) == {"one"}
 
-    def test_interviews_chosen_without_consent_are_refused_by_title(self, project: Project) -> None:
-        first, second = add_interviews(project, "one", "two")
-        allow(project, first)
+    def test_interviews_chosen_without_consent_are_refused_by_title(self, study: Study) -> None:
+        first, second = add_interviews(study, "one", "two")
+        allow(study, first)
         with pytest.raises(Refused, match=r"on record for “Talk two”\. Record it"):
-            launch(project, variant=add_reader(**OFF_SITE), interviews=[first, second])
+            launch(study, variant=add_reader(**OFF_SITE), interviews=[first, second])
         assert not Batch.objects.exists()
 
-    def test_of_many_titles_some_are_named_and_the_rest_counted(self, project: Project) -> None:
-        talks = add_interviews(project, *"abcdefg")
+    def test_of_many_titles_some_are_named_and_the_rest_counted(self, study: Study) -> None:
+        talks = add_interviews(study, *"abcdefg")
         with pytest.raises(Refused, match="“Talk e” and 2 more"):
-            launch(project, variant=add_reader(**OFF_SITE), interviews=talks)
+            launch(study, variant=add_reader(**OFF_SITE), interviews=talks)
 
-    def test_where_nobody_consents_that_is_said(self, project: Project) -> None:
-        add_interviews(project, "one")
+    def test_where_nobody_consents_that_is_said(self, study: Study) -> None:
+        add_interviews(study, "one")
         with pytest.raises(Refused, match="None of the study's interviews may be processed"):
-            launch(project, variant=add_reader(**OFF_SITE))
+            launch(study, variant=add_reader(**OFF_SITE))
 
-    def test_a_limit_counts_the_turns_that_may_be_read(self, project: Project) -> None:
-        _, second = add_interviews(project, "one", "two")
-        allow(project, second)
-        assert list_read(launch(project, variant=add_reader(**OFF_SITE), limit=2)) == {"two"}
+    def test_a_limit_counts_the_turns_that_may_be_read(self, study: Study) -> None:
+        _, second = add_interviews(study, "one", "two")
+        allow(study, second)
+        assert list_read(launch(study, variant=add_reader(**OFF_SITE), limit=2)) == {"two"}
 
 
 class TestAskedAgain:
-    def test_a_turn_alone_is_asked_once(self, project: Project) -> None:
-        add_interviews(project, "one", answers=1)
-        assert launch(project).arms.count() == 1
+    def test_a_turn_alone_is_asked_once(self, study: Study) -> None:
+        add_interviews(study, "one", answers=1)
+        assert launch(study).arms.count() == 1
 
-    def test_of_two_turns_one_is_asked_again(self, project: Project) -> None:
-        add_interviews(project, "one", answers=2)
-        batch = launch(project)
+    def test_of_two_turns_one_is_asked_again(self, study: Study) -> None:
+        add_interviews(study, "one", answers=2)
+        batch = launch(study)
         assert batch.arms.get(settings__condition="reask").cells.count() == 1
 
-    def test_by_code_and_without_planted_sentences_nothing_is_asked_again(self, project: Project, owner: User) -> None:
+    def test_by_code_and_without_control_sentences_nothing_is_asked_again(self, study: Study, owner: User) -> None:
         """One code has no other order: it would be the same question, paid twice."""
-        add_interviews(project, "one", answers=21)
-        for row in plant_own_set(project=project, by=owner):
-            withdraw_planted(planted=row, by=owner)
-        batch = launch(project, mode="code")
+        add_interviews(study, "one", answers=21)
+        for row in add_built_in_control_sentences(study=study, by=owner):
+            withdraw_control_sentence(controls=row, by=owner)
+        batch = launch(study, mode="code")
         assert not batch.arms.filter(settings__condition="reask").exists()
         assert batch.parameters["asked_again"] == 0
-        assert launch(project, variant=add_reader("other")).arms.filter(settings__condition="reask").exists()
+        assert launch(study, variant=add_reader("other")).arms.filter(settings__condition="reask").exists()
 
-    def test_the_first_launch_plants_the_set_as_one_act_and_no_later_one_does(
-        self, project: Project, owner: User
-    ) -> None:
-        add_interviews(project, "one")
+    def test_the_first_launch_plants_the_set_as_one_act_and_no_later_one_does(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one")
         variant = add_reader()
-        drafted = draft_annotator(project=project, variant=variant)
-        plan = plan_reading(project=project, annotator=drafted, families=["themes"])
-        assert not PlantedSentence.objects.exists()
-        batch = launch(project, variant=variant)
-        assert PlantedSentence.objects.count() == 40
-        event = AuditEvent.objects.get(action="annotators.planted.set_added")
-        assert event.details == {"sentences": list(PlantedSentence.objects.values_list("pk", flat=True))}
+        drafted = draft_annotator(study=study, variant=variant)
+        plan = plan_annotation(study=study, annotator=drafted, families=["themes"])
+        assert not ControlSentence.objects.exists()
+        batch = launch(study, variant=variant)
+        assert ControlSentence.objects.count() == 40
+        event = AuditEvent.objects.get(action="annotators.control_sentence.set_added")
+        assert event.details == {"sentences": list(ControlSentence.objects.values_list("pk", flat=True))}
         again = batch.arms.get(settings__condition="reask")
         turn = again.cells.get().input_id
         reviewed = Arm(variant=variant, batch=batch, settings=plan.arms[-1].settings)
@@ -182,24 +185,24 @@ class TestAskedAgain:
 
         assert len(list_added(again)) == 3
         assert list_added(reviewed) == list_added(again)
-        for row in PlantedSentence.objects.all():
-            withdraw_planted(planted=row, by=owner)
-        launch(project, variant=add_reader("other"))
-        assert not PlantedSentence.objects.filter(withdrawn_at__isnull=True).exists()
+        for row in ControlSentence.objects.all():
+            withdraw_control_sentence(controls=row, by=owner)
+        launch(study, variant=add_reader("other"))
+        assert not ControlSentence.objects.filter(withdrawn_at__isnull=True).exists()
 
-    def test_of_more_turns_two_per_cent_are_asked_again_and_at_least_one(self, project: Project) -> None:
-        add_interviews(project, "one", answers=21)
-        batch = launch(project)
+    def test_of_more_turns_two_per_cent_are_asked_again_and_at_least_one(self, study: Study) -> None:
+        add_interviews(study, "one", answers=21)
+        batch = launch(study)
         again = batch.arms.get(settings__condition="reask")
         assert again.cells.count() == 1
         assert batch.parameters["asked_again"] == 1
-        add_interviews(project, "many", answers=79)
-        more = launch(project, variant=add_reader("other"))
+        add_interviews(study, "many", answers=79)
+        more = launch(study, variant=add_reader("other"))
         assert more.arms.get(settings__condition="reask").cells.count() == 2
 
-    def test_the_codes_are_told_in_another_order_and_the_task_says_again(self, project: Project) -> None:
-        add_interviews(project, "one", answers=21)
-        batch = launch(project)
+    def test_the_codes_are_told_in_another_order_and_the_task_says_again(self, study: Study) -> None:
+        add_interviews(study, "one", answers=21)
+        batch = launch(study)
         first, again = batch.arms.get(settings__condition=""), batch.arms.get(settings__condition="reask")
         assert again.task == "themes again"
         assert again.settings["codes"] != first.settings["codes"]
@@ -207,56 +210,59 @@ class TestAskedAgain:
         places = [again.system_prompt.index(f"code {code}:") for code in again.settings["codes"]]
         assert places == sorted(places)
 
-    def test_the_draw_is_the_same_at_the_review_and_at_the_launch(self, project: Project, owner: User) -> None:
-        add_interviews(project, "one", answers=60)
+    def test_the_draw_is_the_same_at_the_review_and_at_the_launch(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one", answers=60)
         variant = add_reader()
-        drafted = draft_annotator(project=project, variant=variant)
-        plan = plan_reading(project=project, annotator=drafted, families=["themes"])
-        batch = launch(project, variant=variant)
+        drafted = draft_annotator(study=study, variant=variant)
+        plan = plan_annotation(study=study, annotator=drafted, families=["themes"])
+        batch = launch(study, variant=variant)
         again = batch.arms.get(settings__condition="reask")
         assert list(again.cells.order_by("pk").values_list("input_id", flat=True)) == plan.arms[-1].input_ids
         assert again.system_prompt == plan.arms[-1].system_prompt
 
-    def test_by_code_each_code_is_asked_again_under_another_task(self, project: Project) -> None:
-        add_interviews(project, "one", answers=21)
-        batch = launch(project, mode="code")
+    def test_by_code_each_code_is_asked_again_under_another_task(self, study: Study) -> None:
+        add_interviews(study, "one", answers=21)
+        batch = launch(study, mode="code")
         tasks = list(batch.arms.filter(settings__condition="").values_list("task", flat=True))
         assert sorted(batch.arms.filter(settings__condition="reask").values_list("task", flat=True)) == sorted(
             f"{task} again" for task in tasks
         )
 
-    def test_invented_sentences_that_fit_stand_among_the_turns_own(self, project: Project) -> None:
-        add_interviews(project, "one", answers=21)
-        fitting, none = plant(project, "Both sides weigh.", "theme.balance"), plant(project, "The kettle is blue.")
-        plant(project, "Say more?", "move.elicit")
-        again = launch(project).arms.get(settings__condition="reask")
-        assert again.settings["planted"] == sorted([fitting.pk, none.pk])
+    def test_invented_sentences_that_fit_stand_among_the_turns_own(self, study: Study) -> None:
+        add_interviews(study, "one", answers=21)
+        fitting, none = (
+            add_control(study, "Both sides weigh.", "theme.balance"),
+            add_control(study, "The kettle is blue."),
+        )
+        add_control(study, "Say more?", "move.elicit")
+        again = launch(study).arms.get(settings__condition="reask")
+        assert again.settings["controls"] == sorted([fitting.pk, none.pk])
         turn = again.cells.get().input_id
         prompt = PreannotationKind().write_prompts(again, [turn])[turn]
         assert "Both sides weigh." in prompt
         assert "The kettle is blue." in prompt
 
     def test_nothing_is_asked_again_in_words_that_differ_by_more_than_their_order(
-        self, project: Project, owner: User
+        self, study: Study, owner: User
     ) -> None:
         """The annotator was told an example whose interview has taken its consent back, or none where there is one now."""
-        *_, pinned = add_interviews(project, "one", "two", answers=21)
-        allow(project, *Interview.objects.filter(project=project))
-        allow(project, pinned, is_given=False)
-        publish_next(project, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
-        annotator = ensure_annotator(project=project, variant=add_reader(**OFF_SITE), by=trail.SYSTEM)
-        assert len(plan_reading(project=project, annotator=annotator, families=["themes"]).arms) == 2
-        allow(project, pinned)
-        [arm] = plan_reading(project=project, annotator=annotator, families=["themes"]).arms
+        *_, pinned = add_interviews(study, "one", "two", answers=21)
+        allow(study, *Interview.objects.filter(study=study))
+        allow(study, pinned, is_given=False)
+        publish_next(study, owner, example=pinned.turns.get(position=2).sentences.order_by("pk")[0])
+        annotator = ensure_annotator(study=study, variant=add_reader(**OFF_SITE), by=trail.SYSTEM)
+        assert len(plan_annotation(study=study, annotator=annotator, families=["themes"]).arms) == 2
+        allow(study, pinned)
+        [arm] = plan_annotation(study=study, annotator=annotator, families=["themes"]).arms
         assert arm.system_prompt == annotator.recipe["prompts"][0]["text"]
 
-    def test_what_it_says_then_is_never_a_suggestion(self, project: Project) -> None:
-        add_interviews(project, "one", answers=21)
-        batch = launch(project)
+    def test_what_it_says_then_is_never_a_suggestion(self, study: Study) -> None:
+        add_interviews(study, "one", answers=21)
+        batch = launch(study)
         cell = batch.cells.get(arm__settings__condition="reask")
         store_code(batch, cell, "theme.balance")
         assert not Suggestion.objects.exists()
-        assert not Reading.objects.exists()
+        assert not TurnAnswer.objects.exists()
         assert CheckAnswer.objects.get().condition == "reask"
 
 
@@ -269,14 +275,14 @@ def store_code(batch: Batch, cell: Cell, code: str) -> str:
     return PreannotationKind().store_answers(batch, [answered])[cell.pk]
 
 
-def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(project: Project, owner: User) -> None:
-    [one] = add_interviews(project, "one")
-    allow(project, one)
+def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(study: Study, owner: User) -> None:
+    [one] = add_interviews(study, "one")
+    allow(study, one)
     form, variant = LaunchOptions(idempotency_key=uuid.uuid4()), add_reader(**OFF_SITE)
-    batch = launch(project, variant=variant, options=form)
-    publish_next(project, owner, definition="Weighs two goods.")
-    allow(project, one, is_given=False)
-    assert launch(project, variant=variant, options=form) == batch
+    batch = launch(study, variant=variant, options=form)
+    publish_next(study, owner, definition="Weighs two goods.")
+    allow(study, one, is_given=False)
+    assert launch(study, variant=variant, options=form) == batch
     for otherwise in (
         {"mode": "code"},
         {"families": ["moves"]},
@@ -284,16 +290,16 @@ def test_a_form_sent_again_is_the_batch_it_made_whatever_has_changed_since(proje
         {"options": replace(form, pilot=3)},
     ):
         with pytest.raises(Refused, match=f"launched batch {batch.pk}, with other settings"):
-            launch(project, **{"variant": variant, "options": form} | otherwise)
+            launch(study, **{"variant": variant, "options": form} | otherwise)
     assert Annotator.objects.count() == 1
 
 
 class TestWhileItRuns:
-    def test_a_batch_stays_on_its_codebook_when_another_is_published(self, project: Project, owner: User) -> None:
-        add_interviews(project, "one")
-        batch = launch(project)
+    def test_a_batch_stays_on_its_codebook_when_another_is_published(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one")
+        batch = launch(study)
         told = batch.arms.get(settings__condition="").system_prompt
-        new = publish_next(project, owner, definition="Weighs two goods.")
+        new = publish_next(study, owner, definition="Weighs two goods.")
         cell = batch.cells.order_by("pk")[0]
         assert store_code(batch, cell, "theme.balance") == "valid"
         suggestion = Suggestion.objects.get()
@@ -306,25 +312,25 @@ class TestWhileItRuns:
         assert store_code(batch, batch.cells.order_by("pk")[1], "theme.new") == "partial"
         assert Suggestion.objects.count() == 1
 
-    def test_the_next_launch_goes_by_the_new_one(self, project: Project, owner: User) -> None:
-        add_interviews(project, "one")
+    def test_the_next_launch_goes_by_the_new_one(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one")
         variant = add_reader()
-        launch(project, variant=variant)
-        publish_next(project, owner, definition="Weighs two goods.")
-        batch = launch(project, variant=variant)
+        launch(study, variant=variant)
+        publish_next(study, owner, definition="Weighs two goods.")
+        batch = launch(study, variant=variant)
         assert batch.parameters["codebook"] == 2
         assert "Weighs two goods." in batch.arms.get(settings__condition="").system_prompt
         assert batch.title == "Pre-annotation by reader 2"
 
-    def test_a_consent_withdrawn_stops_what_was_not_yet_sent(self, project: Project, interview: Interview) -> None:
-        [talk] = add_interviews(project, "one")
-        allow(project, talk)
+    def test_a_consent_withdrawn_stops_what_was_not_yet_sent(self, study: Study, interview: Interview) -> None:
+        [talk] = add_interviews(study, "one")
+        allow(study, talk)
         arm = (
-            launch(project, variant=add_reader(**OFF_SITE))
+            launch(study, variant=add_reader(**OFF_SITE))
             .arms.select_related("variant__account")
             .get(settings__condition="")
         )
         turns = list(arm.cells.values_list("input_id", flat=True))
         assert set(PreannotationKind().write_prompts(arm, turns)) == set(turns)
-        allow(project, talk, is_given=False)
+        allow(study, talk, is_given=False)
         assert not PreannotationKind().write_prompts(arm, turns)

@@ -105,7 +105,7 @@ def test_a_code_that_is_suggested_for_everything_is_not_learnt_though_most_have_
 
 @pytest.mark.parametrize(
     ("share", "interviews", "says"),
-    [(0.03, 8, "where 20 are needed"), (0.9, 2, "Interviews with an example: 2"), (0.99, 8, "to tell the others from")],
+    [(0.03, 8, "of 20 needed"), (0.9, 2, "Interviews with an example: 2"), (0.99, 8, "needed for comparison")],
 )
 def test_a_code_with_too_few_examples_says_what_is_missing(share: float, interviews: int, says: str) -> None:
     lesson = teach(share=share, interviews=interviews)

@@ -56,7 +56,7 @@ def test_one_half_is_learnt_from_and_the_other_scored(plain: Path, capsys: pytes
 def test_what_a_study_would_not_go_by_is_scored_and_says_why(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = report(plain, capsys)["codes"]["odd"]
     assert odd["learnt"] is False
-    assert "where 20 are needed" in odd["reason"]
+    assert "of 20 needed" in odd["reason"]
     assert odd["tp"] + odd["fn"] == odd["positives"]
     call_command("annotator", "learn", str(plain))
     assert "A study would not use it." in capsys.readouterr().out

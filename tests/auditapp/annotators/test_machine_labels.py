@@ -1,4 +1,4 @@
-"""What stands of an annotator's readings."""
+"""What stands of an annotator's turn answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from auditapp.annotators.models import Annotator, CriticReading
+from auditapp.annotators.models import Annotator, CriticAnswer
 from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
 from auditapp.batches.models import Cell
 from tests.auditapp.evaluation.calibration_cast import BALANCE, COMPASSION, bring_in, make_annotator, read, read_offline
@@ -15,17 +15,17 @@ from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def said(project: Project, owner: User) -> list[Sentence]:
-    return bring_in(project, owner, turns=2)
+def said(study: Study, owner: User) -> list[Sentence]:
+    return bring_in(study, owner, turns=2)
 
 
 @stored
-def annotator(project: Project) -> Annotator:
-    return make_annotator(project)
+def annotator(study: Study) -> Annotator:
+    return make_annotator(study)
 
 
 def tell(labels: MachineLabels) -> dict[int, dict[str, bool]]:
@@ -48,7 +48,7 @@ def test_an_answer_says_yes_and_no_and_nothing_where_it_left_a_sentence_out(
     assert tell(read_machine_labels(annotator)) == {said[0].pk: {BALANCE: True, COMPASSION: False}, said[1].pk: no}
 
 
-def test_the_latest_reading_of_a_sentence_and_code_holds(annotator: Annotator, said: list[Sentence]) -> None:
+def test_the_latest_turn_answer_of_a_sentence_and_code_holds(annotator: Annotator, said: list[Sentence]) -> None:
     read(annotator, said[:3], {said[0].pk: [BALANCE, COMPASSION]})
     read(annotator, said[:3], {said[1].pk: [BALANCE]}, codes=[BALANCE], missing=[said[2].pk])
     told = tell(read_machine_labels(annotator))
@@ -57,7 +57,7 @@ def test_the_latest_reading_of_a_sentence_and_code_holds(annotator: Annotator, s
     assert told[said[2].pk] == {BALANCE: False, COMPASSION: False}
 
 
-def test_an_answer_of_no_use_is_no_reading(annotator: Annotator, said: list[Sentence]) -> None:
+def test_an_answer_of_no_use_is_no_turn_answer(annotator: Annotator, said: list[Sentence]) -> None:
     read(annotator, said[:3], {}, outcome="invalid")
     labels = read_machine_labels(annotator)
     assert len(labels.sentence_ids) == 0
@@ -65,7 +65,7 @@ def test_an_answer_of_no_use_is_no_reading(annotator: Annotator, said: list[Sent
 
 
 def test_old_answers_speak_of_every_sentence_their_turn_then_had(
-    project: Project, annotator: Annotator, said: list[Sentence]
+    study: Study, annotator: Annotator, said: list[Sentence]
 ) -> None:
     read(annotator, said[:3], {said[0].pk: [BALANCE]}, is_old=True)
     told = tell(read_machine_labels(annotator))
@@ -76,7 +76,7 @@ def test_old_answers_speak_of_every_sentence_their_turn_then_had(
 
 
 def test_retired_sentences_are_left_out_unless_asked_for(
-    project: Project, owner: User, annotator: Annotator, said: list[Sentence]
+    study: Study, owner: User, annotator: Annotator, said: list[Sentence]
 ) -> None:
     read(annotator, said[:3], {said[0].pk: [BALANCE]})
     Sentence.objects.filter(pk=said[0].pk).update(retired_by=_edit(said[0], owner))
@@ -94,7 +94,7 @@ def _edit(sentence: Sentence, by: User) -> int:
 
 def test_what_a_critic_reversed_last_is_left_out_on_demand(annotator: Annotator, said: list[Sentence]) -> None:
     first, second = read(annotator, said[:3], {said[0].pk: [BALANCE], said[1].pk: [BALANCE]})
-    for suggestion, verdicts in ((first, ("upheld", "reversed")), (second, ("reversed", "upheld"))):
+    for suggestion, verdicts in ((first, ("upheld", "rejected")), (second, ("rejected", "upheld"))):
         for verdict in verdicts:
             _criticise(suggestion.pk, verdict)
     assert tell(read_machine_labels(annotator))[said[0].pk][BALANCE]
@@ -108,12 +108,12 @@ def _criticise(suggestion: int, verdict: str) -> None:
     cell = Cell.objects.create(
         batch=arm.batch, arm=arm, input_id=10_000 + suggestion, repeat=Cell.objects.count(), state="done"
     )
-    CriticReading.objects.create(cell=cell, suggestion_id=suggestion, verdict=verdict)
+    CriticAnswer.objects.create(cell=cell, suggestion_id=suggestion, verdict=verdict)
 
 
-def test_an_offline_annotator_says_nothing_of_codes_it_has_no_rule_for(project: Project, said: list[Sentence]) -> None:
+def test_an_offline_annotator_says_nothing_of_codes_it_has_no_rule_for(study: Study, said: list[Sentence]) -> None:
     rules = {"reader": "rules-1", "rules": {BALANCE: ["stands"], COMPASSION: []}}
-    annotator = make_annotator(project, "rules", kind=Annotator.Kind.RULES, recipe=rules)
+    annotator = make_annotator(study, "rules", kind=Annotator.Kind.RULES, recipe=rules)
     read_offline(annotator, said, {said[0].pk: [BALANCE]})
     told = tell(read_machine_labels(annotator))
     assert told[said[0].pk] == {BALANCE: True}
@@ -122,9 +122,9 @@ def test_an_offline_annotator_says_nothing_of_codes_it_has_no_rule_for(project: 
     assert tell(read_machine_labels(annotator))[said[0].pk] == {BALANCE: False}
 
 
-def test_another_annotators_readings_are_its_own(project: Project, annotator: Annotator, said: list[Sentence]) -> None:
+def test_another_annotators_turn_answers_are_its_own(study: Study, annotator: Annotator, said: list[Sentence]) -> None:
     read(annotator, said, {said[0].pk: [BALANCE]})
-    other = make_annotator(project, "other")
+    other = make_annotator(study, "other")
     read(other, said, {said[1].pk: [BALANCE]})
     assert not tell(read_machine_labels(other))[said[0].pk][BALANCE]
 

@@ -14,7 +14,7 @@ from django.dispatch import Signal
 
 from auditapp.annotators import tasks
 from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_training_set
-from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion, TurnArm
 from auditapp.annotators.pure import learning
 from auditapp.annotators.pure.prompts import list_read_codes, list_taught
 from auditapp.annotators.queries.offline import find_idle_runs, find_unread
@@ -34,8 +34,8 @@ from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 
 @pytest.fixture(autouse=True)
@@ -47,15 +47,15 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.fixture
-def coded(project: Project, owner: User, coder: User) -> list[Interview]:
+def coded(study: Study, owner: User, coder: User) -> list[Interview]:
     """Five interviews of 24 answers, all decided blind by one coder."""
-    interviews = add_interviews(project, owner)
-    code_blind(project, coder, interviews)
+    interviews = add_interviews(study, owner)
+    code_blind(study, coder, interviews)
     return interviews
 
 
-def launch(project: Project, by: User, kind: str = "learnt", **more: Any) -> OfflineRun:
-    return launch_offline(project=project, kind=kind, by=by, **more)
+def launch(study: Study, by: User, kind: str = "learnt", **more: Any) -> OfflineRun:
+    return launch_offline(study=study, kind=kind, by=by, **more)
 
 
 def finish(run: OfflineRun) -> OfflineRun:
@@ -66,10 +66,10 @@ def finish(run: OfflineRun) -> OfflineRun:
 
 class TestRules:
     def test_rules_propose_codes_with_their_words_as_evidence(
-        self, project: Project, lead: User, interview: Interview
+        self, study: Study, lead: User, interview: Interview
     ) -> None:
-        set_rules(project, balance=["background - weather"], compassion=["ask & first"])
-        run = finish(launch(project, lead, "rules"))
+        set_rules(study, balance=["background - weather"], compassion=["ask & first"])
+        run = finish(launch(study, lead, "rules"))
         assert run.state == "done"
         found = Suggestion.objects.order_by("sentence_id", "code_id").select_related("sentence__turn", "code")
         shown = [
@@ -80,75 +80,75 @@ class TestRules:
             (TAUGHT, "Rule: background - weather", "Background"),
             (OTHER, "Rule: ask & first", "ask"),
         ]
-        reading = OfflineReading.objects.get()
+        turn_answer = OfflineAnswer.objects.get()
         said = Sentence.objects.filter(turn__interview=interview, turn__role="model")
-        assert reading.sentences == list(said.order_by("turn__position", "start").values_list("pk", flat=True))
-        assert reading.accepted == 2
+        assert turn_answer.sentences == list(said.order_by("turn__position", "start").values_list("pk", flat=True))
+        assert turn_answer.accepted == 2
 
     def test_a_code_applied_once_per_answer_is_proposed_once_even_after_a_boundary_edit(
-        self, project: Project, lead: User, interview: Interview
+        self, study: Study, lead: User, interview: Interview
     ) -> None:
         CodeFamily.objects.filter(identifier="themes").update(once_per_answer=True)
-        set_rules(project, balance=["a*", "i*", "the"])
-        run = finish(launch(project, lead, "rules"))
+        set_rules(study, balance=["a*", "i*", "the"])
+        run = finish(launch(study, lead, "rules"))
         turns = Suggestion.objects.filter(run=run).values_list("sentence__turn", flat=True)
         assert len(turns) == len(set(turns)) > 0
         first = Suggestion.objects.filter(run=run).order_by("pk")[0].sentence
         at = first.start + first.read_text().index(" ") + 1
-        split_sentence(sentence=first, at=at, project=project, by=lead, idempotency_key=uuid.uuid4())
-        finish(launch(project, lead, "rules"))
+        split_sentence(sentence=first, at=at, study=study, by=lead, idempotency_key=uuid.uuid4())
+        finish(launch(study, lead, "rules"))
         turns = Suggestion.objects.values_list("sentence__turn", flat=True)
         assert len(turns) == len(set(turns))
 
-    def test_rules_read_for_the_codes_that_have_some(self, project: Project, lead: User, interview: Interview) -> None:
-        set_rules(project, balance=["first"])
-        assert list_read_codes(launch(project, lead, "rules").annotator.recipe) == [TAUGHT]
+    def test_rules_read_for_the_codes_that_have_some(self, study: Study, lead: User, interview: Interview) -> None:
+        set_rules(study, balance=["first"])
+        assert list_read_codes(launch(study, lead, "rules").annotator.recipe) == [TAUGHT]
 
-    def test_without_a_rule_nothing_is_launched(self, project: Project, lead: User, interview: Interview) -> None:
-        set_rules(project)
+    def test_without_a_rule_nothing_is_launched(self, study: Study, lead: User, interview: Interview) -> None:
+        set_rules(study)
         with pytest.raises(Refused, match="keyword rule"):
-            launch(project, lead, "rules")
+            launch(study, lead, "rules")
         assert not TurnArm.objects.exists()
 
     def test_a_published_rule_that_cannot_be_read_ends_the_run_with_a_sentence(
-        self, project: Project, lead: User, interview: Interview
+        self, study: Study, lead: User, interview: Interview
     ) -> None:
-        set_rules(project, balance=["(a+)+$"])
-        run = finish(launch(project, lead, "rules"))
+        set_rules(study, balance=["(a+)+$"])
+        run = finish(launch(study, lead, "rules"))
         assert run.state == "failed"
         assert "has no meaning in a rule" in run.problem
 
-    def test_other_rules_are_another_annotator(self, project: Project, lead: User, interview: Interview) -> None:
-        set_rules(project, balance=["first"])
-        one = launch(project, lead, "rules").annotator
-        set_rules(project, balance=["first", "second"])
-        other = launch(project, lead, "rules").annotator
+    def test_other_rules_are_another_annotator(self, study: Study, lead: User, interview: Interview) -> None:
+        set_rules(study, balance=["first"])
+        one = launch(study, lead, "rules").annotator
+        set_rules(study, balance=["first", "second"])
+        other = launch(study, lead, "rules").annotator
         assert (one.number, other.number) == (1, 2)
         assert one.hash != other.hash
 
 
 class TestLearning:
     def test_a_code_is_learnt_from_blind_codings_and_read_for(
-        self, project: Project, lead: User, owner: User, coded: list[Interview]
+        self, study: Study, lead: User, owner: User, coded: list[Interview]
     ) -> None:
-        add_interviews(project, owner, number=1, first=50)
-        run = finish(launch(project, lead))
+        add_interviews(study, owner, number=1, first=50)
+        run = finish(launch(study, lead))
         assert run.state == "done", run.problem
         recipe = run.annotator.recipe
         assert list_read_codes(recipe) == [TAUGHT]
         assert recipe["codes"][TAUGHT]["fp"] == recipe["codes"][TAUGHT]["fn"] == 0
-        assert recipe["codes"][OTHER]["reason"] == "Positive examples: 0, where 20 are needed."
+        assert recipe["codes"][OTHER]["reason"] == "Positive examples: 0 of 20 needed."
         new = Suggestion.objects.filter(sentence__turn__interview__external_id="t50")
         assert {each.sentence.turn.text[:10] for each in new.select_related("sentence__turn")} == {"On balance"}
         assert new.count() == 8
         assert all(0 < (each.score or 0) < 1 and "weigh" in each.rationale for each in new)
 
     def test_withheld_turns_are_spared_to_say_how_good_it_is(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
-        annotator = launch(project, lead).annotator
+        annotator = launch(study, lead).annotator
         taught = Sentence.objects.filter(pk__in=list_taught(annotator.recipe))
-        withheld = list_withheld_answers(project)
+        withheld = list_withheld_answers(study)
         assert withheld
         assert not withheld & set(taught.values_list("turn", flat=True))
         assert annotator.recipe["taught"] == {
@@ -158,61 +158,57 @@ class TestLearning:
         }
 
     def test_of_several_coders_the_majority_counts_and_a_tie_teaches_nothing(
-        self, project: Project, lead: User, owner: User, coded: list[Interview], second_coder: User
+        self, study: Study, lead: User, owner: User, coded: list[Interview], second_coder: User
     ) -> None:
-        code_blind(project, second_coder, coded[:1], turned=True)
-        code_blind(project, owner, coded[1:2])
-        code_blind(project, second_coder, coded[1:2], turned=True)
-        found = preview_training_set(project)["codes"][TAUGHT]
+        code_blind(study, second_coder, coded[:1], turned=True)
+        code_blind(study, owner, coded[1:2])
+        code_blind(study, second_coder, coded[1:2], turned=True)
+        found = preview_training_set(study)["codes"][TAUGHT]
         # The first interview is a tie throughout; in the second two are against one.
         assert (found["positives"], found["negatives"], found["interviews"]) == (32, 64, 4)
 
     def test_what_is_not_blind_or_not_decided_teaches_nothing(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
         Coding.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
         Decision.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
-        found = preview_training_set(project)["codes"][TAUGHT]
+        found = preview_training_set(study)["codes"][TAUGHT]
         assert (found["positives"], found["negatives"]) == (32, 64)
 
     def test_too_few_examples_are_refused_with_their_number(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
         with pytest.raises(Refused, match=r"theme\.balance has the most"):
-            launch(project, lead, minimum=60)
+            launch(study, lead, minimum=60)
         assert not OfflineRun.objects.exists()
 
-    def test_without_codings_there_is_nothing_to_learn(
-        self, project: Project, lead: User, interview: Interview
-    ) -> None:
+    def test_without_codings_there_is_nothing_to_learn(self, study: Study, lead: User, interview: Interview) -> None:
         with pytest.raises(Refused, match="nothing to learn from yet"):
-            launch(project, lead)
+            launch(study, lead)
 
     def test_it_is_learnt_again_alike_however_the_coding_goes_on(
-        self, project: Project, lead: User, owner: User, second_coder: User, coded: list[Interview]
+        self, study: Study, lead: User, owner: User, second_coder: User, coded: list[Interview]
     ) -> None:
-        annotator = finish(launch(project, lead)).annotator
+        annotator = finish(launch(study, lead)).annotator
         annotator.refresh_from_db()
         before = make_reader(annotator).read(["On balance I weigh it."])
-        code_blind(project, second_coder, coded[:1], turned=True)
+        code_blind(study, second_coder, coded[:1], turned=True)
         assert make_reader(annotator).read(["On balance I weigh it."]) == before
         # The first interview is disputed now, and which examples of the others are blind was drawn at random.
-        code_blind(project, second_coder, add_interviews(project, owner, number=1, first=70))
-        assert launch(project, lead).annotator != annotator, "what was coded since makes another annotator"
+        code_blind(study, second_coder, add_interviews(study, owner, number=1, first=70))
+        assert launch(study, lead).annotator != annotator, "what was coded since makes another annotator"
 
     def test_the_same_codings_make_the_same_annotator(
-        self, project: Project, lead: User, owner: User, coded: list[Interview]
+        self, study: Study, lead: User, owner: User, coded: list[Interview]
     ) -> None:
-        one = finish(launch(project, lead))
-        add_interviews(project, owner, number=1, first=50)
-        other = finish(launch(project, lead))
+        one = finish(launch(study, lead))
+        add_interviews(study, owner, number=1, first=50)
+        other = finish(launch(study, lead))
         assert one.annotator == other.annotator
-        assert [reading.interview.external_id for reading in other.readings.all()] == ["t50"]
+        assert [turn_answer.interview.external_id for turn_answer in other.turn_answers.all()] == ["t50"]
 
-    def test_a_set_that_is_not_what_it_was_is_refused(
-        self, project: Project, lead: User, coded: list[Interview]
-    ) -> None:
-        run = launch(project, lead)
+    def test_a_set_that_is_not_what_it_was_is_refused(self, study: Study, lead: User, coded: list[Interview]) -> None:
+        run = launch(study, lead)
         changed = min(list_taught(run.annotator.recipe))
         Sentence.objects.filter(pk=changed).update(text_hash="0" * 32)
         with pytest.raises(CannotRead, match="have changed, so it cannot be made again"):
@@ -221,9 +217,9 @@ class TestLearning:
         assert "Launch the learning again" in run.problem
 
     def test_what_was_learnt_badly_suggests_nothing_and_says_why(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
-        show_all(project)
+        show_all(study)
         Coding.objects.filter(withdrawn_at=None).update(withdrawn_at=read_now())
         code = Coding.objects.select_related("code").first()
         assert code is not None
@@ -237,67 +233,65 @@ class TestLearning:
                     idempotency_key=uuid.uuid4(),
                     created_at=read_now(),
                 )
-        run = finish(launch(project, lead))
+        run = finish(launch(study, lead))
         assert run.state == "failed"
         assert not Suggestion.objects.exists()
         run.annotator.refresh_from_db()
         assert run.annotator.recipe["codes"][TAUGHT]["reason"]
 
     def test_what_was_learnt_badly_is_not_read_for_the_next_time_either(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
-        run = launch(project, lead)
+        run = launch(study, lead)
         annotator = run.annotator
         codes = {code: found | {"threshold": None} for code, found in annotator.recipe["codes"].items()}
         annotator.recipe |= {"codes": codes, "judged_with": "scikit-learn"}
         annotator.save()
         assert finish(run).state == "failed"
         assert "No code was learnt well enough" in run.problem
-        assert not OfflineReading.objects.exists()
+        assert not OfflineAnswer.objects.exists()
 
     def test_another_release_of_what_it_learns_with_is_another_annotator(
-        self, project: Project, lead: User, coded: list[Interview], monkeypatch: pytest.MonkeyPatch
+        self, study: Study, lead: User, coded: list[Interview], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        run = launch(project, lead)
+        run = launch(study, lead)
         monkeypatch.setattr(learning, "version", lambda name: "99.0")
         assert finish(run).state == "failed"
         assert "Launch it again" in run.problem
-        assert launch(project, lead).annotator != run.annotator
+        assert launch(study, lead).annotator != run.annotator
 
 
 class TestRuns:
     @pytest.fixture
-    def run(self, project: Project, lead: User, owner: User) -> OfflineRun:
-        add_interviews(project, owner, number=3, turns=3)
-        set_rules(project, balance=["balance"])
-        return launch(project, lead, "rules")
+    def run(self, study: Study, lead: User, owner: User) -> OfflineRun:
+        add_interviews(study, owner, number=3, turns=3)
+        set_rules(study, balance=["balance"])
+        return launch(study, lead, "rules")
 
     def test_a_launch_tells_the_workers_draws_the_arms_and_goes_on_record(
-        self, project: Project, lead: User, owner: User, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, lead: User, owner: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        add_interviews(project, owner, number=1, turns=3)
-        set_rules(project, balance=["balance"])
-        run = launch(project, lead, "rules")
+        add_interviews(study, owner, number=1, turns=3)
+        set_rules(study, balance=["balance"])
+        run = launch(study, lead, "rules")
         assert TurnArm.objects.count() == 3
         event = AuditEvent.objects.get(action="annotators.offline_run.launched")
         assert event.details == {"annotator": run.annotator_id, "kind": "rules", "interviews": 1}
         assert find_idle_runs(read_now()) == [run.pk]
 
-    def test_the_same_form_sent_twice_is_one_run(self, project: Project, lead: User, owner: User) -> None:
-        add_interviews(project, owner, number=1, turns=3)
-        set_rules(project, balance=["balance"])
+    def test_the_same_form_sent_twice_is_one_run(self, study: Study, lead: User, owner: User) -> None:
+        add_interviews(study, owner, number=1, turns=3)
+        set_rules(study, balance=["balance"])
         key = uuid.uuid4()
-        assert launch(project, lead, "rules", idempotency_key=key) == launch(
-            project, lead, "rules", idempotency_key=key
-        )
+        assert launch(study, lead, "rules", idempotency_key=key) == launch(study, lead, "rules", idempotency_key=key)
 
     def test_a_form_sent_again_with_other_settings_is_refused_and_names_its_run(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
-        set_rules(project, balance=["balance"])
+        set_rules(study, balance=["balance"])
         key, some = uuid.uuid4(), coded[:2]
-        run = launch(project, lead, idempotency_key=key, interviews=some)
-        assert launch(project, lead, idempotency_key=key, interviews=some[::-1]) == run
+        run = launch(study, lead, idempotency_key=key, interviews=some)
+        assert launch(study, lead, idempotency_key=key, interviews=some[::-1]) == run
         others: list[dict[str, Any]] = [
             {"interviews": some, "minimum": 21},
             {"interviews": coded[:1]},
@@ -306,55 +300,55 @@ class TestRuns:
         ]
         for other in others:
             with pytest.raises(Refused, match=f"launched run {run.pk}, with other settings"):
-                launch(project, lead, idempotency_key=key, **other)
+                launch(study, lead, idempotency_key=key, **other)
         assert OfflineRun.objects.count() == 1
-        assert launch(project, lead, idempotency_key=uuid.uuid4(), interviews=coded[2:]) != run
+        assert launch(study, lead, idempotency_key=uuid.uuid4(), interviews=coded[2:]) != run
 
-    def test_a_number_of_examples_changes_nothing_of_a_reading_by_rules(
-        self, project: Project, lead: User, interview: Interview
+    def test_a_number_of_examples_changes_nothing_of_a_turn_answer_by_rules(
+        self, study: Study, lead: User, interview: Interview
     ) -> None:
-        set_rules(project, balance=["first"])
+        set_rules(study, balance=["first"])
         key = uuid.uuid4()
-        assert launch(project, lead, "rules", idempotency_key=key, minimum=20) == launch(
-            project, lead, "rules", idempotency_key=key, minimum=30
+        assert launch(study, lead, "rules", idempotency_key=key, minimum=20) == launch(
+            study, lead, "rules", idempotency_key=key, minimum=30
         )
 
     def test_a_form_that_launched_in_another_study_is_refused_here(
-        self, project: Project, lead: User, owner: User, interview: Interview
+        self, study: Study, lead: User, owner: User, interview: Interview
     ) -> None:
-        set_rules(project, balance=["first"])
+        set_rules(study, balance=["first"])
         key = uuid.uuid4()
-        run = launch(project, lead, "rules", idempotency_key=key)
-        other = create_project(name="Other", slug="other", by=owner)
-        Annotator.objects.filter(pk=run.annotator_id).update(project=other)
+        run = launch(study, lead, "rules", idempotency_key=key)
+        other = create_study(name="Other", slug="other", by=owner)
+        Annotator.objects.filter(pk=run.annotator_id).update(study=other)
         with pytest.raises(Refused, match="another study"):
-            launch(project, lead, "rules", idempotency_key=key)
+            launch(study, lead, "rules", idempotency_key=key)
 
     def test_a_form_of_before_its_settings_were_kept_still_gives_its_run(
-        self, project: Project, lead: User, interview: Interview
+        self, study: Study, lead: User, interview: Interview
     ) -> None:
-        set_rules(project, balance=["first"])
+        set_rules(study, balance=["first"])
         key = uuid.uuid4()
-        run = launch(project, lead, "rules", idempotency_key=key)
+        run = launch(study, lead, "rules", idempotency_key=key)
         OfflineRun.objects.update(asked="")
-        assert launch(project, lead, "rules", idempotency_key=key, interviews=[interview]) == run
+        assert launch(study, lead, "rules", idempotency_key=key, interviews=[interview]) == run
 
-    def test_some_interviews_are_read_and_the_rest_later(self, project: Project, lead: User, owner: User) -> None:
-        interviews = add_interviews(project, owner, number=3, turns=3)
-        set_rules(project, balance=["balance"])
-        first = finish(launch(project, lead, "rules", interviews=interviews[:1]))
-        assert first.readings.count() == 1
-        rest = finish(launch(project, lead, "rules"))
-        assert {reading.interview for reading in rest.readings.all()} == set(interviews[1:])
+    def test_some_interviews_are_read_and_the_rest_later(self, study: Study, lead: User, owner: User) -> None:
+        interviews = add_interviews(study, owner, number=3, turns=3)
+        set_rules(study, balance=["balance"])
+        first = finish(launch(study, lead, "rules", interviews=interviews[:1]))
+        assert first.turn_answers.count() == 1
+        rest = finish(launch(study, lead, "rules"))
+        assert {turn_answer.interview for turn_answer in rest.turn_answers.all()} == set(interviews[1:])
         assert Suggestion.objects.count() == 3
         with pytest.raises(Refused, match="nothing to annotate"):
-            launch(project, lead, "rules")
+            launch(study, lead, "rules")
 
     def test_a_run_that_somebody_is_at_is_left_to_them(self, run: OfflineRun) -> None:
         OfflineRun.objects.update(state="running", claimed_by="x", claimed_until=read_now() + offline.LEASE)
         assert finish(run).state == "running"
         assert find_idle_runs(read_now()) == []
-        assert not OfflineReading.objects.exists()
+        assert not OfflineAnswer.objects.exists()
 
     def test_whoever_finds_a_dead_worker_s_run_goes_on_where_it_stopped(
         self, run: OfflineRun, monkeypatch: pytest.MonkeyPatch
@@ -371,13 +365,13 @@ class TestRuns:
         with pytest.raises(KeyboardInterrupt):
             run_offline(run.pk)
         monkeypatch.setattr(offline, "_read_interview", whole)
-        assert OfflineReading.objects.count() == 1
+        assert OfflineAnswer.objects.count() == 1
         assert finish(run).state == "running", "the dead worker's word holds a while"
         later = read_now() + offline.LEASE + datetime.timedelta(seconds=1)
         assert find_idle_runs(later) == [run.pk]
         monkeypatch.setattr(offline, "read_now", lambda: later)
         assert finish(run).state == "done"
-        assert OfflineReading.objects.count() == 3
+        assert OfflineAnswer.objects.count() == 3
         assert Suggestion.objects.count() == 3
 
     def test_who_lost_a_run_meanwhile_stores_nothing_more(
@@ -406,7 +400,7 @@ class TestRuns:
 
         monkeypatch.setattr(offline, "_read_interview", cancel_after_one)
         assert finish(run).state == "cancelled"
-        assert OfflineReading.objects.count() == 1
+        assert OfflineAnswer.objects.count() == 1
         with pytest.raises(Refused, match="already ended"):
             cancel_run(run=run, by=lead)
 
@@ -423,7 +417,7 @@ class TestRuns:
         monkeypatch.setattr(offline, "make_reader", learn_slowly)
         assert finish(run).state == "cancelled"
         assert OfflineRun.objects.get().learnt_steps == 3
-        assert not OfflineReading.objects.exists()
+        assert not OfflineAnswer.objects.exists()
 
     def test_an_error_nobody_expected_ends_the_run_with_its_kind(
         self, run: OfflineRun, monkeypatch: pytest.MonkeyPatch
@@ -457,11 +451,11 @@ class TestRuns:
         assert rung == [run.pk]
 
     def test_suggestions_of_a_sentence_stand_in_an_order_that_is_not_the_codebook_s(
-        self, project: Project, lead: User, owner: User
+        self, study: Study, lead: User, owner: User
     ) -> None:
-        add_interviews(project, owner, number=1, turns=30)
-        set_rules(project, balance=["balance"], compassion=["weigh"])
-        finish(launch(project, lead, "rules"))
+        add_interviews(study, owner, number=1, turns=30)
+        set_rules(study, balance=["balance"], compassion=["weigh"])
+        finish(launch(study, lead, "rules"))
         orders = set()
         for sentence in Sentence.objects.filter(suggestions__isnull=False).distinct():
             found = sentence.suggestions.order_by("place").select_related("code")
@@ -470,11 +464,11 @@ class TestRuns:
 
 
 def test_the_command_reads_without_a_worker(
-    project: Project, owner: User, coded: list[Interview], capsys: pytest.CaptureFixture[str]
+    study: Study, owner: User, coded: list[Interview], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_rules(project, balance=["balance"])
-    call_command("annotator", "run", "--project", project.slug, "--annotator", "rules", "--wait")
-    call_command("annotator", "run", "--project", project.slug, "--annotator", "learnt", "--wait")
+    set_rules(study, balance=["balance"])
+    call_command("annotator", "run", "--study", study.slug, "--annotator", "rules", "--wait")
+    call_command("annotator", "run", "--study", study.slug, "--annotator", "learnt", "--wait")
     assert set(OfflineRun.objects.values_list("state", flat=True)) == {"done"}
     assert Annotator.objects.count() == 2
 
@@ -506,9 +500,9 @@ class TestWithoutScikitLearn:
 
         monkeypatch.setattr(learning, "version", find_no_version)
 
-    def test_a_launch_says_what_to_install_and_stores_nothing(self, project: Project, lead: User) -> None:
+    def test_a_launch_says_what_to_install_and_stores_nothing(self, study: Study, lead: User) -> None:
         with pytest.raises(Refused, match="make learn"):
-            launch_offline(project=project, kind="learnt", by=lead)
+            launch_offline(study=study, kind="learnt", by=lead)
         assert not OfflineRun.objects.exists()
 
     def test_an_annotator_learnt_elsewhere_is_not_called_outdated(self) -> None:
@@ -523,26 +517,26 @@ class TestWithoutScikitLearn:
 
 class TestConsent:
     def test_what_says_nothing_teaches_and_what_says_no_does_not(
-        self, project: Project, lead: User, owner: User, coder: User, coded: list[Interview]
+        self, study: Study, lead: User, owner: User, coder: User, coded: list[Interview]
     ) -> None:
-        code_blind(project, coder, add_interviews(project, owner, number=2, first=60))
-        everything = preview_training_set(project)["taught"]
+        code_blind(study, coder, add_interviews(study, owner, number=2, first=60))
+        everything = preview_training_set(study)["taught"]
         assert everything["interviews"] == 7
         assert "refused" not in everything
         refuse(lead, coded[0], scope="coding")
         refuse(lead, coded[1], scope="reuse")
         refuse(lead, coded[2], scope="quotation")
-        run = launch(project, lead)
+        run = launch(study, lead)
         assert run.annotator.recipe["taught"]["interviews"] == 5
         assert run.annotator.recipe["taught"]["refused"] == 48
         taught = Sentence.objects.filter(pk__in=list_taught(run.annotator.recipe))
         assert not {coded[0].pk, coded[1].pk} & set(taught.values_list("turn__interview", flat=True))
 
     def test_a_consent_that_is_taken_back_stops_it_before_it_learns(
-        self, project: Project, lead: User, coded: list[Interview]
+        self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
-        run = launch(project, lead)
+        run = launch(study, lead)
         refuse(lead, coded[0], scope="reuse")
         assert finish(run).state == "failed"
         assert f"learnt from “{coded[0].title}”" in run.problem
-        assert finish(launch(project, lead)).state == "done"
+        assert finish(launch(study, lead)).state == "done"

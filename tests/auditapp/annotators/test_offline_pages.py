@@ -15,8 +15,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
-from transcripts.studies.actions import create_project, set_member_role, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, set_member_role, set_method
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -27,48 +27,48 @@ def _nobody_hears(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def address(project: Project) -> str:
-    return reverse("annotators:launch_offline", args=[project.slug])
+def address(study: Study) -> str:
+    return reverse("annotators:launch_offline", args=[study.slug])
 
 
 @pytest.fixture
-def coded(project: Project, owner: User, coder: User) -> list[Interview]:
-    interviews = add_interviews(project, owner)
-    code_blind(project, coder, interviews)
+def coded(study: Study, owner: User, coder: User) -> list[Interview]:
+    interviews = add_interviews(study, owner)
+    code_blind(study, coder, interviews)
     return interviews
 
 
 def show(client: Client, run: OfflineRun) -> str:
-    return client.get(reverse("annotators:run", args=[run.annotator.project.slug, run.pk])).content.decode()
+    return client.get(reverse("annotators:run", args=[run.annotator.study.slug, run.pk])).content.decode()
 
 
 def test_the_page_counts_what_there_is_to_go_by(
-    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
-    set_rules(project, compassion=["weather & fine"])
+    set_rules(study, compassion=["weather & fine"])
     page = client_of(lead).get(address).content.decode()
     assert "weather &amp; fine" in page
     assert TAUGHT in page
-    assert "Positive examples: 0, where 20 are needed." in page
+    assert "Positive examples: 0 of 20 needed." in page
     assert not OfflineRun.objects.exists()
 
 
 def test_another_number_is_looked_at_without_a_launch(
-    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
     client = client_of(lead)
     form = client.get(address).context["form"]
     sent = {"kind": "learnt", "minimum": "60", "idempotency_key": form["idempotency_key"].value(), "look": "1"}
     page = client.post(address, sent)
     assert page.status_code == 200
-    assert "Positive examples: 40, where 60 are needed." in page.content.decode()
+    assert "Positive examples: 40 of 60 needed." in page.content.decode()
     assert not OfflineRun.objects.exists()
 
 
 def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_another_launch(
-    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
-    set_rules(project, balance=["balance"])
+    set_rules(study, balance=["balance"])
     client = client_of(lead)
     sent = {
         "kind": "learnt",
@@ -91,7 +91,7 @@ def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_anoth
 
 
 def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(
-    address: str, project: Project, lead: User, coded: list[Interview], client_of: SignIn
+    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
     client = client_of(lead)
     sent = {
@@ -107,15 +107,15 @@ def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(
 
 
 def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
-    address: str, project: Project, owner: User, lead: User, coded: list[Interview], client_of: SignIn
+    address: str, study: Study, owner: User, lead: User, coded: list[Interview], client_of: SignIn
 ) -> None:
-    set_stance(project=project, stance="codebook", by=owner)
+    set_method(study=study, method="codebook", by=owner)
     client = client_of(lead)
     form = client.get(address).context["form"]
     sent = {"kind": "learnt", "minimum": "20", "idempotency_key": form["idempotency_key"].value()}
     answer = client.post(address, sent)
     run = OfflineRun.objects.get()
-    assert answer["Location"] == reverse("annotators:run", args=[project.slug, run.pk])
+    assert answer["Location"] == reverse("annotators:run", args=[study.slug, run.pk])
     planned = show(client, run)
     assert "No worker is running" in planned
     assert "Not learnt yet." in planned
@@ -128,50 +128,50 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
     assert f"{OTHER}" in done
     assert "with too few examples, so nothing is suggested" in done
     # What nobody put on anything is one sentence, however many codes there are.
-    assert done.count("Positive examples: 0, where 20 are needed.") == 1
+    assert done.count("Positive examples: 0 of 20 needed.") == 1
     assert "no example at all: " in done
     assert "hx-get" not in done
-    told = client.get(reverse("annotators:annotator", args=[project.slug, run.annotator_id])).content.decode()
+    told = client.get(reverse("annotators:annotator", args=[study.slug, run.annotator_id])).content.decode()
     assert "100.0 %" in told
     assert f"Run {run.pk}" in told
 
 
 @pytest.fixture
-def learnt(project: Project, owner: User, coded: list[Interview]) -> OfflineRun:
+def learnt(study: Study, owner: User, coded: list[Interview]) -> OfflineRun:
     """A run in a study whose themes are read reflexively."""
-    run = launch_offline(project=project, kind="learnt", by=owner)
+    run = launch_offline(study=study, kind="learnt", by=owner)
     run_offline(run.pk)
     return run
 
 
 def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(
-    learnt: OfflineRun, project: Project, lead: User, client_of: SignIn
+    learnt: OfflineRun, study: Study, lead: User, client_of: SignIn
 ) -> None:
     client = client_of(lead)
-    told = reverse("annotators:annotator", args=[project.slug, learnt.annotator_id])
-    asked = reverse("annotators:compute_learnt", args=[project.slug, learnt.annotator_id])
+    told = reverse("annotators:annotator", args=[study.slug, learnt.annotator_id])
+    asked = reverse("annotators:compute_learnt", args=[study.slug, learnt.annotator_id])
     for page in (show(client, learnt), client.get(told).content.decode()):
         assert "hidden" in page
         assert "100.0 %" not in page
     empty = client.post(asked, {"family": "themes", "reason": " "})
     assert (empty.status_code, "100.0 %" in empty.content.decode()) == (422, False)
     wrong = client.post(asked, {"family": "moves", "reason": "A reviewer asks."})
-    assert "There is no such family" in wrong.content.decode()
+    assert "No family of this name" in wrong.content.decode()
     assert not AuditEvent.objects.filter(action="annotators.calibration.computed").exists()
     page = client.post(asked, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
     assert "100.0 %" in page
     assert "<q>A reviewer asks.</q>" in page
     kept = AuditEvent.objects.get(action="annotators.calibration.computed")
-    assert kept.details == {"family": "themes", "stance": "reflexive", "reason": "A reviewer asks."}
+    assert kept.details == {"family": "themes", "method": "reflexive", "reason": "A reviewer asks."}
     assert "100.0 %" not in client.get(told).content.decode()
 
 
 def test_who_does_not_set_the_method_is_not_offered_the_figures(
-    learnt: OfflineRun, project: Project, client_of: SignIn
+    learnt: OfflineRun, study: Study, client_of: SignIn
 ) -> None:
     reader = User.objects.create_user(username="only-reads", password=None)
-    set_member_role(project=project, user=reader, role="reader", by=trail.SYSTEM)
-    told = reverse("annotators:annotator", args=[project.slug, learnt.annotator_id])
+    set_member_role(study=study, user=reader, role="reader", by=trail.SYSTEM)
+    told = reverse("annotators:annotator", args=[study.slug, learnt.annotator_id])
     page = client_of(reader).get(told).content.decode()
     assert "hidden" in page
     assert "Compute and show once" not in page
@@ -195,7 +195,7 @@ def test_what_cannot_be_launched_is_said_above_the_same_form(
     sent: dict[str, str],
     says: str,
 ) -> None:
-    set_rules(interview.project)
+    set_rules(interview.study)
     client = client_of(lead)
     key = client.get(address).context["form"]["idempotency_key"].value()
     answer = client.post(address, {**sent, "idempotency_key": key})
@@ -204,12 +204,12 @@ def test_what_cannot_be_launched_is_said_above_the_same_form(
 
 
 def test_a_run_is_cancelled_by_those_who_may(
-    project: Project, lead: User, owner: User, coder: User, client_of: SignIn
+    study: Study, lead: User, owner: User, coder: User, client_of: SignIn
 ) -> None:
-    add_interviews(project, owner, number=1, turns=3)
-    set_rules(project, balance=["balance"])
-    run = launch_offline(project=project, kind="rules", by=lead)
-    address = reverse("annotators:cancel_run", args=[project.slug, run.pk])
+    add_interviews(study, owner, number=1, turns=3)
+    set_rules(study, balance=["balance"])
+    run = launch_offline(study=study, kind="rules", by=lead)
+    address = reverse("annotators:cancel_run", args=[study.slug, run.pk])
     assert client_of(coder).post(address).status_code == 403
     assert client_of(lead).post(address, follow=True).status_code == 200
     run.refresh_from_db()
@@ -218,14 +218,14 @@ def test_a_run_is_cancelled_by_those_who_may(
 
 
 def test_a_study_without_a_published_codebook_is_told_so(owner: User, client_of: SignIn) -> None:
-    bare = create_project(slug="bare", name="Bare", by=owner)
+    bare = create_study(slug="bare", name="Bare", by=owner)
     address = reverse("annotators:launch_offline", args=[bare.slug])
     assert "Publish one first" in client_of(owner).get(address).content.decode()
 
 
 def test_the_pages_take_few_queries_however_many_interviews(
     address: str,
-    project: Project,
+    study: Study,
     lead: User,
     coded: list[Interview],
     client_of: SignIn,

@@ -14,12 +14,12 @@ MAKE_STUDY = f"""
 from tests.auditapp.annotators.teaching import add_interviews, set_rules
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
-from transcripts.studies.actions import create_project
+from transcripts.studies.actions import create_study
 owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
-project = create_project(slug="culture", name="Culture", by=owner)
-seed_codebook(project=project, by=owner)
-add_interviews(project, owner, number={INTERVIEWS}, turns={TURNS})
-set_rules(project, balance=["balance"], compassion=["weigh*"])
+study = create_study(slug="culture", name="Culture", by=owner)
+seed_codebook(study=study, by=owner)
+add_interviews(study, owner, number={INTERVIEWS}, turns={TURNS})
+set_rules(study, balance=["balance"], compassion=["weigh*"])
 """
 # Neither the dead worker's claim nor the message that may have gone with it is waited for.
 LET_TIME_PASS = """
@@ -29,7 +29,7 @@ from auditapp.annotators.models import OfflineRun
 OfflineRun.objects.update(claimed_until=read_now())
 cache.clear()
 """
-READINGS = "SELECT count(*) FROM annotators_offlinereading"
+READINGS = "SELECT count(*) FROM annotators_offlineanswer"
 STATE = "SELECT state FROM annotators_offlinerun"
 
 
@@ -41,7 +41,7 @@ def count(instance: Instance, sql: str) -> int:
 def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY)
     worker = instance.start_worker("--queues", "2")
-    instance.manage("annotator", "run", "--project", "culture", "--annotator", "rules")
+    instance.manage("annotator", "run", "--study", "culture", "--annotator", "rules")
     wait_until(lambda: count(instance, READINGS) >= INTERVIEWS // 20, what="a few interviews were read")
     instance.stop()
     worker.wait()
@@ -52,7 +52,7 @@ def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
     instance.start_worker("--queues", "2")
     wait_until(lambda: instance.query(STATE) == [("done",)], what="another worker came to the end")
     assert count(instance, READINGS) == INTERVIEWS
-    assert count(instance, "SELECT count(DISTINCT interview_id) FROM annotators_offlinereading") == INTERVIEWS
+    assert count(instance, "SELECT count(DISTINCT interview_id) FROM annotators_offlineanswer") == INTERVIEWS
     # A third of the sentences weigh, and each of those has both codes.
     suggested = INTERVIEWS * TURNS // 3
     found = instance.query(
@@ -64,6 +64,6 @@ def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
 @pytest.mark.full
 def test_a_command_that_waits_reads_where_no_worker_is(instance: Instance) -> None:
     instance.run_code(MAKE_STUDY.replace(f"number={INTERVIEWS}", "number=2"))
-    instance.ask("annotator", "run", "--project", "culture", "--annotator", "rules", "--wait")
+    instance.ask("annotator", "run", "--study", "culture", "--annotator", "rules", "--wait")
     assert instance.query(STATE) == [("done",)]
     assert count(instance, READINGS) == 2

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.actions.withholding import ensure_arms, open_draft_reading
+from auditapp.annotators.actions.withholding import ensure_arms, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion, TurnArm
 from auditapp.annotators.queries.batch_visibility import list_undecided
 from auditapp.annotators.queries.withholding import find_arms, list_all_withheld
@@ -24,7 +24,7 @@ from auditapp.evaluation.queries.calibration import find_listable, read_compared
 from auditapp.evaluation.queries.compared_items import read_spread
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.queries.positives import list_positives
-from auditapp.suggestions.actions import keep_suggestion, undo_response
+from auditapp.suggestions.actions import accept_suggestion, undo_response
 from auditapp.suggestions.models import Showing
 from tests.auditapp.annotators.answer_cast import read_material
 from tests.auditapp.annotators.question_cast import (
@@ -49,8 +49,8 @@ from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 Talk = list[list[Sentence]]
@@ -58,15 +58,15 @@ FIRST, ANSWER, CHALLENGED, REPLY, LAST = range(5)
 
 
 @pytest.fixture
-def talk(project: Project) -> Talk:
+def talk(study: Study) -> Talk:
     """Three questions, the last without an answer; nothing of it is withheld."""
-    show_all(project)
-    return bring_in(project)
+    show_all(study)
+    return bring_in(study)
 
 
 @pytest.fixture
-def arm(project: Project, owner: User, talk: Talk) -> Arm:
-    return find_arm(launch(project, owner))
+def arm(study: Study, owner: User, talk: Talk) -> Arm:
+    return find_arm(launch(study, owner))
 
 
 def propose(arm: Arm, talk: Talk) -> Suggestion:
@@ -75,7 +75,7 @@ def propose(arm: Arm, talk: Talk) -> Suggestion:
 
 def challenge(talk: Talk, place: int, by: User, code: str = FACT) -> Coding:
     first = talk[place][0]
-    return put(first, find_code(first.turn.interview.project, code), by)
+    return put(first, find_code(first.turn.interview.study, code), by)
 
 
 def decide_all(sentences: list[Sentence], by: User) -> None:
@@ -83,9 +83,9 @@ def decide_all(sentences: list[Sentence], by: User) -> None:
         decide(each, by)
 
 
-def make_sentence_family(project: Project, owner: User) -> None:
+def make_sentence_family(study: Study, owner: User) -> None:
     """A version whose themes are for single sentences of the interviewer."""
-    draft = start_draft(project=project, by=owner)
+    draft = start_draft(study=study, by=owner)
     draft.families.filter(identifier="themes").update(applies_to="interviewer")
     publish_version(version=draft, by=owner)
 
@@ -95,10 +95,8 @@ class TestLaunch:
         asked = set(Cell.objects.filter(arm=arm).values_list("input_id", flat=True))
         assert asked == {talk[place][0].turn_id for place in (FIRST, CHALLENGED, LAST)}
 
-    def test_with_other_families_each_arm_asks_about_its_own_side(
-        self, project: Project, owner: User, talk: Talk
-    ) -> None:
-        batch = launch(project, owner, "challenges", "responses", "themes")
+    def test_with_other_families_each_arm_asks_about_its_own_side(self, study: Study, owner: User, talk: Talk) -> None:
+        batch = launch(study, owner, "challenges", "responses", "themes")
         sides = {
             family: set(Turn.objects.filter(pk__in=cells).values_list("role", flat=True))
             for family in ("challenges", "responses", "themes")
@@ -107,13 +105,13 @@ class TestLaunch:
         assert sides == {"challenges": {"interviewer"}, "responses": {"model"}, "themes": {"model"}}
         assert batch.parameters["turns"] == 5
 
-    def test_they_are_asked_for_only_by_name(self, project: Project, owner: User, talk: Talk) -> None:
-        usual = launch_model(project=project, variant=find_reader(), by=owner)
+    def test_they_are_asked_for_only_by_name(self, study: Study, owner: User, talk: Talk) -> None:
+        usual = launch_model(study=study, variant=find_reader(), by=owner)
         assert "challenges" not in set(usual.arms.values_list("settings__family", flat=True))
 
-    def test_a_limit_takes_so_many_of_each_side(self, project: Project, owner: User, talk: Talk) -> None:
+    def test_a_limit_takes_so_many_of_each_side(self, study: Study, owner: User, talk: Talk) -> None:
         batch = launch_model(
-            project=project, variant=find_reader(), families=["challenges", "responses"], limit=1, by=owner
+            study=study, variant=find_reader(), families=["challenges", "responses"], limit=1, by=owner
         )
         asked = set(batch.cells.values_list("input_id", flat=True))
         assert asked == {talk[FIRST][0].turn_id, talk[ANSWER][0].turn_id}
@@ -127,30 +125,30 @@ class TestLaunch:
         assert "a whole turn of the interviewer" in arm.system_prompt
 
     def test_interviews_in_which_the_interviewer_is_silent_are_refused_with_a_sentence(
-        self, project: Project, owner: User
+        self, study: Study, owner: User
     ) -> None:
-        bring_in(project, "monologue", [("model", "I would wait.")])
-        with pytest.raises(Refused, match="the interviewer says nothing in what was chosen"):
-            launch(project, owner)
+        bring_in(study, "monologue", [("model", "I would wait.")])
+        with pytest.raises(Refused, match="the interviewer says nothing in the chosen interviews"):
+            launch(study, owner)
 
     def test_codes_for_single_sentences_of_the_interviewer_are_refused_with_a_sentence(
-        self, project: Project, talk: Talk, owner: User
+        self, study: Study, talk: Talk, owner: User
     ) -> None:
-        make_sentence_family(project, owner)
+        make_sentence_family(study, owner)
         with pytest.raises(Refused, match="for single sentences of the interviewer"):
-            launch(project, owner, "themes")
-        usual = launch_model(project=project, variant=find_reader(), by=owner)
+            launch(study, owner, "themes")
+        usual = launch_model(study=study, variant=find_reader(), by=owner)
         assert "themes" not in set(usual.arms.values_list("settings__family", flat=True))
 
-    def test_checks_leave_them_out(self, project: Project, arm: Arm) -> None:
+    def test_checks_leave_them_out(self, study: Study, arm: Arm) -> None:
         with pytest.raises(Refused, match="whole turns"):
-            plan_check(project=project, annotator=Annotator.objects.get(), families=["challenges"])
+            plan_check(study=study, annotator=Annotator.objects.get(), families=["challenges"])
 
     def test_the_form_offers_them_and_the_review_counts_their_turns(
-        self, project: Project, talk: Talk, owner: User, client_of: ClientOf
+        self, study: Study, talk: Talk, owner: User, client_of: ClientOf
     ) -> None:
         model = find_reader()
-        client, address = client_of(owner), reverse("annotators:launch", args=[project.slug])
+        client, address = client_of(owner), reverse("annotators:launch", args=[study.slug])
         assert "Challenges (whole turns of the interviewer)" in client.get(address).content.decode()
         data = {"model": model.pk, "families": ["challenges"], "concurrency": 3, "pilot": 0, "lost_answers": "retry"}
         page = client.post(address, data).content.decode()
@@ -168,12 +166,12 @@ class TestLaunch:
         ]
         file = instance.folder / "one.jsonl"
         file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
-        instance.manage("interview", "import", str(file), "--project", "culture")
+        instance.manage("interview", "import", str(file), "--study", "culture")
         instance.manage("model", "add", "reader", "--provider", "fake")
-        asked = ("--project", "culture", "--annotator", "reader", "--pilot", "0", "--wait")
+        asked = ("--study", "culture", "--annotator", "reader", "--pilot", "0", "--wait")
         found = instance.ask("annotator", "run", *asked, "--family", "challenges")
         assert (found["state"], found["rejected_items"], found["missing_sentences"]) == ("done", 0, 0)
-        assert (found["turns"], found["readings"]) == (20, 20)
+        assert (found["turns"], found["turn_answers"]) == (20, 20)
         rows = instance.query(
             "SELECT c.identifier, t.role FROM annotators_suggestion s JOIN codebook_code c ON c.id = s.code_id "
             "JOIN corpus_sentence n ON n.id = s.sentence_id JOIN corpus_turn t ON t.id = n.turn_id"
@@ -239,16 +237,16 @@ class TestDecidingFirst:
         decide_all(talk[REPLY], coder)
         look(talk[CHALLENGED][0], coder)
         assert set(Reveal.objects.values_list("sentence", flat=True)) == {each.pk for each in talk[CHALLENGED]}
-        project = arm.batch.project
-        later = put(talk[CHALLENGED][0], find_code(project, FACT), coder, reason="I saw it.")
+        study = arm.batch.study
+        later = put(talk[CHALLENGED][0], find_code(study, FACT), coder, reason="I saw it.")
         assert later.layer == Layer.ASSISTED
 
     def test_what_the_panel_says_before_does_not_depend_on_what_was_suggested(
-        self, arm: Arm, talk: Talk, coder: User, client_of: ClientOf, project: Project
+        self, arm: Arm, talk: Talk, coder: User, client_of: ClientOf, study: Study
     ) -> None:
         client = client_of(coder)
-        address = reverse("suggestions:panel", args=[project.slug, talk[CHALLENGED][0].pk])
-        desk = reverse("desk:desk", args=[project.slug, talk[CHALLENGED][0].turn.interview_id])
+        address = reverse("suggestions:panel", args=[study.slug, talk[CHALLENGED][0].pk])
+        desk = reverse("desk:desk", args=[study.slug, talk[CHALLENGED][0].turn.interview_id])
         before = client.post(address), client.get(desk)
         propose(arm, talk)
         after = client.post(address), client.get(desk)
@@ -257,19 +255,19 @@ class TestDecidingFirst:
             assert _strip(was.content) == _strip(now.content)
 
     def test_the_panel_of_any_sentence_of_the_turn_is_that_of_the_turn(
-        self, arm: Arm, talk: Talk, coder: User, client_of: ClientOf, project: Project
+        self, arm: Arm, talk: Talk, coder: User, client_of: ClientOf, study: Study
     ) -> None:
         propose(arm, talk)
         challenge(talk, CHALLENGED, coder)
-        address = reverse("suggestions:panel", args=[project.slug, talk[CHALLENGED][1].pk])
+        address = reverse("suggestions:panel", args=[study.slug, talk[CHALLENGED][1].pk])
         assert "New fact" in client_of(coder).post(address).content.decode()
 
-    def test_a_draft_opens_them_before(self, arm: Arm, talk: Talk, coder: User, project: Project) -> None:
+    def test_a_draft_opens_them_before(self, arm: Arm, talk: Talk, coder: User, study: Study) -> None:
         propose(arm, talk)
         interview = talk[CHALLENGED][0].turn.interview
-        open_draft_reading(project=project, interview=interview, reason="To try.", by=trail.SYSTEM)
+        open_draft_interview(study=study, interview=interview, reason="To try.", by=trail.SYSTEM)
         assert len(look(talk[CHALLENGED][0], coder).offers) == 1
-        later = put(talk[CHALLENGED][0], find_code(project, FACT), coder, reason="I saw it.")
+        later = put(talk[CHALLENGED][0], find_code(study, FACT), coder, reason="I saw it.")
         assert later.layer == Layer.ASSISTED
 
 
@@ -278,43 +276,43 @@ def _strip(page: bytes) -> bytes:
 
 
 class TestWithholding:
-    def test_a_question_inherits_the_arm_of_its_answer(self, project: Project, talk: Talk) -> None:
-        ensure_arms(project=project, interviews=None, by=trail.SYSTEM)
+    def test_a_question_inherits_the_arm_of_its_answer(self, study: Study, talk: Talk) -> None:
+        ensure_arms(study=study, interviews=None, by=trail.SYSTEM)
         reply = talk[REPLY][0].turn_id
         TurnArm.objects.filter(turn=reply).update(arm=TurnArm.Arm.WITHHELD)
         turn_of = [each[0].turn_id for each in talk]
         arms = {place: each.arm for place, pk in enumerate(turn_of) for each in find_arms([pk]).values()}
         # The last has no answer, so it goes with the answer before it.
         assert arms == {FIRST: "shown", ANSWER: "shown", CHALLENGED: "withheld", REPLY: "withheld", LAST: "withheld"}
-        assert list_all_withheld(project) == {turn_of[place] for place in (CHALLENGED, REPLY, LAST)}
+        assert list_all_withheld(study) == {turn_of[place] for place in (CHALLENGED, REPLY, LAST)}
 
-    def test_where_the_model_says_nothing_nothing_is_withheld(self, project: Project, owner: User, coder: User) -> None:
-        alone = bring_in(project, "alone", [("interviewer", "Is anybody there?")])
-        arm = find_arm(launch(project, owner))
+    def test_where_the_model_says_nothing_nothing_is_withheld(self, study: Study, owner: User, coder: User) -> None:
+        alone = bring_in(study, "alone", [("interviewer", "Is anybody there?")])
+        arm = find_arm(launch(study, owner))
         answer(arm, alone[0], {PROBE: "anybody"})
         decide_all(alone[0], coder)
         assert len(look(alone[0][0], coder).offers) == 1
 
     def test_a_withheld_question_shows_nothing_and_leaves_its_coder_blind(
-        self, project: Project, owner: User, coder: User
+        self, study: Study, owner: User, coder: User
     ) -> None:
-        held = bring_in(project, "held")
-        withhold_all(project, held[0][0].turn.interview)
-        arm = find_arm(launch(project, owner))
+        held = bring_in(study, "held")
+        withhold_all(study, held[0][0].turn.interview)
+        arm = find_arm(launch(study, owner))
         made = propose(arm, held)
         challenge(held, CHALLENGED, coder, PROBE)
         panel = look(held[CHALLENGED][0], coder)
         assert (panel.annotators, panel.is_withheld) == ([], True)
         assert not Reveal.objects.exists()
         with pytest.raises(Refused):
-            keep_suggestion(suggestion=made, project=project, by=coder)
+            accept_suggestion(suggestion=made, study=study, by=coder)
 
     def test_calls_about_a_withheld_question_stay_hidden_until_it_is_decided(
-        self, project: Project, owner: User, lead: User
+        self, study: Study, owner: User, lead: User
     ) -> None:
-        held = bring_in(project, "held")
-        withhold_all(project, held[0][0].turn.interview)
-        launch(project, owner)
+        held = bring_in(study, "held")
+        withhold_all(study, held[0][0].turn.interview)
+        launch(study, owner)
         questions = Turn.objects.filter(interview__external_id="held", role="interviewer")
         waiting = {each[0].turn_id for each in (held[FIRST], held[CHALLENGED], held[LAST])}
         assert set(list_undecided(lead, questions).values_list("pk", flat=True)) == waiting
@@ -326,25 +324,23 @@ class TestWithholding:
 
 
 class TestDesk:
-    def test_a_kept_challenge_is_a_coding_of_the_turn(
-        self, project: Project, arm: Arm, talk: Talk, coder: User
-    ) -> None:
+    def test_a_kept_challenge_is_a_coding_of_the_turn(self, study: Study, arm: Arm, talk: Talk, coder: User) -> None:
         made = propose(arm, talk)
         decide_all(talk[REPLY], coder)
         look(talk[CHALLENGED][0], coder)
         assert not Coding.objects.exists()
-        kept = keep_suggestion(suggestion=made, project=project, by=coder).coding
+        kept = accept_suggestion(suggestion=made, study=study, by=coder).coding
         assert kept is not None
         assert (kept.sentence, kept.code.identifier, kept.layer) == (talk[CHALLENGED][0], FACT, Layer.ASSISTED)
-        undo_response(suggestion=made, project=project, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         assert not Coding.objects.active().exists()
 
     def test_it_stays_with_the_turn_when_its_first_sentence_is_split(
-        self, project: Project, arm: Arm, talk: Talk, coder: User, owner: User
+        self, study: Study, arm: Arm, talk: Talk, coder: User, owner: User
     ) -> None:
         made = propose(arm, talk)
         challenge(talk, CHALLENGED, coder)
-        split_sentence(project=project, sentence=talk[CHALLENGED][0], at=3, by=owner, idempotency_key=uuid.uuid4())
+        split_sentence(study=study, sentence=talk[CHALLENGED][0], at=3, by=owner, idempotency_key=uuid.uuid4())
         first = Sentence.objects.current().filter(turn=talk[CHALLENGED][0].turn_id).order_by("start")[0]
         assert [each["suggestion"] for each in look(first, coder).offers] == [made]
 
@@ -381,22 +377,22 @@ class TestCalibration:
         assert self.read()[FACT] == (4, 1, 1, 3)
 
     def test_what_is_kept_after_seeing_it_is_no_blind_label(
-        self, project: Project, arm: Arm, talk: Talk, coder: User
+        self, study: Study, arm: Arm, talk: Talk, coder: User
     ) -> None:
         self.answer_all(arm, talk)
         made = Suggestion.objects.get()
         challenge(talk, CHALLENGED, coder, PROBE)
         look(talk[CHALLENGED][0], coder)
-        keep_suggestion(suggestion=made, project=project, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder)
         decide_all(talk[REPLY], coder)
         assert self.read()[FACT] == (1, 0, 1, 1)
         assert self.read()[PROBE] == (1, 1, 0, 1)
 
-    def test_withheld_turns_alone_can_be_compared(self, project: Project, owner: User, coder: User) -> None:
-        held = bring_in(project, "held")
-        withhold_all(project, held[0][0].turn.interview)
-        shown = bring_in(project, "shown")
-        arm = find_arm(launch(project, owner))
+    def test_withheld_turns_alone_can_be_compared(self, study: Study, owner: User, coder: User) -> None:
+        held = bring_in(study, "held")
+        withhold_all(study, held[0][0].turn.interview)
+        shown = bring_in(study, "shown")
+        arm = find_arm(launch(study, owner))
         for each in (held, shown):
             self.answer_all(arm, each)
             challenge(each, CHALLENGED, coder)
@@ -404,11 +400,11 @@ class TestCalibration:
         assert self.read(only_withheld=True)[FACT] == (1, 1, 1, 1)
 
     def test_who_codes_sees_no_withheld_question_one_by_one_before_her_own_decision(
-        self, project: Project, owner: User, coder: User, lead: User
+        self, study: Study, owner: User, coder: User, lead: User
     ) -> None:
-        held = bring_in(project, "held")
-        withhold_all(project, held[0][0].turn.interview)
-        arm = find_arm(launch(project, owner))
+        held = bring_in(study, "held")
+        withhold_all(study, held[0][0].turn.interview)
+        arm = find_arm(launch(study, owner))
         self.answer_all(arm, held)
         challenge(held, CHALLENGED, coder)
         at = held[CHALLENGED][0].pk
@@ -419,12 +415,12 @@ class TestCalibration:
         assert find_listable(read_compared(Annotator.objects.get()), lead.pk, may_code=True)[FACT][place]
 
     def test_the_page_counts_turns(
-        self, project: Project, arm: Arm, talk: Talk, coder: User, reader: User, client_of: ClientOf
+        self, study: Study, arm: Arm, talk: Talk, coder: User, reader: User, client_of: ClientOf
     ) -> None:
-        set_stance(project=project, stance="codebook", by=trail.SYSTEM)
+        set_method(study=study, method="codebook", by=trail.SYSTEM)
         self.answer_all(arm, talk)
         challenge(talk, CHALLENGED, coder)
-        page = client_of(reader).get(reverse("evaluation:calibration", args=[project.slug])).content.decode()
+        page = client_of(reader).get(reverse("evaluation:calibration", args=[study.slug])).content.decode()
         assert "The unit is a whole turn of the interviewer." in page
         assert "Turns coded by two or more" in page
         [family] = read_calibration(reader)
@@ -433,17 +429,17 @@ class TestCalibration:
         assert (fact["labels"], fact["units"], fact["turns"], fact["tp"]) == (1, 1, 1, 1)
 
     @pytest.mark.parametrize(
-        "name", ["critic", "reversals", "audits", "draw_audit", "rates", "influence", "spread", "choose", "checks"]
+        "name", ["critic", "rejections", "audits", "draw_audit", "rates", "influence", "spread", "choose", "checks"]
     )
     def test_pages_that_know_sentences_alone_name_what_they_leave_out(
-        self, project: Project, arm: Arm, owner: User, client_of: ClientOf, name: str
+        self, study: Study, arm: Arm, owner: User, client_of: ClientOf, name: str
     ) -> None:
-        arguments = [project.slug, Annotator.objects.get().pk] if name == "checks" else [project.slug]
+        arguments = [study.slug, Annotator.objects.get().pk] if name == "checks" else [study.slug]
         page = client_of(owner).get(reverse(f"evaluation:{name}", args=arguments)).content.decode()
         assert "Challenges (turns of the interviewer)" in page
 
     def test_measures_of_sentences_leave_challenges_out(
-        self, project: Project, arm: Arm, talk: Talk, coder: User, owner: User
+        self, study: Study, arm: Arm, talk: Talk, coder: User, owner: User
     ) -> None:
         propose(arm, talk)
         annotator = Annotator.objects.get()
@@ -452,5 +448,5 @@ class TestCalibration:
         assert list_positives(annotator) == []
         assert read_spread([annotator])[0] == []
         assert count_influence(annotator)["tables"] == {}
-        with pytest.raises(Refused, match="coded by sentence"):
-            choose_annotator(project=project, code_identifier=FACT, annotator=None, reason="No.", by=owner)
+        with pytest.raises(Refused, match="no such code for sentences"):
+            choose_annotator(study=study, code_identifier=FACT, annotator=None, reason="No.", by=owner)

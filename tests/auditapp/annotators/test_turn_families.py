@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.models import Annotator, Reading, Suggestion
+from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.pure.answers import NOT_OFFERED
 from auditapp.annotators.runner.turns import render_turn_prompts, write_turn_schema
 from auditapp.batches.models import Arm, Batch
@@ -21,7 +21,7 @@ from auditapp.evaluation.pure.calibrating import tabulate_answers
 from auditapp.evaluation.queries.answer_tables import AskedQuestion, read_answer_tables
 from auditapp.evaluation.queries.calibration import read_compared
 from auditapp.llm.models import ModelVariant
-from auditapp.suggestions.actions import keep_suggestion, redo_response, undo_response
+from auditapp.suggestions.actions import accept_suggestion, redo_response, undo_response
 from tests.auditapp.annotators.answer_cast import cell_of, coding, import_answer, read_material, standing, store
 from tests.auditapp.annotators.question_cast import read_calibration
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
@@ -35,8 +35,8 @@ from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Coding, Layer, Reveal
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 POWER, TASK = "feature.power", "feature.task"
 TEXT = "Who decides here matters. Your boss decides on your leave."
@@ -44,19 +44,19 @@ ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def sentences(project: Project) -> list[Sentence]:
+def sentences(study: Study) -> list[Sentence]:
     """An answer of two sentences, which may show suggestions."""
-    show_all(project)
-    return standing(import_answer(project, TEXT))
+    show_all(study)
+    return standing(import_answer(study, TEXT))
 
 
 @pytest.fixture
-def arm(project: Project, owner: User, sentences: list[Sentence]) -> Arm:
-    return launch(project, owner).arms.get(settings__condition="")
+def arm(study: Study, owner: User, sentences: list[Sentence]) -> Arm:
+    return launch(study, owner).arms.get(settings__condition="")
 
 
-def launch(project: Project, by: User, *families: str) -> Batch:
-    return launch_model(project=project, variant=find_reader(), families=families or ["case_features"], by=by)
+def launch(study: Study, by: User, *families: str) -> Batch:
+    return launch_model(study=study, variant=find_reader(), families=families or ["case_features"], by=by)
 
 
 def find_reader() -> ModelVariant:
@@ -74,7 +74,7 @@ def answer(arm: Arm, sentences: list[Sentence], **statuses: str) -> dict[str, Su
 
 
 def enter(sentence: Sentence, feature: str, by: User, status: str) -> Coding:
-    return put(sentence, find_code(sentence.turn.interview.project, feature), by, attributes={"status": status})
+    return put(sentence, find_code(sentence.turn.interview.study, feature), by, attributes={"status": status})
 
 
 def read_statuses() -> AskedQuestion:
@@ -84,11 +84,11 @@ def read_statuses() -> AskedQuestion:
 
 
 class TestLaunch:
-    def test_a_family_of_turns_is_asked_for_only_by_name(self, project: Project, owner: User) -> None:
-        add_interviews(project, "one")
-        usual = launch_model(project=project, variant=find_reader(), by=owner)
+    def test_a_family_of_turns_is_asked_for_only_by_name(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one")
+        usual = launch_model(study=study, variant=find_reader(), by=owner)
         assert not set(usual.arms.values_list("settings__family", flat=True)) & {"case_features", "responses"}
-        named = launch(project, owner, "case_features", "responses")
+        named = launch(study, owner, "case_features", "responses")
         assert set(named.arms.values_list("settings__family", flat=True)) == {"case_features", "responses"}
 
     def test_a_turn_is_sent_whole_under_the_number_of_its_first_sentence(
@@ -109,22 +109,22 @@ class TestLaunch:
         coded = write_turn_schema(arm, prompt)["$defs"]["codings"]["items"]["properties"]
         assert coded["answers"]["properties"]["status"]["enum"][-1] == "dropped"
 
-    def test_instructions_about_sentences_ask_no_questions(self, project: Project, owner: User) -> None:
-        add_interviews(project, "one")
-        usual = launch_model(project=project, variant=find_reader(), by=owner)
+    def test_instructions_about_sentences_ask_no_questions(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one")
+        usual = launch_model(study=study, variant=find_reader(), by=owner)
         assert not [
             arm for arm in usual.arms.all() if "answer " in arm.system_prompt.split("The codes:")[1].split("Answer")[0]
         ]
 
-    def test_checks_leave_families_of_turns_out(self, project: Project, arm: Arm) -> None:
+    def test_checks_leave_families_of_turns_out(self, study: Study, arm: Arm) -> None:
         annotator = Annotator.objects.get()
         with pytest.raises(Refused, match="whole turns"):
-            plan_check(project=project, annotator=annotator, families=["case_features"])
+            plan_check(study=study, annotator=annotator, families=["case_features"])
 
-    def test_nothing_is_planted_in_a_turn_that_is_asked_about_again(self, project: Project, owner: User) -> None:
-        add_interviews(project, "one", answers=3)
-        again = launch(project, owner).arms.exclude(settings__condition="")
-        assert [arm.settings["planted"] for arm in again] == [[]]
+    def test_no_control_sentence_is_put_in_a_turn_that_is_asked_about_again(self, study: Study, owner: User) -> None:
+        add_interviews(study, "one", answers=3)
+        again = launch(study, owner).arms.exclude(settings__condition="")
+        assert [arm.settings["controls"] for arm in again] == [[]]
 
 
 class TestAnswers:
@@ -135,14 +135,14 @@ class TestAnswers:
         assert (made.sentence, made.answers) == (sentences[0], {"status": "supported"})
         assert made.quote_start is not None
         assert TEXT[made.quote_start : made.quote_end] == "boss decides"
-        assert Reading.objects.get().outcome == "valid"
+        assert TurnAnswer.objects.get().outcome == "valid"
 
     def test_an_answer_that_is_not_offered_is_counted_and_the_feature_kept(
         self, arm: Arm, sentences: list[Sentence]
     ) -> None:
         made = answer(arm, sentences, power="obvious", task="revised")
         assert (made[POWER].answers, made[TASK].answers) == ({}, {"status": "revised"})
-        [item] = Reading.objects.get().rejected
+        [item] = TurnAnswer.objects.get().rejected
         assert (item["code"], item["reason"], item["question"]) == (POWER, NOT_OFFERED, "status")
 
     def test_the_fake_provider_proposes_features_with_a_status(self, instance: Instance) -> None:
@@ -150,9 +150,9 @@ class TestAnswers:
         turns = [{"role": "model", "text": f"I would ask about topic {n} first. Then I listen."} for n in range(25)]
         file = instance.folder / "one.jsonl"
         file.write_text(json.dumps({"id": "one", "turns": turns}), encoding="utf-8")
-        instance.manage("interview", "import", str(file), "--project", "culture")
+        instance.manage("interview", "import", str(file), "--study", "culture")
         instance.manage("model", "add", "reader", "--provider", "fake")
-        asked = ("--project", "culture", "--annotator", "reader", "--pilot", "0", "--wait")
+        asked = ("--study", "culture", "--annotator", "reader", "--pilot", "0", "--wait")
         found = instance.ask("annotator", "run", *asked, "--family", "case_features", "--family", "responses")
         assert (found["state"], found["rejected_items"], found["missing_sentences"]) == ("done", 0, 0)
         rows = instance.query(
@@ -164,10 +164,10 @@ class TestAnswers:
         assert all(("status" in given) == code.startswith("feature.") for code, given in parsed)
 
     def test_the_status_is_exported_as_that_of_a_coding_is(
-        self, project: Project, arm: Arm, sentences: list[Sentence]
+        self, study: Study, arm: Arm, sentences: list[Sentence]
     ) -> None:
         answer(arm, sentences, power="supported")
-        [row] = take_out(project, "suggestions")
+        [row] = take_out(study, "suggestions")
         assert (row["code_id"], json.loads(str(row["attributes"]))) == (POWER, {"status": "supported"})
 
 
@@ -186,10 +186,10 @@ class TestDesk:
         assert offer["answers"] == [("How does the turn leave it?", "supported")]
 
     def test_what_waits_is_said_alike_whether_or_not_anything_was_suggested(
-        self, arm: Arm, sentences: list[Sentence], coder: User, client_of: ClientOf, project: Project
+        self, arm: Arm, sentences: list[Sentence], coder: User, client_of: ClientOf, study: Study
     ) -> None:
         decide(sentences[0], coder)
-        address = reverse("suggestions:panel", args=[project.slug, sentences[0].pk])
+        address = reverse("suggestions:panel", args=[study.slug, sentences[0].pk])
         nothing = client_of(coder).post(address).content.decode()
         answer(arm, sentences, power="supported")
         something = client_of(coder).post(address).content.decode()
@@ -213,10 +213,10 @@ class TestDesk:
         look(sentences[0], coder)
         assert set(Reveal.objects.values_list("sentence", flat=True)) == {each.pk for each in sentences}
 
-    def test_a_withheld_turn_shows_nothing(self, project: Project, arm: Arm, coder: User, owner: User) -> None:
-        held = standing(import_answer(project, TEXT, "held"))
-        withhold_all(project, held[0].turn.interview)
-        batch = launch_model(project=project, variant=add_reader("other"), families=["case_features"], by=owner)
+    def test_a_withheld_turn_shows_nothing(self, study: Study, arm: Arm, coder: User, owner: User) -> None:
+        held = standing(import_answer(study, TEXT, "held"))
+        withhold_all(study, held[0].turn.interview)
+        batch = launch_model(study=study, variant=add_reader("other"), families=["case_features"], by=owner)
         answer(batch.arms.get(settings__condition=""), held, power="supported")
         for each in held:
             decide(each, coder)
@@ -225,43 +225,41 @@ class TestDesk:
         assert not Reveal.objects.filter(sentence__in=held).exists()
 
     def test_a_kept_feature_carries_the_status_and_no_quote(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User
     ) -> None:
         made = self.open_one(arm, sentences, coder)
-        kept = keep_suggestion(suggestion=made, project=project, by=coder).coding
+        kept = accept_suggestion(suggestion=made, study=study, by=coder).coding
         assert kept is not None
         assert (kept.sentence, kept.code.identifier, kept.layer) == (sentences[0], POWER, Layer.ASSISTED)
         assert (kept.attributes, kept.quote) == ({"status": "supported"}, None)
 
     def test_another_status_can_be_chosen_in_keeping(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, client_of: ClientOf
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User, client_of: ClientOf
     ) -> None:
         made = self.open_one(arm, sentences, coder)
-        page = (
-            client_of(coder).post(reverse("suggestions:panel", args=[project.slug, sentences[0].pk])).content.decode()
-        )
+        page = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, sentences[0].pk])).content.decode()
         assert "<option selected>supported</option>" in page
         client_of(coder).post(
-            reverse("suggestions:respond", args=[project.slug, made.pk]),
+            reverse("suggestions:respond", args=[study.slug, made.pk]),
             {"act": "edit", "attribute:status": "dropped", "reason": "It is given up."},
         )
         assert Coding.objects.get().attributes == {"status": "dropped"}
 
     def test_taking_it_back_and_keeping_it_again_leaves_the_status(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User
     ) -> None:
         made = self.open_one(arm, sentences, coder)
-        keep_suggestion(suggestion=made, project=project, by=coder)
-        undo_response(suggestion=made, project=project, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         assert not Coding.objects.active().exists()
-        redo_response(suggestion=made, project=project, by=coder)
+        redo_response(suggestion=made, study=study, by=coder)
         assert Coding.objects.active().get().attributes == {"status": "supported"}
 
     def test_it_stays_with_the_turn_when_its_first_sentence_is_split(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, owner: User
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User, owner: User
     ) -> None:
         made = self.open_one(arm, sentences, coder)
-        split_sentence(project=project, sentence=sentences[0], at=4, by=owner, idempotency_key=uuid.uuid4())
+        split_sentence(study=study, sentence=sentences[0], at=4, by=owner, idempotency_key=uuid.uuid4())
         now = standing(sentences[0].turn)
         for each in now:
             decide(each, coder)
@@ -292,11 +290,11 @@ class TestCalibration:
         assert (power.labels.counts.sum(), (power.labels.people & power.labels.counts).sum()) == (2, 1)
 
     def test_labels_after_a_split_stand_at_the_new_first_sentence(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, owner: User
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User, owner: User
     ) -> None:
         answer(arm, sentences, power="supported")
         enter(sentences[0], POWER, coder, "supported")
-        split_sentence(project=project, sentence=sentences[0], at=4, by=owner, idempotency_key=uuid.uuid4())
+        split_sentence(study=study, sentence=sentences[0], at=4, by=owner, idempotency_key=uuid.uuid4())
         [power] = [each for each in read_compared(Annotator.objects.get()).codes if each.code.identifier == POWER]
         assert (power.labels.counts & power.labels.people & power.labels.machine).sum() == 1
 
@@ -314,36 +312,36 @@ class TestCalibration:
         assert sum(map(sum, table.counts)) == 2
 
     def test_what_was_coded_after_seeing_it_is_in_no_table(
-        self, arm: Arm, sentences: list[Sentence], project: Project, coder: User
+        self, arm: Arm, sentences: list[Sentence], study: Study, coder: User
     ) -> None:
         made = answer(arm, sentences, power="supported")[POWER]
         for each in sentences:
             decide(each, coder)
         look(sentences[0], coder)
-        keep_suggestion(suggestion=made, project=project, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder)
         asked = read_statuses()
         assert asked.table.n == 0
 
     def test_the_page_shows_the_table_with_both_figures(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
     ) -> None:
-        set_stance(project=project, stance="codebook", by=trail.SYSTEM)
+        set_method(study=study, method="codebook", by=trail.SYSTEM)
         answer(arm, sentences, power="supported", task="revised")
         enter(sentences[0], POWER, coder, "supported")
         enter(sentences[0], TASK, coder, "dropped")
-        page = client_of(reader).get(reverse("evaluation:calibration", args=[project.slug])).content.decode()
+        page = client_of(reader).get(reverse("evaluation:calibration", args=[study.slug])).content.decode()
         assert "Turns coded by two or more" in page
         assert "2 pairs of answers" in page
         assert "Equal: 0.50. Krippendorff’s alpha (nominal): 0.40." in page
 
     def test_files_and_the_api_have_the_table_of_statuses(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
     ) -> None:
-        set_stance(project=project, stance="codebook", by=trail.SYSTEM)
+        set_method(study=study, method="codebook", by=trail.SYSTEM)
         answer(arm, sentences, power="supported", task="revised")
         enter(sentences[0], POWER, coder, "supported")
         enter(sentences[0], TASK, coder, "dropped")
-        client, path = client_of(reader), reverse("evaluation:calibration_file", args=[project.slug])
+        client, path = client_of(reader), reverse("evaluation:calibration_file", args=[study.slug])
         path = f"{path}?table=answers"
         rows = client.post(path, {"format": "json"}).json()
         told = [row for row in rows if (row["family"], row["question"]) == ("case_features", "status")]
@@ -364,12 +362,12 @@ class TestCalibration:
         assert status["alpha"] == told[0]["alpha"]
 
     def test_files_have_no_answers_of_a_reflexive_family(
-        self, project: Project, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
+        self, study: Study, arm: Arm, sentences: list[Sentence], coder: User, reader: User, client_of: ClientOf
     ) -> None:
-        set_stance(project=project, stance="reflexive", by=trail.SYSTEM)
+        set_method(study=study, method="reflexive", by=trail.SYSTEM)
         answer(arm, sentences, power="supported")
         enter(sentences[0], POWER, coder, "supported")
-        client, path = client_of(reader), reverse("evaluation:calibration_file", args=[project.slug])
+        client, path = client_of(reader), reverse("evaluation:calibration_file", args=[study.slug])
         assert client.post(path, {"format": "json"}).json() == []
         assert client.post(f"{path}?table=answers", {"format": "json"}).json() == []
         assert [each["questions"] for each in read_calibration(reader)] == [None]

@@ -17,7 +17,7 @@ from tests.auditapp.suggestions.panel_cast import show_all
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 Talk = list[list[Sentence]]
@@ -25,32 +25,32 @@ CHALLENGED, REPLY = 2, 3
 
 
 @pytest.fixture
-def talk(project: Project) -> Talk:
+def talk(study: Study) -> Talk:
     """Nothing of it is withheld."""
-    show_all(project)
-    return bring_in(project)
+    show_all(study)
+    return bring_in(study)
 
 
 @pytest.fixture
-def arm(project: Project, owner: User, talk: Talk) -> Arm:
-    return find_arm(launch(project, owner))
+def arm(study: Study, owner: User, talk: Talk) -> Arm:
+    return find_arm(launch(study, owner))
 
 
 def propose(arm: Arm, talk: Talk) -> Suggestion:
     return answer(arm, talk[CHALLENGED], {FACT: "manager has left"})[FACT]
 
 
-def withhold(project: Project, talk: Talk) -> None:
+def withhold(study: Study, talk: Talk) -> None:
     """Withhold the answer to the challenge."""
-    ensure_arms(project=project, interviews=None, by=trail.SYSTEM)
+    ensure_arms(study=study, interviews=None, by=trail.SYSTEM)
     TurnArm.objects.filter(turn=talk[REPLY][0].turn_id).update(arm=TurnArm.Arm.WITHHELD)
 
 
 def test_what_was_asked_again_about_a_withheld_question_is_listed_to_nobody(
-    project: Project, reader: User, arm: Arm, talk: Talk, client_of: ClientOf
+    study: Study, reader: User, arm: Arm, talk: Talk, client_of: ClientOf
 ) -> None:
     propose(arm, talk)
-    settings = {**arm.settings, "condition": "reask", "seed": 5, "planted": [], "names": {}}
+    settings = {**arm.settings, "condition": "reask", "seed": 5, "controls": [], "names": {}}
     again = Arm.objects.create(
         batch=arm.batch,
         variant=arm.variant,
@@ -61,10 +61,10 @@ def test_what_was_asked_again_about_a_withheld_question_is_listed_to_nobody(
     )
     Cell.objects.create(batch=arm.batch, arm=again, input_id=talk[CHALLENGED][0].turn_id)
     store(again, talk[CHALLENGED][0], '{"sentences": []}')
-    address = reverse("evaluation:check_answers", args=[project.slug, arm.batch.pk])
+    address = reverse("evaluation:check_answers", args=[study.slug, arm.batch.pk])
     asked = {"figure": "same", "scope": "all"}
     assert "manager has left" in client_of(reader).get(address, asked).content.decode()
-    withhold(project, talk)
+    withhold(study, talk)
     page = client_of(reader).get(address, asked).content.decode()
     assert "manager has left" not in page
     assert "withheld turn" in page

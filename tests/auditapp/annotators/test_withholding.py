@@ -16,7 +16,7 @@ from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def model_turns(interview: Interview) -> list[int]:
@@ -27,37 +27,37 @@ def model_turns(interview: Interview) -> list[int]:
 
 class TestDraw:
     def test_the_first_draw_makes_a_plan_of_twenty_per_cent_and_draws_every_turn_of_the_model(
-        self, project: Project, interview: Interview, lead: User
+        self, study: Study, interview: Interview, lead: User
     ) -> None:
-        assert ensure_arms(project=project, interviews=[interview.pk], by=lead) == 2
+        assert ensure_arms(study=study, interviews=[interview.pk], by=lead) == 2
         plan = WithholdingPlan.objects.get()
         assert (plan.number, plan.share_percent) == (1, 20)
         arms = find_arms(model_turns(interview))
         assert {arm.probability for arm in arms.values()} == {0.2}
         assert set(arms) == set(model_turns(interview))
-        event = last_event(project)
+        event = last_event(study)
         assert (event.action, event.details["turns"]) == ("annotators.arms.drawn", 2)
 
     def test_a_turn_is_drawn_once_whatever_the_plan_says_later(
-        self, project: Project, interview: Interview, lead: User
+        self, study: Study, interview: Interview, lead: User
     ) -> None:
-        set_withholding(project=project, share_percent=100, reason="All of it.", by=lead)
-        assert ensure_arms(project=project, interviews=None, by=lead) == 2
-        set_withholding(project=project, share_percent=0, reason="None of it.", by=lead)
-        assert ensure_arms(project=project, interviews=None, by=lead) == 0
-        assert list_withheld_answers(project) == set(model_turns(interview))
-        [later] = bring_in(project, lead, ["Model A"])
-        assert ensure_arms(project=project, interviews=[later.pk], by=lead) > 0
+        set_withholding(study=study, share_percent=100, reason="All of it.", by=lead)
+        assert ensure_arms(study=study, interviews=None, by=lead) == 2
+        set_withholding(study=study, share_percent=0, reason="None of it.", by=lead)
+        assert ensure_arms(study=study, interviews=None, by=lead) == 0
+        assert list_withheld_answers(study) == set(model_turns(interview))
+        [later] = bring_in(study, lead, ["Model A"])
+        assert ensure_arms(study=study, interviews=[later.pk], by=lead) > 0
         assert {arm.arm for arm in find_arms(model_turns(later)).values()} == {"shown"}
-        assert [row["plans"] for row in count_drawn(project)] == [[1], [2]]
+        assert [row["plans"] for row in count_drawn(study)] == [[1], [2]]
 
-    def test_the_same_seed_draws_the_same_turns(self, project: Project, interview: Interview, lead: User) -> None:
-        set_withholding(project=project, share_percent=50, reason="Half.", by=lead, seed=7)
-        ensure_arms(project=project, interviews=[interview.pk], by=lead)
-        first = list_withheld_answers(project)
+    def test_the_same_seed_draws_the_same_turns(self, study: Study, interview: Interview, lead: User) -> None:
+        set_withholding(study=study, share_percent=50, reason="Half.", by=lead, seed=7)
+        ensure_arms(study=study, interviews=[interview.pk], by=lead)
+        first = list_withheld_answers(study)
         TurnArm.objects.all().delete()
-        ensure_arms(project=project, interviews=[interview.pk], by=lead)
-        assert list_withheld_answers(project) == first
+        ensure_arms(study=study, interviews=[interview.pk], by=lead)
+        assert list_withheld_answers(study) == first
         assert len(first) == 1
 
     def test_every_turn_is_withheld_with_a_probability_of_exactly_the_share(self) -> None:
@@ -80,21 +80,21 @@ class TestPlan:
         ("share", "reason", "words"), [(101, "x", "0 to 100"), (-1, "x", "0 to 100"), (20, " ", "Give a reason")]
     )
     def test_a_share_that_is_none_or_without_a_reason_is_refused(
-        self, project: Project, lead: User, share: int, reason: str, words: str
+        self, study: Study, lead: User, share: int, reason: str, words: str
     ) -> None:
         with pytest.raises(Refused, match=words):
-            set_withholding(project=project, share_percent=share, reason=reason, by=lead)
+            set_withholding(study=study, share_percent=share, reason=reason, by=lead)
         assert not WithholdingPlan.objects.exists()
 
-    def test_plans_are_numbered_and_none_is_changed(self, project: Project, lead: User) -> None:
+    def test_plans_are_numbered_and_none_is_changed(self, study: Study, lead: User) -> None:
         for share in (20, 30):
-            set_withholding(project=project, share_percent=share, reason="So.", by=lead)
+            set_withholding(study=study, share_percent=share, reason="So.", by=lead)
         plans = WithholdingPlan.objects.order_by("number").values_list("number", "share_percent", "made_by_name")
         assert list(plans) == [(1, 20, "lead"), (2, 30, "lead")]
 
-    def test_two_studies_do_not_draw_for_each_other(self, project: Project, interview: Interview, lead: User) -> None:
-        other = Project.objects.create(slug="other", name="Other", created_at=project.created_at)
-        set_withholding(project=other, share_percent=100, reason="Theirs.", by=make_user("stranger"))
-        assert ensure_arms(project=other, interviews=None, by=lead) == 0
-        ensure_arms(project=project, interviews=None, by=lead)
-        assert TurnArm.objects.filter(plan__project=other).count() == 0
+    def test_two_studies_do_not_draw_for_each_other(self, study: Study, interview: Interview, lead: User) -> None:
+        other = Study.objects.create(slug="other", name="Other", created_at=study.created_at)
+        set_withholding(study=other, share_percent=100, reason="Theirs.", by=make_user("stranger"))
+        assert ensure_arms(study=other, interviews=None, by=lead) == 0
+        ensure_arms(study=study, interviews=None, by=lead)
+        assert TurnArm.objects.filter(plan__study=other).count() == 0

@@ -27,7 +27,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TEXTS = b"text,target\nCat people never return borrowed books.,cat people\nDog people walk loudly.,dog people\n"
 
@@ -108,18 +108,18 @@ def program_of() -> ProgramOf:
 
 
 @pytest.fixture
-def put_code(project: Project, sentence: Sentence, code: Code) -> Callable[[User], Coding]:
+def put_code(study: Study, sentence: Sentence, code: Code) -> Callable[[User], Coding]:
     """Puts the code on the sentence as the given person."""
 
     def put(user: User) -> Coding:
-        return add_coding(project=project, sentence=sentence, code=code, by=user, idempotency_key=uuid4())
+        return add_coding(study=study, sentence=sentence, code=code, by=user, idempotency_key=uuid4())
 
     return put
 
 
 @stored
-def dataset(project: Project) -> Dataset:
-    return load_dataset(project=project, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM)[0]
+def dataset(study: Study) -> Dataset:
+    return load_dataset(study=study, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM)[0]
 
 
 @stored

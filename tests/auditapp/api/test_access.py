@@ -16,7 +16,7 @@ from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.evaluation.calibration_cast import make_annotator
 from tests.conftest import make_user
-from tests.support.whole_study import add_experiment, add_export, add_play, add_probe, add_provider_job, add_run
+from tests.support.whole_study import add_experiment, add_export, add_probe, add_provider_job, add_run, add_session
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo
@@ -31,8 +31,8 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions import Evidence, pair_threads, put_score, write_stance
-from transcripts.negotiation.models import Stance
-from transcripts.studies.models import Project
+from transcripts.negotiation.models import NormativeStance
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -50,8 +50,8 @@ class Row(NamedTuple):
 
 
 POLICY = [
-    Row("projects", "GET", 200, 200, 200, 200, 200),
-    Row("project", "GET", 200, 200, 200, 200, 404),
+    Row("studies", "GET", 200, 200, 200, 200, 200),
+    Row("study", "GET", 200, 200, 200, 200, 404),
     Row("interviews", "GET", 200, 200, 200, 200, 404),
     Row("interviews", "POST", 200, 200, 403, 403, 404),
     Row("interview", "GET", 200, 200, 200, 200, 404),
@@ -96,13 +96,13 @@ POLICY = [
     Row("pairs", "POST", 422, 422, 403, 403, 404),
     Row("withdraw_pair", "POST", 200, 404, 403, 403, 404),
     Row("trajectory_report", "GET", 200, 200, 200, 200, 404),
-    Row("plays", "GET", 200, 200, 200, 200, 404),
+    Row("sessions", "GET", 200, 200, 200, 200, 404),
     # The owner held it, the others may code its interview; a reader sees all.
-    Row("play_questions", "GET", 200, 404, 404, 200, 404),
-    Row("plays", "POST", 422, 422, 403, 403, 404),
-    Row("play_questions", "POST", 422, 404, 403, 403, 404),
-    Row("branch_play", "POST", 422, 404, 403, 403, 404),
-    Row("close_play", "POST", 422, 404, 403, 403, 404),
+    Row("session_questions", "GET", 200, 404, 404, 200, 404),
+    Row("sessions", "POST", 422, 422, 403, 403, 404),
+    Row("session_questions", "POST", 422, 404, 403, 403, 404),
+    Row("branch_session", "POST", 422, 404, 403, 403, 404),
+    Row("close_session", "POST", 422, 404, 403, 403, 404),
     Row("grants", "GET", 200, 200, 403, 403, 404),
     Row("batches", "GET", 200, 200, 200, 200, 404),
     Row("batch", "GET", 200, 200, 200, 200, 404),
@@ -156,7 +156,7 @@ OF_A_THING = {
     *("export_file", "take_export_file"),
     *("withdraw_link", "withdraw_pair", "withdraw_score"),
     *("experiment_units", "experiment_report"),
-    *("play_questions", "branch_play", "close_play"),
+    *("session_questions", "branch_session", "close_session"),
 }
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
@@ -168,7 +168,7 @@ def people(owner: User, lead: User, coder: User, reader: User, outsider: User) -
 
 @pytest.fixture
 def paths(
-    project: Project,
+    study: Study,
     interview: Interview,
     sentence: Sentence,
     batch: Batch,
@@ -177,54 +177,54 @@ def paths(
     put_code: Callable[[User], Coding],
 ) -> dict[str, str]:
     """Every named address of the API, with things that exist."""
-    of_project = {"slug": project.slug}
-    of_interview = {**of_project, "interview_id": interview.pk}
-    of_batch = {**of_project, "batch_id": batch.pk}
-    of_experiment = {**of_project, **add_experiment(project, owner)}
-    of_play = {**of_project, "play_id": add_play(project, User.objects.get(username="owner"))["play_id"]}
+    of_study = {"slug": study.slug}
+    of_interview = {**of_study, "interview_id": interview.pk}
+    of_batch = {**of_study, "batch_id": batch.pk}
+    of_experiment = {**of_study, **add_experiment(study, owner)}
+    of_session = {**of_study, "session_id": add_session(study, User.objects.get(username="owner"))["session_id"]}
     arguments: dict[str, dict[str, object]] = {
         "interview": of_interview,
         "sentences": of_interview,
         "turns": of_interview,
-        "withdraw": {**of_project, "coding_id": put_code(coder).pk},
-        "reopen": {**of_project, "decision_id": decide(project, sentence, coder)},
-        "export": {**of_project, "what": "codings"},
-        "export_file": {**of_project, "export_id": add_export(project, coder).pk},
-        "take_export_file": {**of_project, "export_id": add_export(project, coder).pk},
-        "publish": {**of_project, "number": 1},
-        "withdraw_link": {**of_project, "link_id": link_up(project, sentence, coder)},
-        "withdraw_score": {**of_project, "score_id": judge(project, sentence, coder)},
-        "withdraw_pair": {**of_project, "pair_name": pair(project, interview)},
-        **dict.fromkeys(("play_questions", "branch_play", "close_play"), of_play),
-        "revise_memo": {**of_project, "memo_id": note(project, coder)},
-        "withdraw_memo": {**of_project, "memo_id": note(project, coder)},
+        "withdraw": {**of_study, "coding_id": put_code(coder).pk},
+        "reopen": {**of_study, "decision_id": decide(study, sentence, coder)},
+        "export": {**of_study, "what": "codings"},
+        "export_file": {**of_study, "export_id": add_export(study, coder).pk},
+        "take_export_file": {**of_study, "export_id": add_export(study, coder).pk},
+        "publish": {**of_study, "number": 1},
+        "withdraw_link": {**of_study, "link_id": link_up(study, sentence, coder)},
+        "withdraw_score": {**of_study, "score_id": judge(study, sentence, coder)},
+        "withdraw_pair": {**of_study, "pair_name": pair(study, interview)},
+        **dict.fromkeys(("session_questions", "branch_session", "close_session"), of_session),
+        "revise_memo": {**of_study, "memo_id": note(study, coder)},
+        "withdraw_memo": {**of_study, "memo_id": note(study, coder)},
         **dict.fromkeys(("batch", "sob_report", *OF_A_BATCH), of_batch),
         "sob_comparison": {**of_batch, "other_id": batch.pk},
         "end_job": {**of_batch, "job_id": add_provider_job(batch)},
-        "scenario_report": {**of_project, "batch_id": add_run(project, owner)["batch_id"]},
-        "probe_report": {**of_project, "batch_id": add_probe(project, owner)["batch_id"]},
+        "scenario_report": {**of_study, "batch_id": add_run(study, owner)["batch_id"]},
+        "probe_report": {**of_study, "batch_id": add_probe(study, owner)["batch_id"]},
         **dict.fromkeys(("experiment_units", "experiment_report"), of_experiment),
-        "calibration": {**of_project, "annotator_id": make_annotator(project).pk},
-        "projects": {},
+        "calibration": {**of_study, "annotator_id": make_annotator(study).pk},
+        "studies": {},
         "schema": {},
     }
     names = [pattern.name for pattern in urls.urlpatterns if isinstance(pattern, URLPattern) and pattern.name]
-    addresses = {name: reverse(f"api:{name}", kwargs=dict(arguments.get(name, of_project))) for name in names}
+    addresses = {name: reverse(f"api:{name}", kwargs=dict(arguments.get(name, of_study))) for name in names}
     return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
 
 
-def link_up(project: Project, sentence: Sentence, by: User) -> int:
-    move, feature = find_code(project, "move.elicit"), find_code(project, "feature.power")
+def link_up(study: Study, sentence: Sentence, by: User) -> int:
+    move, feature = find_code(study, "move.elicit"), find_code(study, "feature.power")
     coding = put(sentence, move, by)
-    link = add_link(project=project, coding=coding, kind="acts_on", code=feature, by=by, idempotency_key=uuid4())
+    link = add_link(study=study, coding=coding, kind="acts_on", code=feature, by=by, idempotency_key=uuid4())
     return link.pk
 
 
-def judge(project: Project, sentence: Sentence, by: User) -> int:
-    stance = Stance(project=project, name="care", statement="Nobody is worse off.", author="The team")
+def judge(study: Study, sentence: Sentence, by: User) -> int:
+    stance = NormativeStance(study=study, name="care", statement="Nobody is worse off.", author="The team")
     write_stance(stance=stance, by=User.objects.get(username="owner"))
     return put_score(
-        project=project,
+        study=study,
         stance=stance,
         interview=sentence.turn.interview,
         criterion="moves",
@@ -235,23 +235,23 @@ def judge(project: Project, sentence: Sentence, by: User) -> int:
     ).pk
 
 
-def pair(project: Project, interview: Interview) -> str:
+def pair(study: Study, interview: Interview) -> str:
     line = b'{"id": "twin", "text": "It depends."}'
-    import_file(project=project, name="twin.jsonl", data=line, by=trail.SYSTEM)
-    twin = project.interviews.get(external_id="twin")
+    import_file(study=study, name="twin.jsonl", data=line, by=trail.SYSTEM)
+    twin = study.interviews.get(external_id="twin")
     owner = User.objects.get(username="owner")
     return pair_threads(
-        project=project, name="twins", a=interview, b=twin, differs="Who asks.", expect="change", by=owner
+        study=study, name="twins", a=interview, b=twin, differs="Who asks.", expect="change", by=owner
     ).name
 
 
-def decide(project: Project, sentence: Sentence, by: User) -> int:
-    return decide_sentence(project=project, sentence=sentence, by=by, idempotency_key=uuid4()).pk
+def decide(study: Study, sentence: Sentence, by: User) -> int:
+    return decide_sentence(study=study, sentence=sentence, by=by, idempotency_key=uuid4()).pk
 
 
-def note(project: Project, by: User) -> int:
-    place = Place(Memo.Subject.PROJECT)
-    return write_memo(project=project, place=place, text="N.", kind="reading", by=by, idempotency_key=uuid4()).pk
+def note(study: Study, by: User) -> int:
+    place = Place(Memo.Subject.STUDY)
+    return write_memo(study=study, place=place, text="N.", kind="reading", by=by, idempotency_key=uuid4()).pk
 
 
 def ask(program: Program, method: str, path: str, body: object) -> Answer:
@@ -308,7 +308,7 @@ def test_other_methods_are_refused_to_members_and_hidden_from_outsiders(
                 answer = ask(lead, method, path, {})
                 assert (answer.status, answer.error["code"]) == (405, "method_not_allowed"), (name, method)
                 assert answer.headers["Allow"]
-                hidden = 404 if path.startswith("projects/culture") else 405
+                hidden = 404 if path.startswith("studies/culture") else 405
                 assert ask(outsider, method, path, {}).status == hidden
 
 
@@ -320,27 +320,27 @@ def test_things_of_another_study_are_not_there(
     program = program_of(owner)
     for row in POLICY:
         if row.name in OF_A_THING:
-            path = paths[row.name].replace("projects/culture/", f"projects/{other.slug}/")
+            path = paths[row.name].replace("studies/culture/", f"studies/{other.slug}/")
             assert ask(program, row.method, path, {}).status == 404
 
 
 def test_an_outsider_learns_nothing_about_which_studies_exist(
-    project: Project, outsider: User, program_of: ProgramOf
+    study: Study, outsider: User, program_of: ProgramOf
 ) -> None:
     program = program_of(outsider)
-    assert program.get(f"projects/{project.slug}/").body == program.get("projects/no-such-study/").body
+    assert program.get(f"studies/{study.slug}/").body == program.get("studies/no-such-study/").body
 
 
-def test_the_owner_of_the_site_reads_every_study(project: Project, program_of: ProgramOf) -> None:
+def test_the_owner_of_the_site_reads_every_study(study: Study, program_of: ProgramOf) -> None:
     site_owner = make_user("site_owner")
     User.objects.filter(pk=site_owner.pk).update(is_superuser=True)
     site_owner.refresh_from_db()
-    answer = program_of(site_owner).get("projects/")
-    assert [(row["slug"], row["role"]) for row in answer.body["results"]] == [(project.slug, "owner")]
+    answer = program_of(site_owner).get("studies/")
+    assert [(row["slug"], row["role"]) for row in answer.body["results"]] == [(study.slug, "owner")]
 
 
 def test_a_coder_sees_only_her_own_codings_whatever_she_asks_for(
-    project: Project,
+    study: Study,
     interview: Interview,
     coder: User,
     second_coder: User,
@@ -352,7 +352,7 @@ def test_a_coder_sees_only_her_own_codings_whatever_she_asks_for(
     for other in (second_coder, lead):
         put_code(other)
     program = program_of(coder)
-    path = f"projects/{project.slug}/codings/"
+    path = f"studies/{study.slug}/codings/"
     for query in ({}, {"interview": str(interview.pk)}, {"withdrawn": "any"}, {"code": "theme.balance"}):
         found = program.get(path, **query).body
         assert [row["id"] for row in found["results"]] == [own.pk]
@@ -378,7 +378,7 @@ def test_nothing_a_coder_reads_changes_when_another_codes(
 
 
 def test_a_reader_sees_the_codings_of_all_and_a_lead_who_codes_those_of_unblinded_interviews(
-    project: Project,
+    study: Study,
     interview: Interview,
     coder: User,
     second_coder: User,
@@ -392,12 +392,12 @@ def test_a_reader_sees_the_codings_of_all_and_a_lead_who_codes_those_of_unblinde
     own = put_code(lead)
 
     def find(person: User) -> tuple[list[str], int]:
-        found = program_of(person).get(f"projects/{project.slug}/codings/").body
+        found = program_of(person).get(f"studies/{study.slug}/codings/").body
         return [row["coder"] for row in found["results"]], found["hidden_interviews"]
 
     everybody = [coder.username, second_coder.username, own.coder.username]
     assert find(reader) == (everybody, 0)
     assert find(lead) == ([lead.username], 1)
     assert find(coder) == ([coder.username], 0)
-    unblind_interviews(project=project, interviews=[interview], by=lead, where="search")
+    unblind_interviews(study=study, interviews=[interview], by=lead, where="search")
     assert find(lead) == (everybody, 0)

@@ -11,18 +11,18 @@ from auditapp.benchmarks.gender_cues.models import Purpose
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.support.whole_study import add_probe
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def program(project: Project, reader: User, program_of: ProgramOf) -> Program:
+def program(study: Study, reader: User, program_of: ProgramOf) -> Program:
     return program_of(reader)
 
 
 def test_a_batch_tells_how_far_it_is_and_what_it_cost(program: Program, batch: Batch) -> None:
-    found = program.get(f"projects/culture/batches/{batch.pk}/").body
+    found = program.get(f"studies/culture/batches/{batch.pk}/").body
     assert (found["id"], found["kind"], found["state"]) == (batch.pk, "sob", "running")
     assert (found["cells"], found["finished"]) == (2, 1)
     assert found["states"] == {"done": 1, "planned": 1}
@@ -32,12 +32,12 @@ def test_a_batch_tells_how_far_it_is_and_what_it_cost(program: Program, batch: B
 
 
 def test_a_batch_says_that_its_model_is_fake(program: Program, batch: Batch) -> None:
-    found = program.get(f"projects/culture/batches/{batch.pk}/").body
+    found = program.get(f"studies/culture/batches/{batch.pk}/").body
     assert found["fake"] is True
     assert [(arm["model"], arm["task"], arm["fake"]) for arm in found["arms"]] == [
         ("Fake model", "acceptability", True)
     ]
-    report = program.get(f"projects/culture/batches/{batch.pk}/sob-report/").body
+    report = program.get(f"studies/culture/batches/{batch.pk}/sob-report/").body
     assert report["fake_models"] == ["Fake model"]
 
 
@@ -45,14 +45,14 @@ def test_a_batch_tells_the_same_as_the_command(program: Program, batch: Batch) -
     out = StringIO()
     call_command("batch", "show", str(batch.pk), "--json", stdout=out)
     shown = json.loads(out.getvalue())
-    found = program.get(f"projects/culture/batches/{batch.pk}/").body
+    found = program.get(f"studies/culture/batches/{batch.pk}/").body
     assert shown.pop("batch") == found["id"]
     assert shown == {name: found[name] for name in shown}
 
 
 def test_the_list_of_batches_tells_the_same_in_brief(program: Program, batch: Batch) -> None:
-    whole = program.get(f"projects/culture/batches/{batch.pk}/").body
-    [row] = program.get("projects/culture/batches/").body["results"]
+    whole = program.get(f"studies/culture/batches/{batch.pk}/").body
+    [row] = program.get("studies/culture/batches/").body["results"]
     assert row == {name: whole[name] for name in row}
     assert {"id", "title", "state", "cells", "finished", "spent"} <= set(row)
 
@@ -60,7 +60,7 @@ def test_the_list_of_batches_tells_the_same_in_brief(program: Program, batch: Ba
 def test_the_sob_report_is_that_of_the_command(program: Program, batch: Batch) -> None:
     out = StringIO()
     call_command("sob", "report", "--batch", str(batch.pk), "--json", stdout=out)
-    report = program.get(f"projects/culture/batches/{batch.pk}/sob-report/").body
+    report = program.get(f"studies/culture/batches/{batch.pk}/sob-report/").body
     assert report["cells"] == json.loads(out.getvalue())["cells"]
     overall = report["cells"][0]
     assert (overall["target"], overall["n_responses"], overall["sob"]) == ("overall", 1, 3.0)
@@ -68,20 +68,20 @@ def test_the_sob_report_is_that_of_the_command(program: Program, batch: Batch) -
 
 def test_a_batch_of_another_kind_has_no_sob_report(program: Program, batch: Batch) -> None:
     Batch.objects.filter(pk=batch.pk).update(kind="preannotation")
-    answer = program.get(f"projects/culture/batches/{batch.pk}/sob-report/")
+    answer = program.get(f"studies/culture/batches/{batch.pk}/sob-report/")
     assert answer.status == 404
     assert "sob batch" in answer.error["message"]
 
 
-def test_a_probe_is_read_only_while_it_is_allowed(project: Project, owner: User, program: Program) -> None:
-    batch = add_probe(project, owner)["batch_id"]
-    path = f"projects/culture/batches/{batch}/probe-report/"
+def test_a_probe_is_read_only_while_it_is_allowed(study: Study, owner: User, program: Program) -> None:
+    batch = add_probe(study, owner)["batch_id"]
+    path = f"studies/culture/batches/{batch}/probe-report/"
     report = program.get(path).body
     assert report["models"] == ["Fake of culture"]
     assert report["fake_models"] == ["Fake of culture"]
     table = report["by_model"]["Fake of culture"]["table1"]
     assert table["primed"]["emotion"]["n_woman"] == 1
     assert program.get(f"{path}?axis=gender").status == 400
-    assert program.get(f"projects/culture/batches/{batch}/answers/").status == 403
+    assert program.get(f"studies/culture/batches/{batch}/answers/").status == 403
     Purpose.objects.all().delete()
     assert program.get(path).status == 403

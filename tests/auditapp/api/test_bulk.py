@@ -20,12 +20,12 @@ from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
-CODINGS = "projects/culture/codings/bulk/"
-DECISIONS = "projects/culture/decisions/bulk/"
+CODINGS = "studies/culture/codings/bulk/"
+DECISIONS = "studies/culture/decisions/bulk/"
 LINES = "application/x-ndjson"
 
 
@@ -35,10 +35,10 @@ def program(coder: User, program_of: ProgramOf) -> Program:
 
 
 @pytest.fixture
-def sentences(project: Project, owner: User) -> list[Sentence]:
+def sentences(study: Study, owner: User) -> list[Sentence]:
     text = " ".join(f"It depends on {number}." for number in range(120))
     line = json.dumps({"id": "long", "turns": [{"role": "model", "text": text}]})
-    import_file(project=project, name="long.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="long.jsonl", data=line.encode(), by=owner)
     return list(Sentence.objects.filter(turn__interview__external_id="long").order_by("position"))
 
 
@@ -165,11 +165,11 @@ def test_the_event_of_an_act_that_is_undone_is_not_written(
 
 
 def test_a_line_with_a_code_for_the_other_side_is_refused_and_stops_no_other(
-    program: Program, project: Project, sentences: list[Sentence], code: Code
+    program: Program, study: Study, sentences: list[Sentence], code: Code
 ) -> None:
     from transcripts.codebook.models import CodeFamily
 
-    CodeFamily.objects.filter(version__project=project, identifier="case_features").update(applies_to="interviewer")
+    CodeFamily.objects.filter(version__study=study, identifier="case_features").update(applies_to="interviewer")
     lines = [of(sentences[0], code="feature.task"), of(sentences[0], code=code.identifier)]
     first, second = send(program, CODINGS, write(*lines))
     assert (first["status"], second["status"]) == (409, 201)

@@ -10,16 +10,16 @@ from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-PATH = "projects/culture/codebook/"
+PATH = "studies/culture/codebook/"
 COLUMNS = "code_id,family,family_name,name,definition,machine_definition,include,exclude,key,group,unit,aliases,source,version"
 TABLE = f"{COLUMNS}\ntone.calm,tone,Tone,Calm,Says it calmly.,,,,,,sentence,,,\n"
 
 
 @pytest.fixture
-def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
     return program_of(lead)
 
 
@@ -27,19 +27,19 @@ def send(program: Program, **fields: Any) -> Any:
     return program.post(PATH, {"name": "tone.csv", "content": TABLE, "keep_missing": True, **fields})
 
 
-def test_a_dry_run_says_what_would_change_and_stores_nothing(program: Program, project: Project) -> None:
+def test_a_dry_run_says_what_would_change_and_stores_nothing(program: Program, study: Study) -> None:
     answer = send(program, dry_run=True)
     assert (answer.status, answer.body["format"], answer.body["added"]) == (200, "csv", ["tone.calm"])
     assert answer.body["version"] is None
     assert answer.body["retired"] == []
-    assert project.codebook_versions.count() == 1
+    assert study.codebook_versions.count() == 1
 
 
-def test_a_file_becomes_a_draft_which_is_published_and_coded_with(program: Program, project: Project) -> None:
+def test_a_file_becomes_a_draft_which_is_published_and_coded_with(program: Program, study: Study) -> None:
     draft = send(program).body["version"]
     assert (draft["number"], draft["status"]) == (2, "draft")
     assert program.post(f"{PATH}versions/2/publish/").body["status"] == "published"
-    current = current_version(project)
+    current = current_version(study)
     assert current is not None
     assert current.number == 2
     assert current.codes.filter(identifier="tone.calm").exists()
@@ -78,6 +78,6 @@ def test_a_version_that_is_not_there_or_discarded_is_not_published(program: Prog
     assert program.post(f"{PATH}versions/2/publish/").status == 409
 
 
-def test_a_coder_brings_no_codebook_in(coder: User, project: Project, program_of: ProgramOf) -> None:
+def test_a_coder_brings_no_codebook_in(coder: User, study: Study, program_of: ProgramOf) -> None:
     assert send(program_of(coder)).status == 403
-    assert project.codebook_versions.count() == 1
+    assert study.codebook_versions.count() == 1

@@ -20,11 +20,11 @@ from transcripts.coding.models import Coding, Decision, Layer, Reveal
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
-PATH = "projects/culture/codings/"
+PATH = "studies/culture/codings/"
 
 
 @pytest.fixture
@@ -178,10 +178,10 @@ def test_another_level_takes_the_place_of_the_old_coding(program: Program, body:
 
 
 def test_a_code_of_turns_goes_on_the_first_sentence_of_its_turn(
-    program: Program, body: dict[str, Any], project: Project, sentence: Sentence
+    program: Program, body: dict[str, Any], study: Study, sentence: Sentence
 ) -> None:
     later = Sentence.objects.filter(turn=sentence.turn).order_by("position").last()
-    of_turns = Code.objects.filter(version__project=project, family__unit="turn").first()
+    of_turns = Code.objects.filter(version__study=study, family__unit="turn").first()
     assert later is not None
     assert of_turns is not None
     assert later != sentence
@@ -229,9 +229,9 @@ def test_what_does_not_fit_is_refused_at_its_field(
 
 
 def test_a_code_takes_back_that_none_applies(
-    program: Program, body: dict[str, Any], coder: User, project: Project, sentence: Sentence
+    program: Program, body: dict[str, Any], coder: User, study: Study, sentence: Sentence
 ) -> None:
-    decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=uuid4())
+    decide_sentence(study=study, sentence=sentence, by=coder, idempotency_key=uuid4())
     assert program.post(PATH, body).status == 201
     assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
 
@@ -242,7 +242,7 @@ def test_a_idempotency_key_used_for_another_sentence_is_refused(
     program.post(PATH, body)
     answer = program.post(PATH, {**body, "sentence": sentence.pk + 1})
     assert (answer.status, answer.error["code"]) == (409, "conflict")
-    assert "earlier one" in answer.error["message"]
+    assert "earlier request" in answer.error["message"]
     assert Coding.objects.count() == 1
 
 
@@ -260,7 +260,7 @@ def test_what_a_tool_gave_back_cannot_be_coded(program: Program, body: dict[str,
     Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
     answer = program.post(PATH, body)
     assert answer.status == 409
-    assert "what a tool gave back" in answer.error["message"]
+    assert "tool result" in answer.error["message"]
 
 
 def test_a_sentence_of_another_study_is_as_unknown_as_none(
@@ -284,8 +284,8 @@ def make_other(owner: User) -> Callable[[], Sentence]:
 
         other = start_study(slug="other", name="Other", by=owner)
         line = b'{"id": "x", "turns": [{"role": "model", "text": "Elsewhere."}]}'
-        import_file(project=other, name="other.jsonl", data=line, by=owner)
-        return Sentence.objects.get(turn__interview__project=other)
+        import_file(study=other, name="other.jsonl", data=line, by=owner)
+        return Sentence.objects.get(turn__interview__study=other)
 
     return make
 
@@ -326,7 +326,7 @@ def test_a_foreign_coding_and_none_look_the_same(
 
 
 def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
-    project: Project,
+    study: Study,
     interview: Interview,
     sentence: Sentence,
     code: Code,
@@ -338,7 +338,7 @@ def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
 ) -> None:
     first, second = put_code(coder), put_code(second_coder)
     other_code = Code.objects.filter(version=code.version, family=code.family).exclude(pk=code.pk)[0]
-    third = add_coding(project=project, sentence=sentence, code=other_code, by=coder, idempotency_key=UUID(int=1))
+    third = add_coding(study=study, sentence=sentence, code=other_code, by=coder, idempotency_key=UUID(int=1))
     program = program_of(reader)
     assert withdraw(program_of(second_coder), second.pk).status == 200
 
@@ -356,13 +356,13 @@ def test_codings_are_found_by_interview_coder_code_and_whether_they_stand(
 
 
 def test_codings_are_found_by_their_answer_to_a_question_of_their_code(
-    project: Project, sentence: Sentence, coder: User, second_coder: User, program_of: ProgramOf
+    study: Study, sentence: Sentence, coder: User, second_coder: User, program_of: ProgramOf
 ) -> None:
-    code = Code.objects.get(version__project=project, identifier="theme.compassion")
+    code = Code.objects.get(version__study=study, identifier="theme.compassion")
     answers = [(coder, {"direction": "about self"}), (second_coder, {"direction": ""})]
     first, second = (
         add_coding(
-            project=project,
+            study=study,
             sentence=sentence,
             code=code,
             by=person,
@@ -392,8 +392,8 @@ def test_what_people_may_not_code_is_refused_with_the_reason(
     refuse(lead, sentence.turn.interview)
     answer = program.post(PATH, body)
     assert answer.status == 409
-    assert "says that people may not code it" in answer.error["message"]
-    decided = program.post("projects/culture/decisions/", {"sentence": sentence.pk, "idempotency_key": str(uuid4())})
+    assert "does not allow coding by people" in answer.error["message"]
+    decided = program.post("studies/culture/decisions/", {"sentence": sentence.pk, "idempotency_key": str(uuid4())})
     assert decided.status == 409
     assert not Coding.objects.exists()
     assert not Decision.objects.exists()

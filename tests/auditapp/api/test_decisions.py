@@ -14,10 +14,10 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-PATH = "projects/culture/decisions/"
+PATH = "studies/culture/decisions/"
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ def test_a_decision_is_stored_once_and_can_be_taken_back(program: Program, sente
 
 
 def test_a_coder_sees_no_decision_of_a_colleague_and_cannot_take_it_back(
-    program: Program, project: Project, sentence: Sentence, second_coder: User
+    program: Program, study: Study, sentence: Sentence, second_coder: User
 ) -> None:
-    theirs = decide_sentence(project=project, sentence=sentence, by=second_coder, idempotency_key=uuid4())
+    theirs = decide_sentence(study=study, sentence=sentence, by=second_coder, idempotency_key=uuid4())
     assert program.get(PATH).body["count"] == 0
     assert program.get(PATH, coder=second_coder.username).body["count"] == 0
     assert program.post(f"{PATH}{theirs.pk}/reopen/").status == 404

@@ -13,7 +13,7 @@ from django.http import UnreadablePostError
 from django.test import Client
 from rest_framework.exceptions import Throttled
 
-from auditapp.api import projects
+from auditapp.api import studies
 from auditapp.api.errors import answer_exception, explain
 from auditapp.api.inputs import MAX_BODY
 from auditapp.batches.models import Batch
@@ -22,16 +22,16 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
-PATH = "projects/culture/codings/"
-LISTS = ("projects/", "projects/culture/interviews/", PATH, "projects/culture/batches/")
+PATH = "studies/culture/codings/"
+LISTS = ("studies/", "studies/culture/interviews/", PATH, "studies/culture/batches/")
 
 
 @pytest.fixture
-def program(project: Project, coder: User, program_of: ProgramOf) -> Program:
+def program(study: Study, coder: User, program_of: ProgramOf) -> Program:
     return program_of(coder)
 
 
@@ -153,7 +153,7 @@ def test_a_missing_field_is_named(program: Program, body: dict[str, Any]) -> Non
 
 
 def test_an_unknown_field_is_refused(program: Program, body: dict[str, Any]) -> None:
-    for name in ("coder", "layer", "project", "created_at", "x" * 5_000, "\ud800", ""):
+    for name in ("coder", "layer", "study", "created_at", "x" * 5_000, "\ud800", ""):
         answer = program.post(PATH, {**body, name: 1})
         assert (answer.status, answer.error["code"]) == (422, "invalid_fields"), ascii(name)
         assert len(answer.error["fields"]) == 1
@@ -178,7 +178,7 @@ def test_taking_off_needs_no_body(program: Program) -> None:
 FOREIGN_FILTERS = (
     "coder__password__startswith",
     "coder__username__regex",
-    "sentence__turn__interview__project",
+    "sentence__turn__interview__study",
     "_connector",
     "_negated",
     "id",
@@ -250,14 +250,14 @@ STRANGE_IDS = (
 def test_a_strange_id_is_not_there(program: Program, interview: Interview, batch: Batch) -> None:
     for pk in STRANGE_IDS:
         for path in (f"interviews/{pk}/", f"interviews/{pk}/sentences/", f"batches/{pk}/", f"batches/{pk}/sob-report/"):
-            answer = program.get(f"projects/culture/{path}")
+            answer = program.get(f"studies/culture/{path}")
             assert (answer.status, answer.error["code"]) == (404, "not_found"), path
         assert program.post(f"{PATH}{pk}/withdraw/").status == 404, pk
-        assert program.get(f"projects/{pk}/").status == 404, pk
+        assert program.get(f"studies/{pk}/").status == 404, pk
 
 
 def test_an_unknown_address_has_the_shape_of_every_error(program: Program) -> None:
-    for path in ("", "nothing/", "projects", "projects/culture/codings", "a%0ab", "schema", "projects/x/y/z/"):
+    for path in ("", "nothing/", "studies", "studies/culture/codings", "a%0ab", "schema", "studies/x/y/z/"):
         for method in ("GET", "POST", "DELETE", "OPTIONS"):
             answer = program.ask(method, path)
             assert (answer.status, answer.error["code"]) == (404, "not_found"), path
@@ -265,7 +265,7 @@ def test_an_unknown_address_has_the_shape_of_every_error(program: Program) -> No
 
 def test_the_header_accept_changes_nothing(coder: User, program: Program) -> None:
     for accept in ("text/html", "application/xml", "x" * 9_000, "", "*/*;q=0"):
-        assert program.ask("GET", "projects/", headers={"Accept": accept}).status == 200
+        assert program.ask("GET", "studies/", headers={"Accept": accept}).status == 200
 
 
 def test_a_failure_of_the_server_is_told_in_the_same_shape_and_logged(
@@ -274,11 +274,11 @@ def test_a_failure_of_the_server_is_told_in_the_same_shape_and_logged(
     def fail(user: User) -> list[object]:
         raise ZeroDivisionError("nobody foresaw this")
 
-    monkeypatch.setattr(projects, "studies_of", fail)
+    monkeypatch.setattr(studies, "studies_of", fail)
     program = program_of(coder)
     program.client.raise_request_exception = False
     with caplog.at_level(logging.ERROR, logger="django.request"):
-        answer = program.get("projects/")
+        answer = program.get("studies/")
     assert (answer.status, answer.error["code"]) == (500, "server_error")
     assert "nobody foresaw this" not in json.dumps(answer.body)
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
@@ -289,9 +289,9 @@ def test_a_failure_of_the_server_is_told_in_the_same_shape_and_logged(
 def test_a_failure_of_the_server_reaches_whoever_watches_for_such(
     coder: User, program_of: ProgramOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(projects, "studies_of", None)
+    monkeypatch.setattr(studies, "studies_of", None)
     with pytest.raises(TypeError):
-        program_of(coder).get("projects/")
+        program_of(coder).get("studies/")
 
 
 def test_too_many_requests_are_told_when_to_come_back() -> None:
@@ -307,7 +307,7 @@ def test_a_request_that_broke_off_is_no_failure_of_the_server(exception: Excepti
     assert refusal.status == 400
 
 
-def test_a_sign_in_page_is_never_the_answer(project: Project) -> None:
-    response = Client().get("/api/v1/projects/", headers={"Accept": "text/html"})
+def test_a_sign_in_page_is_never_the_answer(study: Study) -> None:
+    response = Client().get("/api/v1/studies/", headers={"Accept": "text/html"})
     assert response.status_code == 401
     assert response.headers["Content-Type"] == "application/json"

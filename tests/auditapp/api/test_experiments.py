@@ -15,14 +15,14 @@ from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN, UNITS
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-ADDRESS = "projects/culture/experiments/"
+ADDRESS = "studies/culture/experiments/"
 
 
 @pytest.fixture
-def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
     return program_of(lead)
 
 
@@ -74,12 +74,10 @@ def test_units_are_loaded_whole_or_not_at_all(program: Program, experiment: Expe
     assert not Enrolment.objects.filter(unit="u9").exists()
 
 
-def test_the_report_has_the_figures_of_the_command(program: Program, project: Project, experiment: Experiment) -> None:
+def test_the_report_has_the_figures_of_the_command(program: Program, study: Study, experiment: Experiment) -> None:
     program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
     out = StringIO()
-    call_command(
-        "experiment", "report", "--project", project.slug, "--experiment", experiment.name, "--json", stdout=out
-    )
+    call_command("experiment", "report", "--study", study.slug, "--experiment", experiment.name, "--json", stdout=out)
 
     report = program.get(f"{ADDRESS}{experiment.pk}/report/").body
 
@@ -109,7 +107,7 @@ def test_the_units_are_taken_as_an_export(
 ) -> None:
     program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
 
-    answer = program_of(reader).post("projects/culture/exports/enrolments/", {"format": "csv"})
+    answer = program_of(reader).post("studies/culture/exports/enrolments/", {"format": "csv"})
 
     assert answer.status == 200
     rows = list(csv.DictReader(StringIO(answer.body.decode("utf-8-sig"))))

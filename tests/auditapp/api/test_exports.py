@@ -19,10 +19,10 @@ from transcripts.exchange import export_jobs
 from transcripts.jobs import runs
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.running import run_job
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-PATH = "projects/culture/exports/"
+PATH = "studies/culture/exports/"
 
 
 def take(program: Program, path: str, **body: Any) -> tuple[Answer, bytes]:
@@ -36,7 +36,7 @@ def read_table(data: bytes) -> list[dict[str, str]]:
 
 
 def test_the_exports_are_listed_with_their_formats_and_columns(
-    project: Project, reader: User, program_of: ProgramOf
+    study: Study, reader: User, program_of: ProgramOf
 ) -> None:
     rows = program_of(reader).get(PATH, limit="1000").body["results"]
     codings = next(row for row in rows if row["key"] == "codings")
@@ -46,7 +46,7 @@ def test_the_exports_are_listed_with_their_formats_and_columns(
 
 
 def test_a_file_is_sent_at_once_and_recorded(
-    project: Project,
+    study: Study,
     coder: User,
     second_coder: User,
     reader: User,
@@ -62,7 +62,7 @@ def test_a_file_is_sent_at_once_and_recorded(
 
 
 def test_a_coder_gets_her_own_rows_and_a_lead_is_not_unblinded_by_a_program(
-    project: Project,
+    study: Study,
     coder: User,
     second_coder: User,
     lead: User,
@@ -82,7 +82,7 @@ def test_a_coder_gets_her_own_rows_and_a_lead_is_not_unblinded_by_a_program(
 
 
 def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_alone(
-    project: Project,
+    study: Study,
     coder: User,
     second_coder: User,
     put_code: Callable[[User], Coding],
@@ -107,6 +107,6 @@ def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_a
 
 @pytest.mark.parametrize(("what", "format", "status"), [("nothing", "csv", 404), ("codings", "docx", 422)])
 def test_what_cannot_be_exported_is_refused(
-    project: Project, reader: User, program_of: ProgramOf, what: str, format: str, status: int
+    study: Study, reader: User, program_of: ProgramOf, what: str, format: str, status: int
 ) -> None:
     assert program_of(reader).post(f"{PATH}{what}/", {"format": format}).status == status

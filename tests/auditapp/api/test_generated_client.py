@@ -32,7 +32,7 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PACKAGE = "client_of_the_tests"
 TEXT = "It depends on the person. Ask them first."
@@ -89,10 +89,10 @@ class Stranger:
         return answer
 
 
-def connect(package: str, project: Project, user: User) -> Stranger:
+def connect(package: str, study: Study, user: User) -> Stranger:
     """A stranger with a token of ``user``, who asks the application in this process."""
     _, token = create_token(user=user, name="generated", by=user, scopes=Scope.values)
-    stranger = Stranger(package, "http://testserver", token, project.slug)
+    stranger = Stranger(package, "http://testserver", token, study.slug)
     transport = httpx.WSGITransport(app=get_wsgi_application())
     headers = {"Authorization": f"Bearer {token}"}
     stranger.client.set_httpx_client(httpx.Client(transport=transport, base_url="http://127.0.0.1", headers=headers))
@@ -147,7 +147,7 @@ def launch_a_batch(stranger: Stranger, dataset: str, model: str) -> int:
 def read_answers(stranger: Stranger, batch_id: int) -> list[dict[str, Any]]:
     """The answers of a batch: lines, which generators leave out, by the client's own connection."""
     http = stranger.client.get_httpx_client()
-    answer = http.get(f"/api/v1/projects/{stranger.slug}/batches/{batch_id}/answers/")
+    answer = http.get(f"/api/v1/studies/{stranger.slug}/batches/{batch_id}/answers/")
     assert answer.status_code == 200, answer.text
     return [json.loads(line) for line in answer.text.splitlines()]
 
@@ -180,21 +180,19 @@ def test_every_operation_in_json_is_generated(generated: str) -> None:
 
 
 @pytest.mark.django_db
-def test_a_client_generated_from_the_schema_lists_imports_and_codes(
-    generated: str, project: Project, lead: User
-) -> None:
-    work(connect(generated, project, lead))
+def test_a_client_generated_from_the_schema_lists_imports_and_codes(generated: str, study: Study, lead: User) -> None:
+    work(connect(generated, study, lead))
     assert Sentence.objects.filter(turn__interview__external_id="generated").count() == 2
 
 
 @pytest.mark.django_db
 @pytest.mark.full
 def test_a_generated_client_launches_a_batch_and_reads_its_answers(
-    generated: str, project: Project, lead: User, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    generated: str, study: Study, lead: User, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
     add_model(label="judge", provider="fake", by=trail.SYSTEM)
-    stranger = connect(generated, project, lead)
+    stranger = connect(generated, study, lead)
     with borrowed_connection(monkeypatch), stranger.client:
         batch_id = launch_a_batch(stranger, dataset.name, "judge")
         assert read_answers(stranger, batch_id) == []

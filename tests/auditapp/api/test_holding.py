@@ -8,22 +8,22 @@ from uuid import uuid4
 import pytest
 
 from auditapp.batches.models import Cell
-from auditapp.benchmarks.scenarios.models import Play, Script
-from auditapp.benchmarks.scenarios.queries.talks import read_talk
+from auditapp.benchmarks.scenarios.models import Script, Session
+from auditapp.benchmarks.scenarios.queries.sessions import read_talk
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.play_cast import PAPER, hear, open_recorded, write_guide
+from tests.auditapp.benchmarks.scenarios.session_cast import PAPER, hear, open_recorded, write_guide
 from transcripts.accounts.models import Scope, User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
 
 
 @pytest.fixture
-def script(project: Project) -> Script:
-    return write_guide(project)
+def script(study: Study) -> Script:
+    return write_guide(study)
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def program(program_of: ProgramOf, lead: User) -> Program:
 
 
 @pytest.fixture
-def path(project: Project) -> str:
-    return f"projects/{project.slug}/plays/"
+def path(study: Study) -> str:
+    return f"studies/{study.slug}/sessions/"
 
 
 def key() -> str:
@@ -44,9 +44,9 @@ def open_one(program: Program, path: str, **more: Any) -> Answer:
     return program.post(path, {"script": "gender", "opening": "paper", "idempotency_key": key(), **more})
 
 
-def record(program: Program, path: str, play: int, **more: Any) -> Answer:
+def record(program: Program, path: str, session: int, **more: Any) -> Answer:
     given = {"kind": "open", "text": "Why?", "answer": "Because.", "idempotency_key": key(), **more}
-    return program.post(f"{path}{play}/questions/", given)
+    return program.post(f"{path}{session}/questions/", given)
 
 
 @pytest.mark.usefixtures("script")
@@ -59,10 +59,10 @@ class TestOpening:
         assert (first.status, again.status) == (201, 200), first.body
         assert again.body == first.body
         assert (first.body["name"], first.body["model"], first.body["state"]) == ("By program", "model b", "open")
-        play = Play.objects.get()
-        assert (play.opened_by_name, play.arm.batch.cap_nano) == ("lead", 2_000_000_000)  # type: ignore[union-attr]
-        hear(play, "Gladly.")
-        [told] = program.get(f"{path}{play.pk}/questions/").body["results"]
+        session = Session.objects.get()
+        assert (session.opened_by_name, session.arm.batch.cap_nano) == ("lead", 2_000_000_000)  # type: ignore[union-attr]
+        hear(session, "Gladly.")
+        [told] = program.get(f"{path}{session.pk}/questions/").body["results"]
         assert (told["text"], told["answer"]) == (PAPER, "Gladly.")
 
     @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ class TestOpening:
         make_variant("model b")
         refused = open_one(program, path, **{"model": "model b", **wrong})
         assert (refused.status, list(refused.error["fields"])) == (422, [field]), refused.body
-        assert not Play.objects.exists()
+        assert not Session.objects.exists()
         assert not Cell.objects.exists()
 
     def test_a_cap_that_the_opening_could_exceed_is_refused(self, program: Program, path: str) -> None:
@@ -110,7 +110,7 @@ class TestOpening:
 
 class TestHolding:
     @pytest.fixture
-    def play(self, script: Script, lead: User) -> Play:
+    def session(self, script: Script, lead: User) -> Session:
         return open_recorded(script, lead)
 
     def test_a_question_is_asked_once_for_a_key_and_says_what_it_raises(
@@ -118,8 +118,8 @@ class TestHolding:
     ) -> None:
         make_variant("model b")
         number = open_one(program, path, model="model b").body["id"]
-        play = Play.objects.get(pk=number)
-        hear(play, "Schemas shape it.")
+        session = Session.objects.get(pk=number)
+        hear(session, "Schemas shape it.")
         given = {"kind": "expand", "text": "And intersectionality?", "seen": 1, "idempotency_key": key()}
         first = program.post(f"{path}{number}/questions/", given)
         again = program.post(f"{path}{number}/questions/", given)
@@ -127,12 +127,12 @@ class TestHolding:
         assert (first.body["number"], first.body["state"]) == (2, "waiting")
         [raised] = first.body["raises"]
         assert (raised["name"], raised["words"]) == ("Intersectionality", "intersectionality")
-        assert Cell.objects.filter(arm=play.arm).count() == 2
+        assert Cell.objects.filter(arm=session.arm).count() == 2
         early = program.post(f"{path}{number}/questions/", {**given, "seen": 2, "idempotency_key": key()})
         late = program.post(f"{path}{number}/questions/", {**given, "idempotency_key": key()})
         assert (early.status, late.status) == (409, 409)
         assert "has not answered question 2 yet" in early.error["message"]
-        assert "was asked meanwhile" in late.error["message"]
+        assert "was asked in the meantime" in late.error["message"]
         pasted = program.post(f"{path}{number}/questions/", {**given, "answer": "x", "idempotency_key": key()})
         assert (pasted.status, list(pasted.error["fields"])) == (422, ["answer"])
 
@@ -149,51 +149,51 @@ class TestHolding:
         ],
     )
     def test_what_is_no_question_is_refused_by_its_field(
-        self, program: Program, path: str, play: Play, wrong: dict[str, Any], field: str
+        self, program: Program, path: str, session: Session, wrong: dict[str, Any], field: str
     ) -> None:
-        refused = record(program, path, play.pk, **wrong)
+        refused = record(program, path, session.pk, **wrong)
         assert (refused.status, list(refused.error["fields"])) == (422, [field]), refused.body
-        assert not play.questions.exists()
+        assert not session.questions.exists()
 
-    def test_one_is_recorded_branched_and_closed(self, program: Program, path: str, play: Play) -> None:
-        assert record(program, path, play.pk, reasoning="Let me think.").body["state"] == "answered"
+    def test_one_is_recorded_branched_and_closed(self, program: Program, path: str, session: Session) -> None:
+        assert record(program, path, session.pk, reasoning="Let me think.").body["state"] == "answered"
         given = {"after": 1, "idempotency_key": key()}
-        branches = [program.post(f"{path}{play.pk}/branches/", given) for _ in range(2)]
+        branches = [program.post(f"{path}{session.pk}/branches/", given) for _ in range(2)]
         assert [each.status for each in branches] == [201, 200]
         branch = branches[0].body
-        assert (branch["branch_of"], branch["after"], branches[1].body) == (play.pk, 1, branch)
-        nothing = program.post(f"{path}{play.pk}/branches/", {"after": 7, "idempotency_key": key()})
+        assert (branch["branch_of"], branch["after"], branches[1].body) == (session.pk, 1, branch)
+        nothing = program.post(f"{path}{session.pk}/branches/", {"after": 7, "idempotency_key": key()})
         assert (nothing.status, "Question 7 has no answer" in nothing.error["message"]) == (409, True)
         assert record(program, path, branch["id"], text="Otherwise?").body["number"] == 2
         words = {"inclusion": "included", "reason": "Complete."}
         early = program.post(f"{path}{branch['id']}/close/", words)
         assert (early.status, "Close that one first" in early.error["message"]) == (409, True)
-        closed = [program.post(f"{path}{play.pk}/close/", words) for _ in range(2)]
+        closed = [program.post(f"{path}{session.pk}/close/", words) for _ in range(2)]
         assert [each.status for each in closed] == [200, 200]
         assert closed[0].body == closed[1].body
         assert closed[0].body["state"] == "stored"
         interview = Interview.objects.get(pk=closed[0].body["interview"])
         assert [turn.text for turn in interview.turns.order_by("position")] == ["Why?", "Let me think.", "Because."]
-        assert program.post(f"{path}{play.pk}/close/", {**words, "reason": "Other."}).status == 409
-        assert record(program, path, play.pk).status == 409
+        assert program.post(f"{path}{session.pk}/close/", {**words, "reason": "Other."}).status == 409
+        assert record(program, path, session.pk).status == 409
         assert program.post(f"{path}{branch['id']}/close/", words).status == 200
 
-    def test_closing_says_why(self, program: Program, path: str, play: Play) -> None:
-        record(program, path, play.pk)
-        refused = program.post(f"{path}{play.pk}/close/", {"inclusion": "included", "reason": " "})
+    def test_closing_says_why(self, program: Program, path: str, session: Session) -> None:
+        record(program, path, session.pk)
+        refused = program.post(f"{path}{session.pk}/close/", {"inclusion": "included", "reason": " "})
         assert (refused.status, list(refused.error["fields"])) == (422, ["reason"])
-        assert not Interview.objects.filter(external_id=f"play-{play.pk}").exists()
+        assert not Interview.objects.filter(external_id=f"session-{session.pk}").exists()
 
     def test_who_may_code_it_and_did_not_hold_it_can_do_nothing_in_it(
-        self, program: Program, program_of: ProgramOf, path: str, play: Play, owner: User
+        self, program: Program, program_of: ProgramOf, path: str, session: Session, owner: User
     ) -> None:
-        record(program, path, play.pk)
+        record(program, path, session.pk)
         other = program_of(owner)
-        assert record(other, path, play.pk).status == 404
-        assert other.post(f"{path}{play.pk}/close/", {"inclusion": "included", "reason": "x"}).status == 404
-        assert other.post(f"{path}{play.pk}/branches/", {"after": 1, "idempotency_key": key()}).status == 404
-        closed = program.post(f"{path}{play.pk}/close/", {"inclusion": "included", "reason": "x"})
+        assert record(other, path, session.pk).status == 404
+        assert other.post(f"{path}{session.pk}/close/", {"inclusion": "included", "reason": "x"}).status == 404
+        assert other.post(f"{path}{session.pk}/branches/", {"after": 1, "idempotency_key": key()}).status == 404
+        closed = program.post(f"{path}{session.pk}/close/", {"inclusion": "included", "reason": "x"})
         interview = Interview.objects.get(pk=closed.body["interview"])
-        unblind_interview(project=play.project, interview=interview, by=owner, where="x")
-        assert other.get(f"{path}{play.pk}/questions/").status == 200
-        assert len(read_talk(play)) == 1
+        unblind_interview(study=session.study, interview=interview, by=owner, where="x")
+        assert other.get(f"{path}{session.pk}/questions/").status == 200
+        assert len(read_talk(session)) == 1

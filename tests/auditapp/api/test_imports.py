@@ -14,17 +14,17 @@ from tests.transcripts.corpus.test_account_exports import TREE, make_tree, pack
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Consent, Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-PATH = "projects/culture/interviews/"
+PATH = "studies/culture/interviews/"
 LINE = json.dumps(
     {"id": "t1", "title": "T", "turns": [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "So."}]}
 )
 
 
 @pytest.fixture
-def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
     return program_of(lead)
 
 

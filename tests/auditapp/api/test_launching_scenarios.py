@@ -13,8 +13,8 @@ from django.core.management import call_command
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
-from auditapp.benchmarks.scenarios.actions.storing import store_plays
-from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions
+from auditapp.benchmarks.scenarios.models import Session
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import ModelVariant
@@ -25,10 +25,10 @@ from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, SUITE, load
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
-LAUNCH = "projects/culture/batches/scenario/"
+LAUNCH = "studies/culture/batches/scenario/"
 ESTIMATE = f"{LAUNCH}estimate/"
 
 
@@ -38,14 +38,14 @@ def model(db: None) -> ModelVariant:
 
 
 @pytest.fixture
-def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
     return program_of(lead)
 
 
 @pytest.fixture
-def asked(project: Project, model: ModelVariant) -> dict[str, Any]:
+def asked(study: Study, model: ModelVariant) -> dict[str, Any]:
     """The body of a launch of a suite with two cases of two turns, prompted and not."""
-    load_suite(project)
+    load_suite(study)
     return {
         "suite": SUITE,
         "models": ["qwertzmodel"],
@@ -75,11 +75,11 @@ def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(
     work(batch.pk)
     batch.refresh_from_db()
     assert batch.state == Batch.State.WAITING
-    assert program.post(f"projects/culture/batches/{batch.pk}/approve/").body["state"] == "running"
+    assert program.post(f"studies/culture/batches/{batch.pk}/approve/").body["state"] == "running"
     work(batch.pk)
     batch.refresh_from_db()
-    store_plays(batch)
-    assert Play.objects.filter(arm__batch=batch, state=Play.State.STORED).count() == 4
+    store_sessions(batch)
+    assert Session.objects.filter(arm__batch=batch, state=Session.State.STORED).count() == 4
 
 
 @pytest.mark.usefixtures("without_grants")
@@ -98,16 +98,14 @@ def test_the_same_request_sent_again_launches_nothing_more_and_another_one_is_re
     assert ends[0].body["id"] == ends[1].body["id"]
     other = program.post(LAUNCH, {**asked, "conditions": {"prompted": "Other words."}})
     assert (other.status, other.error["code"]) == (409, "conflict")
-    assert (Batch.objects.count(), Play.objects.count()) == (1, 4)
+    assert (Batch.objects.count(), Session.objects.count()) == (1, 4)
 
 
-def test_it_asks_what_the_command_asks(
-    program: Program, project: Project, asked: dict[str, Any], tmp_path: Path
-) -> None:
+def test_it_asks_what_the_command_asks(program: Program, study: Study, asked: dict[str, Any], tmp_path: Path) -> None:
     team = tmp_path / "team.txt"
     team.write_text(PROMPTED, encoding="utf-8")
     by_api = Batch.objects.get(pk=program.post(LAUNCH, {**asked, "repeats": 2, "has_unprompted": False}).body["id"])
-    words = ["--project", "culture", "--suite", SUITE, "--model", "qwertzmodel", "--condition", f"prompted={team}"]
+    words = ["--study", "culture", "--suite", SUITE, "--model", "qwertzmodel", "--condition", f"prompted={team}"]
     call_command("scenario", "launch", *words, "--no-unprompted", "--repeats", "2")
     by_command = Batch.objects.order_by("-pk")[0]
     same = ("title", "kind", "concurrency", "lost_answers", "route", "pilot_cells", "cap_nano", "has_chains")
@@ -125,7 +123,7 @@ def test_it_asks_what_the_command_asks(
         ({"suite": "nothing"}, "suite", SUITE),
         ({"suite": ""}, "suite", "blank"),
         ({"models": ["nothing"]}, "models", "qwertzmodel"),
-        ({"models": ["qwertzmodel", "qwertzmodel"]}, "models", "named twice. Choose each model once"),
+        ({"models": ["qwertzmodel", "qwertzmodel"]}, "models", "chosen twice. Choose each model once"),
         ({"conditions": {"unprompted": "Words."}}, "conditions", "another name"),
         ({"conditions": {"prompted": "  "}}, "conditions", "has no text"),
         ({"conditions": {"prompted": 1}}, "conditions", "string"),
@@ -147,16 +145,16 @@ def test_a_wrong_field_is_named_and_nothing_is_launched(
 
 
 def test_a_case_that_names_a_code_which_the_codebook_lacks_is_told_before_the_launch(
-    program: Program, project: Project, asked: dict[str, Any]
+    program: Program, study: Study, asked: dict[str, Any]
 ) -> None:
     case = {"answer": {"code": "theme.nowhere"}}
     named = [replace(make_script(side), case=case) for side in "ab"]
-    load_scripts(project=project, scripts=named, by=trail.SYSTEM, reason="names a code")
+    load_scripts(study=study, scripts=named, by=trail.SYSTEM, reason="names a code")
     assert any("theme.nowhere" in sentence for sentence in program.post(ESTIMATE, asked).body["warnings"])
 
 
 def test_money_needs_a_grant_a_cap_keeps_to_it_and_the_token_the_scope(
-    program: Program, program_of: ProgramOf, project: Project, lead: User, asked: dict[str, Any]
+    program: Program, program_of: ProgramOf, study: Study, lead: User, asked: dict[str, Any]
 ) -> None:
     paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
     body = {**asked, "models": ["paid"], "cap": 1}
@@ -165,7 +163,7 @@ def test_money_needs_a_grant_a_cap_keeps_to_it_and_the_token_the_scope(
         assert (refused.status, refused.error["code"]) == (409, "conflict")
         assert "grant" in refused.error["message"]
     limits = {"study_usd": Decimal(9), "study_day_usd": Decimal(9), "person_day_usd": Decimal(9)}
-    set_grant(project=project, account=paid.account, by=trail.SYSTEM, **limits)
+    set_grant(study=study, account=paid.account, by=trail.SYSTEM, **limits)
     assert program.post(ESTIMATE, {**body, "cap": 0.001}).body["cap"] == 0.001
     without = program_of(lead, scopes=[Scope.READ, Scope.MANAGE])
     for address in (LAUNCH, ESTIMATE):

@@ -22,30 +22,30 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.corpus.models import Interview
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
-AGREEMENT = "projects/culture/agreement/"
+AGREEMENT = "studies/culture/agreement/"
 
 
 @pytest.fixture
-def program(project: Project, reader: User, program_of: ProgramOf) -> Program:
+def program(study: Study, reader: User, program_of: ProgramOf) -> Program:
     return program_of(reader)
 
 
 class TestAgreement:
     @pytest.fixture(autouse=True)
-    def dispute(self, project: Project, owner: User, coder: User, second_coder: User) -> Dispute:
-        set_stance(project=project, stance="codebook", by=owner)
-        return stage_dispute(project, owner, coder, second_coder)
+    def dispute(self, study: Study, owner: User, coder: User, second_coder: User) -> Dispute:
+        set_method(study=study, method="codebook", by=owner)
+        return stage_dispute(study, owner, coder, second_coder)
 
     def test_the_figures_are_those_of_the_page_s_file(
-        self, program: Program, project: Project, reader: User, client_of: Callable[[User], Client]
+        self, program: Program, study: Study, reader: User, client_of: Callable[[User], Client]
     ) -> None:
         found = program.get(AGREEMENT, family="themes").body
-        file = client_of(reader).post(reverse("agreement:download", args=[project.slug]), {"family": "themes"})
+        file = client_of(reader).post(reverse("agreement:download", args=[study.slug]), {"family": "themes"})
         rows = {
             row["code_id"]: row for row in csv.DictReader(io.StringIO(file.content.decode())) if row["scope"] == "all"
         }
@@ -99,22 +99,22 @@ class TestAgreement:
         refused = program.get(AGREEMENT, **query)
         assert (refused.status, list(refused.error["fields"])) == (400, list(query))
 
-    def test_a_family_read_reflexively_has_no_figures(self, program: Program, project: Project, owner: User) -> None:
-        set_stance(project=project, stance="reflexive", reason="To test.", by=owner)
+    def test_a_family_read_reflexively_has_no_figures(self, program: Program, study: Study, owner: User) -> None:
+        set_method(study=study, method="reflexive", reason="To test.", by=owner)
         found = program.get(AGREEMENT, family="themes").body
         assert (found["method"], found["codes"], found["units_shared"]) == ("reflexive", None, None)
         assert "reflexive thematic analysis" in found["not_shown"]
 
     def test_whoever_codes_sees_figures_of_unblinded_interviews_only(
-        self, project: Project, lead: User, dispute: Dispute, program_of: ProgramOf, second_coder: User
+        self, study: Study, lead: User, dispute: Dispute, program_of: ProgramOf, second_coder: User
     ) -> None:
         program = program_of(lead)
         hidden = program.get(AGREEMENT)
         assert (hidden.body["codes"], hidden.body["hidden_interviews"]) == (None, 2)
         assert "Unblind" in hidden.body["not_shown"]
-        put(dispute.alike[0], find_code(project, BALANCE), second_coder)
+        put(dispute.alike[0], find_code(study, BALANCE), second_coder)
         assert program.get(AGREEMENT).body == hidden.body
-        unblind_interviews(project=project, interviews=dispute.talks[:1], by=lead, where="agreement")
+        unblind_interviews(study=study, interviews=dispute.talks[:1], by=lead, where="agreement")
         shown = program.get(AGREEMENT, model="*").body
         assert (shown["interviews"], shown["hidden_interviews"], shown["units_shared"]) == (2, 1, 3)
 
@@ -123,50 +123,50 @@ class TestAgreement:
 
 
 class TestAnnotators:
-    def test_they_are_listed_newest_first(self, program: Program, project: Project) -> None:
-        first, second = make_annotator(project, "one"), make_annotator(project, "two")
-        found = program.get("projects/culture/annotators/").body
+    def test_they_are_listed_newest_first(self, program: Program, study: Study) -> None:
+        first, second = make_annotator(study, "one"), make_annotator(study, "two")
+        found = program.get("studies/culture/annotators/").body
         assert found["count"] == 2
         assert [(row["id"], row["name"], row["model"], row["kind"]) for row in found["results"]] == [
             (second.pk, "two", "two", "model"),
             (first.pk, "one", "one", "model"),
         ]
 
-    def test_one_without_a_model_has_none(self, program: Program, project: Project) -> None:
-        make_annotator(project, "rules", kind=Annotator.Kind.RULES)
-        [row] = program.get("projects/culture/annotators/").body["results"]
+    def test_one_without_a_model_has_none(self, program: Program, study: Study) -> None:
+        make_annotator(study, "rules", kind=Annotator.Kind.RULES)
+        [row] = program.get("studies/culture/annotators/").body["results"]
         assert (row["kind"], row["model"]) == ("rules", None)
 
 
 class TestCalibration:
     @pytest.fixture
-    def annotator(self, project: Project, owner: User, interview: Interview, coder: User) -> Annotator:
+    def annotator(self, study: Study, owner: User, interview: Interview, coder: User) -> Annotator:
         """A machine and a person who differ on one of the sentences they share."""
-        set_stance(project=project, stance="codebook", by=owner)
-        show_all(project)
+        set_method(study=study, method="codebook", by=owner)
+        show_all(study)
         sentences = list_sentences(interview)
-        annotator = make_annotator(project, "machine")
+        annotator = make_annotator(study, "machine")
         suggest(annotator, {sentences[0]: [BALANCE], sentences[1]: [BALANCE]})
-        put(sentences[0], find_code(project, BALANCE), coder)
+        put(sentences[0], find_code(study, BALANCE), coder)
         for sentence in sentences:
             decide(sentence, coder)
         return annotator
 
     def read(self, program: Program, annotator: Annotator, **query: str) -> dict[str, Any]:
-        found = program.get(f"projects/culture/annotators/{annotator.pk}/calibration/", **query)
+        found = program.get(f"studies/culture/annotators/{annotator.pk}/calibration/", **query)
         assert found.status == 200, found.body
         return dict(found.body)
 
     def test_the_figures_are_those_of_the_page_s_file(
         self,
         program: Program,
-        project: Project,
+        study: Study,
         annotator: Annotator,
         reader: User,
         client_of: Callable[[User], Client],
     ) -> None:
         found = self.read(program, annotator)
-        address = reverse("evaluation:calibration_file", args=[project.slug])
+        address = reverse("evaluation:calibration_file", args=[study.slug])
         file = client_of(reader).post(address, {"annotator": annotator.pk, "format": "json"})
         rows = {row["code_id"]: row for row in json.loads(file.content)}
         codes = {code["code"]: code for family in found["families"] for code in family["codes"]}
@@ -188,27 +188,27 @@ class TestCalibration:
         assert (found["seed"], found["resamples"], found["layer"]) == (1, 1000, "blind")
 
     def test_a_family_read_reflexively_has_no_figures(
-        self, program: Program, project: Project, owner: User, annotator: Annotator
+        self, program: Program, study: Study, owner: User, annotator: Annotator
     ) -> None:
-        set_stance(project=project, stance="reflexive", reason="To test.", by=owner)
+        set_method(study=study, method="reflexive", reason="To test.", by=owner)
         [family, *_] = self.read(program, annotator)["families"]
         assert (family["method"], family["codes"]) == ("reflexive", None)
         assert "reflexive thematic analysis" in family["not_shown"]
 
     def test_whoever_codes_sees_figures_of_unblinded_interviews_only(
-        self, project: Project, interview: Interview, lead: User, annotator: Annotator, program_of: ProgramOf
+        self, study: Study, interview: Interview, lead: User, annotator: Annotator, program_of: ProgramOf
     ) -> None:
         program = program_of(lead)
         hidden = self.read(program, annotator)
         assert (hidden["families"], hidden["labels"], hidden["hidden_interviews"]) == (None, None, 1)
         suggest(annotator, {list_sentences(interview)[2]: [BALANCE]})
         assert self.read(program, annotator) == hidden
-        unblind_interviews(project=project, interviews=[interview], by=lead, where="calibration")
+        unblind_interviews(study=study, interviews=[interview], by=lead, where="calibration")
         assert self.read(program, annotator)["families"]
 
     def test_it_compares_withheld_turns_alone(self, program: Program, annotator: Annotator) -> None:
         found = self.read(program, annotator, turns="withheld", critic="with", seed="3")
         assert (found["turns"], found["critic"], found["labels"], found["seed"]) == ("withheld", "with", 0, 3)
 
-    def test_one_that_has_read_nothing_has_no_families(self, program: Program, project: Project) -> None:
-        assert self.read(program, make_annotator(project, "idle"))["families"] == []
+    def test_one_that_has_read_nothing_has_no_families(self, program: Program, study: Study) -> None:
+        assert self.read(program, make_annotator(study, "idle"))["families"] == []

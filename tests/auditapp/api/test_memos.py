@@ -15,10 +15,10 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-PATH = "projects/culture/memos/"
+PATH = "studies/culture/memos/"
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_memos_lie_on_interviews_codes_and_the_study(program: Program, sentence:
     for place, subject in (
         ({"interview": sentence.turn.interview_id}, "interview"),
         ({"code": code.identifier}, "code"),
-        ({}, "project"),
+        ({}, "study"),
     ):
         answer = program.post(PATH, new(**place))
         assert (answer.status, answer.body["subject"]) == (201, subject)
@@ -94,11 +94,11 @@ def test_what_is_not_there_is_named(program: Program, sentence: Sentence, place:
 
 
 def test_a_coder_sees_no_memo_of_a_colleague_and_cannot_change_it(
-    program: Program, project: Project, sentence: Sentence, second_coder: User
+    program: Program, study: Study, sentence: Sentence, second_coder: User
 ) -> None:
     place = Place(Memo.Subject.SENTENCE, "", sentence.turn.interview, sentence)
     theirs = write_memo(
-        project=project, place=place, text="Secret.", kind="reading", by=second_coder, idempotency_key=uuid4()
+        study=study, place=place, text="Secret.", kind="reading", by=second_coder, idempotency_key=uuid4()
     )
     assert program.get(PATH, withdrawn="any").body["count"] == 0
     assert program.post(f"{PATH}{theirs.pk}/revise/", new()).status == 404

@@ -24,17 +24,17 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Link
 from transcripts.corpus.models import Interview
-from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-SHEETS, PAIRS = "projects/culture/case-sheets/", "projects/culture/pairs/"
+SHEETS, PAIRS = "studies/culture/case-sheets/", "studies/culture/pairs/"
 
 
 @pytest.fixture
-def threads(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["A", "B"])
+def threads(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["A", "B"])
 
 
 class TestCaseSheets:
@@ -125,12 +125,12 @@ class TestPairs:
 
 
 def test_links_are_seen_by_the_rules_of_codings(
-    project: Project, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
+    study: Study, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
 ) -> None:
     for person in (coder, second_coder):
-        move = put(answers(threads[0])[0], find_code(project, "move.elicit"), person)
-        link(move, "acts_on", find_code(project, "feature.power"))
-    path = "projects/culture/links/"
+        move = put(answers(threads[0])[0], find_code(study, "move.elicit"), person)
+        link(move, "acts_on", find_code(study, "feature.power"))
+    path = "studies/culture/links/"
     [own] = program_of(coder).get(path).body["results"]
     assert (own["coder"], own["kind"], own["code"], own["sentence"]) == ("coder", "acts_on", "feature.power", None)
     assert program_of(coder).get(path, coder="second_coder").body["results"] == []
@@ -139,11 +139,11 @@ def test_links_are_seen_by_the_rules_of_codings(
 
 
 def test_the_trajectory_report_is_of_what_one_may_see(
-    project: Project, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
+    study: Study, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
 ) -> None:
     for person in (coder, second_coder):
-        put(answers(threads[0])[0], find_code(project, "move.elicit"), person)
-    path = "projects/culture/trajectory-report/"
+        put(answers(threads[0])[0], find_code(study, "move.elicit"), person)
+    path = "studies/culture/trajectory-report/"
     assert program_of(reader).get(path).body["coders"] == ["coder", "second_coder"]
     own = program_of(coder).get(path).body
     assert (own["threads"], own["left_out"], own["model"], own["coders"]) == (1, 1, "A", ["coder"])
@@ -158,21 +158,21 @@ def test_the_trajectory_report_is_of_what_one_may_see(
 
 
 def test_the_trajectory_report_of_a_reflexive_study_has_no_agreement(
-    project: Project, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
+    study: Study, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
 ) -> None:
     for person in (coder, second_coder):
-        put(answers(threads[0])[0], find_code(project, "move.elicit"), person)
-    path = "projects/culture/trajectory-report/"
-    set_stance(project=project, stance="codebook", reason="Agreed before.", by=trail.SYSTEM)
+        put(answers(threads[0])[0], find_code(study, "move.elicit"), person)
+    path = "studies/culture/trajectory-report/"
+    set_method(study=study, method="codebook", reason="Agreed before.", by=trail.SYSTEM)
     assert program_of(reader).get(path).body["agreement"]["status"] is not None
-    set_stance(project=project, stance="reflexive", reason="Readings may differ.", by=trail.SYSTEM)
+    set_method(study=study, method="reflexive", reason="Readings may differ.", by=trail.SYSTEM)
     body = program_of(reader).get(path).body
     assert body["agreement"]["status"] is None
     assert "reflexive" in " ".join(body["warnings"])
 
 
 def test_turns_say_their_stage(interview: Interview, coder: User, program_of: ProgramOf) -> None:
-    found = program_of(coder).get(f"projects/culture/interviews/{interview.pk}/turns/").body["results"]
+    found = program_of(coder).get(f"studies/culture/interviews/{interview.pk}/turns/").body["results"]
     assert [row["stage"] for row in found] == [None, "front", None, "front"]
 
 
@@ -183,12 +183,12 @@ def test_writing_cases_needs_the_scope_manage(threads: list[Interview], lead: Us
 
 
 class TestLinks:
-    PATH = "projects/culture/links/"
+    PATH = "studies/culture/links/"
 
     def test_a_coder_links_her_move_and_withdraws_it(
-        self, project: Project, threads: list[Interview], coder: User, program_of: ProgramOf
+        self, study: Study, threads: list[Interview], coder: User, program_of: ProgramOf
     ) -> None:
-        move, program = put(answers(threads[0])[0], find_code(project, "move.elicit"), coder), program_of(coder)
+        move, program = put(answers(threads[0])[0], find_code(study, "move.elicit"), coder), program_of(coder)
         given = {"coding": move.pk, "kind": "acts_on", "code": "feature.power", "idempotency_key": str(uuid4())}
         made = program.post(self.PATH, given)
         assert (made.status, made.body["coding"], made.body["code"]) == (201, move.pk, "feature.power")
@@ -197,10 +197,10 @@ class TestLinks:
         assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
 
     def test_a_later_sentence_another_study_and_a_code_that_is_no_feature_are_422_with_the_sentence(
-        self, project: Project, interview: Interview, coder: User, owner: User, program_of: ProgramOf
+        self, study: Study, interview: Interview, coder: User, owner: User, program_of: ProgramOf
     ) -> None:
         first, *_, later = answers(interview)
-        revise = put(first, find_code(project, "move.revise"), coder)
+        revise = put(first, find_code(study, "move.revise"), coder)
         [theirs] = bring_in(start_study(slug="other", name="Other", by=owner), owner, ["A"])
         wrong: list[tuple[dict[str, object], str]] = [
             ({"kind": "revises", "sentence": later.pk}, "sentence"),
@@ -216,11 +216,11 @@ class TestLinks:
 
 
 class TestScores:
-    PATH = "projects/culture/scores/"
-    STANCES = "projects/culture/normative-stances/"
+    PATH = "studies/culture/scores/"
+    STANCES = "studies/culture/normative-stances/"
 
     @pytest.fixture
-    def stance(self, lead: User, project: Project, program_of: ProgramOf) -> int:
+    def stance(self, lead: User, study: Study, program_of: ProgramOf) -> int:
         made = program_of(lead).post(self.STANCES, {"name": "care", "statement": "Care first.", "author": "The team"})
         assert (made.status, made.body["number"]) == (201, 1)
         return int(made.body["id"])
@@ -243,7 +243,7 @@ class TestScores:
             assert (answer.status, list(answer.error["fields"])) == (422, [name])
             assert answer.error["fields"][name] == [f"This text has {most + 1:,} characters; the limit is {most:,}."]
         # Twelve bytes of JSON each.
-        longest = dict.fromkeys(Stance.texts, "🌍" * 20000)
+        longest = dict.fromkeys(NormativeStance.texts, "🌍" * 20000)
         answer = program.post(self.STANCES, {**given, **longest})
         assert answer.status == 201
         assert {name: answer.body[name] for name in longest} == longest

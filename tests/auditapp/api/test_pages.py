@@ -18,16 +18,16 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
-SENTENCES = "projects/culture/interviews/{}/sentences/"
+SENTENCES = "studies/culture/interviews/{}/sentences/"
 
 
 @pytest.fixture
-def program(project: Project, owner: User, program_of: ProgramOf) -> Program:
+def program(study: Study, owner: User, program_of: ProgramOf) -> Program:
     return program_of(owner)
 
 
@@ -64,10 +64,10 @@ def test_a_page_behind_the_last_is_empty(program: Program, interview: Interview)
     assert (page["results"], page["next"]) == ([], None)
 
 
-def test_links_keep_the_filters(program: Program, project: Project, sentence: Sentence, owner: User) -> None:
-    for code in Code.objects.filter(version__project=project, family__identifier="themes")[:2]:
-        add_coding(project=project, sentence=sentence, code=code, by=owner, idempotency_key=uuid4())
-    page = program.get("projects/culture/codings/", coder="owner", withdrawn="any", limit="1").body
+def test_links_keep_the_filters(program: Program, study: Study, sentence: Sentence, owner: User) -> None:
+    for code in Code.objects.filter(version__study=study, family__identifier="themes")[:2]:
+        add_coding(study=study, sentence=sentence, code=code, by=owner, idempotency_key=uuid4())
+    page = program.get("studies/culture/codings/", coder="owner", withdrawn="any", limit="1").body
     assert page["count"] == 2
     assert "coder=owner" in page["next"]
     assert "withdrawn=any" in page["next"]
@@ -76,72 +76,72 @@ def test_links_keep_the_filters(program: Program, project: Project, sentence: Se
 def test_links_are_built_from_the_base_url(program: Program, interview: Interview, settings: Settings) -> None:
     settings.BASE_URL = "https://coding.example.org"
     page = program.ask("GET", f"{SENTENCES.format(interview.pk)}?limit=1", headers={"X-Forwarded-Host": "evil.example"})
-    assert page.body["next"].startswith("https://coding.example.org/api/v1/projects/culture/")
+    assert page.body["next"].startswith("https://coding.example.org/api/v1/studies/culture/")
 
 
-def test_a_page_has_a_hundred_rows_unless_asked_for_more(program: Program, project: Project, owner: User) -> None:
+def test_a_page_has_a_hundred_rows_unless_asked_for_more(program: Program, study: Study, owner: User) -> None:
     text = " ".join(f"This is sentence number {number}." for number in range(150))
     line = json.dumps({"id": "long", "turns": [{"role": "model", "text": text}]}).encode()
-    import_file(project=project, name="long.jsonl", data=line, by=owner)
+    import_file(study=study, name="long.jsonl", data=line, by=owner)
     path = SENTENCES.format(Interview.objects.get(external_id="long").pk)
     assert len(program.get(path).body["results"]) == 100
     assert len(program.get(path, limit="1000").body["results"]) == 150
     assert program.get(path, limit="1001").status == 400
 
 
-def add_interviews(project: Project, owner: User, count: int) -> None:
+def add_interviews(study: Study, owner: User, count: int) -> None:
     turns = [{"role": "model", "text": "One. Two. Three."}]
     lines = [json.dumps({"id": f"more {number}", "turns": turns}) for number in range(count)]
-    import_file(project=project, name="more.jsonl", data="\n".join(lines).encode(), by=owner)
+    import_file(study=study, name="more.jsonl", data="\n".join(lines).encode(), by=owner)
 
 
-def add_codings(project: Project, owner: User, count: int) -> None:
-    sentence = Sentence.objects.filter(turn__interview__project=project, turn__role="model")[0]
-    for code in Code.objects.filter(version__project=project, family__identifier="themes")[:count]:
-        add_coding(project=project, sentence=sentence, code=code, by=owner, idempotency_key=uuid4())
+def add_codings(study: Study, owner: User, count: int) -> None:
+    sentence = Sentence.objects.filter(turn__interview__study=study, turn__role="model")[0]
+    for code in Code.objects.filter(version__study=study, family__identifier="themes")[:count]:
+        add_coding(study=study, sentence=sentence, code=code, by=owner, idempotency_key=uuid4())
 
 
-def add_studies(project: Project, owner: User, count: int) -> None:
+def add_studies(study: Study, owner: User, count: int) -> None:
     for number in range(count):
-        create_project(slug=f"more-{number}", name="More", by=owner)
+        create_study(slug=f"more-{number}", name="More", by=owner)
 
 
-def add_batches(project: Project, owner: User, count: int) -> None:
+def add_batches(study: Study, owner: User, count: int) -> None:
     dataset, variant = Dataset.objects.get(), ModelVariant.objects.get()
     for _ in range(count):
         launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
 
 
-Adder = Callable[[Project, User, int], None]
+Adder = Callable[[Study, User, int], None]
 
 
 @pytest.mark.parametrize(
     ("path", "add", "queries"),
     [
         # A token, a membership, a count, a page; what else there is stands beside it.
-        ("projects/", add_studies, 2),  # no membership, and a person's studies are counted as they are read
-        ("projects/culture/interviews/", add_interviews, 4),
-        ("projects/culture/codings/", add_codings, 6),
-        ("projects/culture/batches/", add_batches, 11),  # arms, models, accounts; cells, lost calls, last answers
+        ("studies/", add_studies, 2),  # no membership, and a person's studies are counted as they are read
+        ("studies/culture/interviews/", add_interviews, 4),
+        ("studies/culture/codings/", add_codings, 6),
+        ("studies/culture/batches/", add_batches, 11),  # arms, models, accounts; cells, lost calls, last answers
     ],
 )
 def test_a_list_takes_as_many_queries_for_many_rows_as_for_few(
     path: str,
     add: Adder,
     queries: int,
-    project: Project,
+    study: Study,
     interview: Interview,
     batch: Batch,
     owner: User,
     program: Program,
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    add_codings(project, owner, 1)
+    add_codings(study, owner, 1)
     before = program.get(path).body["count"]
     assert before >= 1
     with django_assert_num_queries(queries):
         program.get(path)
-    add(project, owner, 6)
+    add(study, owner, 6)
     with django_assert_num_queries(queries):
         assert program.get(path).body["count"] >= before + 5
 
@@ -156,6 +156,6 @@ def test_sentences_take_six_queries_whatever_their_number(
 
 def test_the_codebook_takes_six_queries(program: Program, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     with django_assert_num_queries(6):
-        codebook = program.get("projects/culture/codebook/").body
+        codebook = program.get("studies/culture/codebook/").body
     once = [family["identifier"] for family in codebook["families"] if family["once_per_answer"]]
     assert once == ["repertoires", "failure_modes"]

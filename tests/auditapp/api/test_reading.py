@@ -18,39 +18,39 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.standing import edit_details
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def program(project: Project, coder: User, program_of: ProgramOf) -> Program:
+def program(study: Study, coder: User, program_of: ProgramOf) -> Program:
     return program_of(coder)
 
 
-def test_a_study_tells_its_name_and_what_one_may_do_in_it(program: Program, project: Project) -> None:
-    found = program.get("projects/culture/").body
+def test_a_study_tells_its_name_and_what_one_may_do_in_it(program: Program, study: Study) -> None:
+    found = program.get("studies/culture/").body
     assert found.pop("created_at").endswith("Z")
     assert found == {
         "slug": "culture",
-        "name": project.name,
+        "name": study.name,
         "description": "",
         "role": "coder",
         "permissions": ["code", "export", "view"],
     }
-    listed = program.get("projects/").body["results"]
+    listed = program.get("studies/").body["results"]
     assert [{**row, "created_at": None} for row in listed] == [{**found, "created_at": None}]
 
 
 def test_only_ones_own_studies_are_listed(program: Program, owner: User) -> None:
-    create_project(slug="hidden", name="Hidden", by=owner)
-    found = program.get("projects/").body
+    create_study(slug="hidden", name="Hidden", by=owner)
+    found = program.get("studies/").body
     assert (found["count"], [row["slug"] for row in found["results"]]) == (1, ["culture"])
 
 
 def test_an_interview_tells_what_is_known_of_it(program: Program, interview: Interview) -> None:
-    found = program.get(f"projects/culture/interviews/{interview.pk}/").body
+    found = program.get(f"studies/culture/interviews/{interview.pk}/").body
     assert found["id"] == interview.pk
     assert (found["external_id"], found["title"], found["model"]) == ("i1", "First interview", "Model A")
     assert (found["turns"], found["sentences"]) == (4, interview.sentence_count)
@@ -60,14 +60,14 @@ def test_an_interview_tells_what_is_known_of_it(program: Program, interview: Int
 
 
 def test_the_list_of_interviews_tells_the_same_in_brief(program: Program, interview: Interview) -> None:
-    whole = program.get(f"projects/culture/interviews/{interview.pk}/").body
-    [row] = program.get("projects/culture/interviews/").body["results"]
+    whole = program.get(f"studies/culture/interviews/{interview.pk}/").body
+    [row] = program.get("studies/culture/interviews/").body["results"]
     assert row == {name: whole[name] for name in row}
     assert {"id", "external_id", "title", "model", "sentences"} <= set(row)
 
 
 def test_sentences_come_in_order_with_their_exact_text(program: Program, interview: Interview) -> None:
-    found = program.get(f"projects/culture/interviews/{interview.pk}/sentences/").body
+    found = program.get(f"studies/culture/interviews/{interview.pk}/sentences/").body
     assert found["count"] == interview.sentence_count
     stored = Sentence.objects.filter(turn__interview=interview).select_related("turn").order_by("position")
     assert found["results"] == [
@@ -87,22 +87,22 @@ def test_sentences_come_in_order_with_their_exact_text(program: Program, intervi
     ]
 
 
-def test_text_is_cut_by_code_points(program: Program, project: Project, owner: User) -> None:
+def test_text_is_cut_by_code_points(program: Program, study: Study, owner: User) -> None:
     text = "Ja 👩‍👩‍👧 und 𝔘. Zweitens e\u0301; נכון?\r\nDrittens."
     line = json.dumps({"id": "astral", "turns": [{"role": "model", "text": text}]}).encode()
-    import_file(project=project, name="astral.jsonl", data=line, by=owner)
+    import_file(study=study, name="astral.jsonl", data=line, by=owner)
     turn = Turn.objects.get(interview__external_id="astral")
-    found = program.get(f"projects/culture/interviews/{turn.interview_id}/sentences/").body["results"]
+    found = program.get(f"studies/culture/interviews/{turn.interview_id}/sentences/").body["results"]
     assert len(found) > 1
     for row in found:
         assert row["text"] == turn.text[row["start"] : row["end"]]
 
 
-def test_the_codebook_is_the_latest_published_version(program: Program, project: Project) -> None:
-    version = current_version(project)
+def test_the_codebook_is_the_latest_published_version(program: Program, study: Study) -> None:
+    version = current_version(study)
     assert version is not None
-    CodebookVersion.objects.create(project=project, number=2, title="Draft", created_at=version.created_at)
-    found = program.get("projects/culture/codebook/").body
+    CodebookVersion.objects.create(study=study, number=2, title="Draft", created_at=version.created_at)
+    found = program.get("studies/culture/codebook/").body
     assert (found["number"], found["title"], found["origin"]) == (1, version.title, version.origin)
     codes = [code for family in found["families"] for code in family["codes"]]
     assert [code["identifier"] for code in codes] == list(
@@ -117,9 +117,9 @@ def test_the_codebook_is_the_latest_published_version(program: Program, project:
 
 
 def test_the_codebook_tells_places_questions_and_pinned_sentences(
-    program: Program, project: Project, owner: User, coder: User, sentence: Sentence
+    program: Program, study: Study, owner: User, coder: User, sentence: Sentence
 ) -> None:
-    draft = start_draft(project=project, by=owner)
+    draft = start_draft(study=study, by=owner)
     theme = draft.codes.get(identifier="theme.balance")
     given = CodeContent(identifier="", family="themes", parent="theme.balance", name="Child", terms=("t",))
     add_code(version=draft, given=given, by=owner)
@@ -128,7 +128,7 @@ def test_the_codebook_tells_places_questions_and_pinned_sentences(
     bracket.attributes = [bracket.attributes[0] | {"required": True}, *bracket.attributes[1:]]
     bracket.save(update_fields=["attributes"])
     publish_version(version=draft, by=owner)
-    found = program.get("projects/culture/codebook/").body
+    found = program.get("studies/culture/codebook/").body
     codes = {code["identifier"]: code for family in found["families"] for code in family["codes"]}
     assert (codes["theme.child"]["parent"], codes["theme.child"]["terms"]) == ("theme.balance", ["t"])
     assert (codes["theme.child"]["meaning_version"], codes["theme.balance"]["meaning_version"]) == (2, 1)
@@ -142,33 +142,33 @@ def test_the_codebook_tells_places_questions_and_pinned_sentences(
     }
     assert [each for each in found["examples"] if each["sentence"]] == []
     decide(sentence, coder)
-    found = program.get("projects/culture/codebook/").body
+    found = program.get("studies/culture/codebook/").body
     assert [each for each in found["examples"] if each["sentence"]] == [
         {"code": "theme.balance", "kind": "anchor", "sentence": sentence.pk, "text": "I would ask first.", "note": "so"}
     ]
 
 
 def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: ProgramOf) -> None:
-    create_project(slug="empty", name="Empty", by=owner)
-    answer = program_of(owner).get("projects/empty/codebook/")
+    create_study(slug="empty", name="Empty", by=owner)
+    answer = program_of(owner).get("studies/empty/codebook/")
     assert answer.status == 404
     assert "no published codebook" in answer.error["message"]
     refused = program_of(owner).post(
-        "projects/empty/codings/", {"sentence": 1, "code": "theme.balance", "idempotency_key": "0" * 32}
+        "studies/empty/codings/", {"sentence": 1, "code": "theme.balance", "idempotency_key": "0" * 32}
     )
     assert refused.status == 422
 
 
 def test_turns_come_with_the_traffic_of_tools(program: Program, interview: Interview) -> None:
     interview.turns.filter(position=2).update(channel="tool_call", call_id="c1", details={"step": 3})
-    turns = program.get(f"projects/culture/interviews/{interview.pk}/turns/").body["results"]
+    turns = program.get(f"studies/culture/interviews/{interview.pk}/turns/").body["results"]
     assert [turn["position"] for turn in turns] == [1, 2, 3, 4]
     assert (turns[1]["channel"], turns[1]["call_id"], turns[1]["details"]) == ("tool_call", "c1", {"step": 3})
     assert [turn["text"] for turn in turns] == list(interview.turns.order_by("position").values_list("text", flat=True))
 
 
 def test_a_whole_study_is_read_by_following_next(program: Program, interview: Interview) -> None:
-    found, path = [], "projects/culture/sentences/?limit=2"
+    found, path = [], "studies/culture/sentences/?limit=2"
     while path:
         page = program.get(path).body
         assert len(page["results"]) <= 2
@@ -179,7 +179,7 @@ def test_a_whole_study_is_read_by_following_next(program: Program, interview: In
 
 
 def test_interviews_are_narrowed_to_trajectories(program: Program, interview: Interview) -> None:
-    path = "projects/culture/interviews/"
+    path = "studies/culture/interviews/"
     assert program.get(f"{path}?kind=trajectory").body["count"] == 0
     Interview.objects.update(kind="trajectory")
     assert program.get(f"{path}?kind=trajectory").body["count"] == 1
@@ -187,7 +187,7 @@ def test_interviews_are_narrowed_to_trajectories(program: Program, interview: In
 
 
 def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
-    project: Project, owner: User, reader: User, program_of: ProgramOf
+    study: Study, owner: User, reader: User, program_of: ProgramOf
 ) -> None:
     lines = [
         {
@@ -199,8 +199,8 @@ def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
         for name, task in (("x", "files"), ("y", "mail"))
     ]
     data = "\n".join(json.dumps(line) for line in lines).encode()
-    import_file(project=project, name="runs.jsonl", data=data, by=owner)
-    program, path = program_of(reader), f"projects/{project.slug}/interviews/"
+    import_file(study=study, name="runs.jsonl", data=data, by=owner)
+    program, path = program_of(reader), f"studies/{study.slug}/interviews/"
 
     def find(**query: str) -> list[str]:
         return [row["external_id"] for row in program.get(path, **query).body["results"]]
@@ -212,12 +212,12 @@ def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
     assert find(since=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")) == []
     ImportedFile.objects.update(imported_at=now - datetime.timedelta(days=1))
     changed = Interview.objects.get(external_id="y")
-    edit_details(project=project, interview=changed, values={"title": "Mail"}, kinds={}, reason="A title.", by=owner)
+    edit_details(study=study, interview=changed, values={"title": "Mail"}, kinds={}, reason="A title.", by=owner)
     assert find(since=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")) == ["y"]
 
 
 def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
-    project: Project, owner: User, coder: User, reader: User, program_of: ProgramOf
+    study: Study, owner: User, coder: User, reader: User, program_of: ProgramOf
 ) -> None:
     line = {
         "id": "run",
@@ -226,16 +226,16 @@ def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
             {"role": "model", "text": "Yes."},
         ],
     }
-    import_file(project=project, name="run.jsonl", data=json.dumps(line).encode(), by=owner)
+    import_file(study=study, name="run.jsonl", data=json.dumps(line).encode(), by=owner)
     interview = Interview.objects.get(external_id="run")
-    path = f"projects/{project.slug}/interviews/{interview.pk}/"
+    path = f"studies/{study.slug}/interviews/{interview.pk}/"
 
     def read(person: User, address: str) -> list[tuple[str, bool]]:
         return [(row["text"], row["closed"]) for row in program_of(person).get(address).body["results"]]
 
-    for address in (f"{path}turns/", f"{path}sentences/", f"projects/{project.slug}/sentences/"):
+    for address in (f"{path}turns/", f"{path}sentences/", f"studies/{study.slug}/sentences/"):
         assert read(coder, address)[-2:] == [("", True), ("Yes.", False)]
         assert read(reader, address)[-2:] == [("Hm.", False), ("Yes.", False)]
     assert program_of(coder).get(f"{path}turns/").body["results"][0]["details"] == {}
-    open_stage(project=project, turn=interview.turns.get(position=1), by=coder)
+    open_stage(study=study, turn=interview.turns.get(position=1), by=coder)
     assert read(coder, f"{path}turns/") == [("Hm.", False), ("Yes.", False)]

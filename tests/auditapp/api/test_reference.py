@@ -25,5 +25,5 @@ def test_the_page_gets_the_schema_without_a_token_and_sends_nowhere_else(
 
 
 def test_an_operation_says_which_scope_its_token_needs() -> None:
-    add = build_schema()["paths"]["/api/v1/projects/{slug}/codings/"]["post"]
+    add = build_schema()["paths"]["/api/v1/studies/{slug}/codings/"]["post"]
     assert add["description"].endswith("The token needs the scope `code`.")

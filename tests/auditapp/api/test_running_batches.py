@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from django.core.management import call_command
 
-from auditapp.annotators.models import Annotator, PlantedSentence, TurnArm
+from auditapp.annotators.models import Annotator, ControlSentence, TurnArm
 from auditapp.api.answers import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live_run
@@ -27,11 +27,11 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 
-BATCHES = "projects/culture/batches/"
+BATCHES = "studies/culture/batches/"
 PAID: dict[str, Any] = {**OFF_SITE, "max_tokens": 100, "price_in": Decimal(1), "price_out": Decimal(2)}
 
 
@@ -41,7 +41,7 @@ def model(db: None) -> ModelVariant:
 
 
 @pytest.fixture
-def program(project: Project, lead: User, program_of: ProgramOf) -> Program:
+def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
     return program_of(lead)
 
 
@@ -60,15 +60,15 @@ def reading(interviews: list[Interview]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def interviews(project: Project) -> list[Interview]:
+def interviews(study: Study) -> list[Interview]:
     add_reader()
-    return add_interviews(project, "one", "two")
+    return add_interviews(study, "one", "two")
 
 
-def grant(project: Project, model: ModelVariant, *, day: str = "9", person: str = "9") -> None:
+def grant(study: Study, model: ModelVariant, *, day: str = "9", person: str = "9") -> None:
     """The study may use the model's account."""
     limits = {"study_usd": Decimal(9), "study_day_usd": Decimal(day), "person_day_usd": Decimal(person)}
-    set_grant(project=project, account=model.account, by=trail.SYSTEM, **limits)
+    set_grant(study=study, account=model.account, by=trail.SYSTEM, **limits)
 
 
 def work(batch_id: int) -> None:
@@ -85,7 +85,7 @@ def collect(program: Program, batch_id: int, **query: str) -> list[dict[str, Any
 
 
 def count_rows() -> list[int]:
-    return [model.objects.count() for model in (Batch, Cell, Annotator, TurnArm, PlantedSentence, AuditEvent)]
+    return [model.objects.count() for model in (Batch, Cell, Annotator, TurnArm, ControlSentence, AuditEvent)]
 
 
 class TestSob:
@@ -132,7 +132,7 @@ class TestSob:
         refused = program.post(f"{BATCHES}sob/", sob)
         assert (refused.status, list(refused.error["fields"])) == (422, ["idempotency_key"])
 
-    def test_it_sends_what_the_command_sends(self, program: Program, project: Project, sob: dict[str, Any]) -> None:
+    def test_it_sends_what_the_command_sends(self, program: Program, study: Study, sob: dict[str, Any]) -> None:
         options = {
             "limit": 1,
             "repeats": 2,
@@ -182,11 +182,11 @@ class TestSob:
         assert not Batch.objects.exists()
 
     def test_terms_are_confirmed_once_before_texts_go_to_somebody(
-        self, program: Program, project: Project, sob: dict[str, Any]
+        self, program: Program, study: Study, sob: dict[str, Any]
     ) -> None:
         paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
         set_grant(
-            project=project,
+            study=study,
             account=paid.account,
             study_usd=Decimal(9),
             study_day_usd=Decimal(9),
@@ -213,11 +213,11 @@ class TestSob:
 
 class TestEstimate:
     def test_it_tells_calls_tokens_and_money_and_stores_nothing(
-        self, program: Program, project: Project, sob: dict[str, Any]
+        self, program: Program, study: Study, sob: dict[str, Any]
     ) -> None:
         paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
         set_grant(
-            project=project,
+            study=study,
             account=paid.account,
             study_usd=Decimal(9),
             study_day_usd=Decimal(5),
@@ -243,18 +243,18 @@ class TestEstimate:
         assert not any("&" in sentence or "  " in sentence for sentence in told["warnings"])
 
     def test_it_counts_interviews_without_consent(
-        self, program: Program, project: Project, interviews: list[Interview], reading: dict[str, Any]
+        self, program: Program, study: Study, interviews: list[Interview], reading: dict[str, Any]
     ) -> None:
         away = add_model(label="away", by=trail.SYSTEM, **PAID)
         set_grant(
-            project=project,
+            study=study,
             account=away.account,
             study_usd=Decimal(9),
             study_day_usd=Decimal(9),
             person_day_usd=Decimal(9),
             by=trail.SYSTEM,
         )
-        allow(project, interviews[0])
+        allow(study, interviews[0])
         before = count_rows()
         found = program.post(f"{BATCHES}preannotation/estimate/", {**reading, "annotator": "away", "cap": 1})
         assert found.status == 200, found.body
@@ -327,7 +327,7 @@ class TestPreannotation:
 
     def test_its_answers_are_closed_to_whoever_may_code_there_until_she_unblinds(
         self,
-        project: Project,
+        study: Study,
         program: Program,
         program_of: ProgramOf,
         coder: User,
@@ -343,13 +343,13 @@ class TestPreannotation:
         closed = program.get(address)
         assert (closed.status, closed.error["code"]) == (403, "permission_denied")
         assert "Unblind them first" in closed.error["message"]
-        unblind_interviews(project=project, interviews=interviews[:1], by=lead, where="calls")
+        unblind_interviews(study=study, interviews=interviews[:1], by=lead, where="calls")
         part = program.get(address)
         assert part.headers["X-Answers-Hidden"] == "true"
         turns = set(interviews[0].turns.values_list("pk", flat=True))
         assert part.body
         assert {row["input"] for row in part.body} <= turns
-        unblind_interviews(project=project, interviews=interviews[1:], by=lead, where="calls")
+        unblind_interviews(study=study, interviews=interviews[1:], by=lead, where="calls")
         whole = program.get(address)
         assert "X-Answers-Hidden" not in whole.headers
         assert [row["id"] for row in whole.body] == list(range(1, Batch.objects.get().cells.count() + 1))

@@ -18,7 +18,7 @@ from transcripts.accounts.models import Scope, User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def list_operations() -> Iterator[tuple[str, str, type[ApiView]]]:
@@ -59,7 +59,7 @@ def test_the_schema_names_the_scope_of_each_operation() -> None:
 
 @pytest.mark.django_db
 def test_a_token_without_a_scope_is_told_which_is_missing(
-    project: Project, lead: User, sentence: Sentence, code: Code, program_of: ProgramOf
+    study: Study, lead: User, sentence: Sentence, code: Code, program_of: ProgramOf
 ) -> None:
     coding = {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
     new_file = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
@@ -70,22 +70,22 @@ def test_a_token_without_a_scope_is_told_which_is_missing(
     ]
     for scope, path, body in tries:
         others = [each for each in Scope.values if each != scope]
-        answer = program_of(lead, scopes=others).post(f"projects/{project.slug}/{path}/", body)
+        answer = program_of(lead, scopes=others).post(f"studies/{study.slug}/{path}/", body)
         assert (answer.status, answer.error["code"]) == (403, "scope_missing"), path
         assert f"the scope {scope}." in answer.error["message"]
     assert not Coding.objects.exists()
     assert Interview.objects.filter(external_id="new").count() == 0
-    answer = program_of(lead, scopes=[Scope.CODE, Scope.MANAGE]).get("projects/")
+    answer = program_of(lead, scopes=[Scope.CODE, Scope.MANAGE]).get("studies/")
     assert (answer.status, answer.error["code"]) == (403, "scope_missing")
     assert "the scope read." in answer.error["message"]
 
 
 @pytest.mark.django_db
 def test_a_token_with_the_one_scope_that_is_needed_suffices(
-    project: Project, lead: User, sentence: Sentence, code: Code, program_of: ProgramOf
+    study: Study, lead: User, sentence: Sentence, code: Code, program_of: ProgramOf
 ) -> None:
     coding = {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
-    path = f"projects/{project.slug}/codings/"
+    path = f"studies/{study.slug}/codings/"
     assert program_of(lead, scopes=[Scope.CODE]).post(path, coding).status in {201, 422}
     assert program_of(lead, scopes=[Scope.READ]).get(path).status == 200
     assert program_of(lead, scopes=[Scope.READ]).client.head(f"/api/v1/{path}").status_code == 200
@@ -94,9 +94,9 @@ def test_a_token_with_the_one_scope_that_is_needed_suffices(
 
 @pytest.mark.django_db
 def test_a_scope_gives_nothing_that_the_person_may_not_do(
-    project: Project, reader: User, outsider: User, program_of: ProgramOf
+    study: Study, reader: User, outsider: User, program_of: ProgramOf
 ) -> None:
-    path = f"projects/{project.slug}/interviews/"
+    path = f"studies/{study.slug}/interviews/"
     answer = program_of(reader, scopes=Scope.values).post(path, {})
     assert (answer.status, answer.error["code"]) == (403, "permission_denied")
     assert program_of(outsider, scopes=Scope.values).post(path, {}).status == 404
@@ -104,7 +104,7 @@ def test_a_scope_gives_nothing_that_the_person_may_not_do(
 
 @pytest.mark.django_db
 def test_a_missing_scope_tells_nothing_of_which_studies_exist(
-    project: Project, outsider: User, program_of: ProgramOf
+    study: Study, outsider: User, program_of: ProgramOf
 ) -> None:
     program = program_of(outsider, scopes=[Scope.CODE])
-    assert program.get(f"projects/{project.slug}/").body == program.get("projects/no-such-study/").body
+    assert program.get(f"studies/{study.slug}/").body == program.get("studies/no-such-study/").body

@@ -22,7 +22,7 @@ def clock(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[float]:
 
 
 def ask(program: Program, times: int) -> list[int]:
-    return [program.get("projects/").status for _ in range(times)]
+    return [program.get("studies/").status for _ in range(times)]
 
 
 def test_a_token_beyond_its_limit_is_told_how_long_to_wait(
@@ -30,7 +30,7 @@ def test_a_token_beyond_its_limit_is_told_how_long_to_wait(
 ) -> None:
     program = program_of(coder)
     assert ask(program, 4) == [200] * 4
-    answer = program.get("projects/")
+    answer = program.get("studies/")
     assert answer.status == 429
     assert answer.error["code"] == "too_many_requests"
     assert answer.headers["Retry-After"] == "15"
@@ -60,7 +60,7 @@ def test_what_was_used_long_ago_takes_no_memory(
 ) -> None:
     monkeypatch.setattr(authentication, "MAX_KEYS", 3)
     for _ in range(3):
-        program_of(coder).get("projects/")
+        program_of(coder).get("studies/")
         clock[0] += 120
     assert len(authentication._whole_again_at) <= 3
 

@@ -5,18 +5,18 @@ import pytest
 from auditapp.webhooks.models import Webhook
 from tests.auditapp.api.conftest import ProgramOf
 from transcripts.accounts.models import Scope, User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-NEW = {"address": "https://example.org/hook", "events": ["round.finished", "batch.ended"]}
+NEW = {"address": "https://example.org/hook", "events": ["round.completed", "batch.ended"]}
 
 
-def test_a_webhook_is_added_and_listed_without_its_secret(project: Project, lead: User, program_of: ProgramOf) -> None:
-    program, path = program_of(lead), f"projects/{project.slug}/webhooks/"
+def test_a_webhook_is_added_and_listed_without_its_secret(study: Study, lead: User, program_of: ProgramOf) -> None:
+    program, path = program_of(lead), f"studies/{study.slug}/webhooks/"
     answer = program.post(path, NEW)
     assert answer.status == 201
     assert answer.body["secret"].startswith("whsec_")
-    assert answer.body["events"] == ["batch.ended", "round.finished"]
+    assert answer.body["events"] == ["batch.ended", "round.completed"]
     found = program.get(path).body
     assert [row["address"] for row in found["results"]] == [NEW["address"]]
     assert found["results"][0]["added_by"] == "lead"
@@ -34,14 +34,14 @@ def test_a_webhook_is_added_and_listed_without_its_secret(project: Project, lead
     ],
 )
 def test_a_wrong_webhook_is_422_and_names_its_field(
-    project: Project, lead: User, program_of: ProgramOf, change: dict[str, object], field: str
+    study: Study, lead: User, program_of: ProgramOf, change: dict[str, object], field: str
 ) -> None:
-    answer = program_of(lead).post(f"projects/{project.slug}/webhooks/", {**NEW, **change})
+    answer = program_of(lead).post(f"studies/{study.slug}/webhooks/", {**NEW, **change})
     assert answer.status == 422
     assert set(answer.error["fields"]) == {field}
     assert not Webhook.objects.exists()
 
 
-def test_addresses_are_not_for_a_token_that_only_reads(project: Project, lead: User, program_of: ProgramOf) -> None:
-    answer = program_of(lead, scopes=[Scope.READ]).get(f"projects/{project.slug}/webhooks/")
+def test_addresses_are_not_for_a_token_that_only_reads(study: Study, lead: User, program_of: ProgramOf) -> None:
+    answer = program_of(lead, scopes=[Scope.READ]).get(f"studies/{study.slug}/webhooks/")
     assert (answer.status, answer.error["code"]) == (403, "scope_missing")

@@ -18,7 +18,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 RUNNER = "here:1:aaaa"
 GIVEN_UP = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error="no")
@@ -53,11 +53,11 @@ def make_variant(label: str = "model a", *, price: int | None = 1, **options: An
     return add_model(label=label, by=trail.SYSTEM, **(given | prices | options))
 
 
-def launch(project: Project, *variants: ModelVariant, inputs: int = 3, **options: Any) -> Batch:
+def launch(study: Study, *variants: ModelVariant, inputs: int = 3, **options: Any) -> Batch:
     """A batch of ``inputs`` numbers for each model."""
     chosen = variants or (make_variant(f"model {uuid.uuid4().hex[:6]}"),)
     return launch_batch(
-        project=project,
+        study=study,
         kind="numbers",
         title="Numbers",
         arms=[PlannedArm(variant, "task", "Say it.") for variant in chosen],

@@ -26,7 +26,7 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 RUNNER = "here:1:aaaa"
 ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
@@ -99,7 +99,7 @@ def make_variant(
 
 
 def plan(
-    project: Project,
+    study: Study,
     *,
     inputs: Sequence[int] = (1, 2, 3),
     variant: ModelVariant | None = None,
@@ -112,7 +112,7 @@ def plan(
 ) -> WorkQueue:
     """A launched batch's queue, held by nobody."""
     batch = launching.launch_batch(
-        project=project,
+        study=study,
         kind="echo",
         title="Echo",
         arms=[launching.PlannedArm(variant or make_variant(), "task", "Say it.")],
@@ -137,9 +137,9 @@ def hold(queue: WorkQueue) -> WorkQueue:
     return held
 
 
-def launch(project: Project, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> WorkQueue:
+def launch(study: Study, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> WorkQueue:
     """A launched batch's queue, held by ``RUNNER``."""
-    return hold(plan(project, inputs=inputs, cap_usd=cap_usd))
+    return hold(plan(study, inputs=inputs, cap_usd=cap_usd))
 
 
 def claim(queue: WorkQueue, count: int = 10) -> Claim:

@@ -1,5 +1,5 @@
-"""A kind that converses, and chains of it: what the tests of chained calls stand on. Inputs are numbers: the tens are the play, the
-ones the question, from 1."""
+"""A kind that converses, and chains of it: what the tests of chained calls stand on. Inputs are numbers: the tens are the session,
+the ones the question, from 1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from tests.auditapp.batches.counting import make_variant
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ASKED_BACK = "May I ask you something?"
 
@@ -42,7 +42,7 @@ class Talks:
 
 
 class Scripts(Talks):
-    """A kind whose plays have instructions of their own, and whose question depends on how the answer before it ends."""
+    """A kind whose sessions have instructions of their own, and whose question depends on how the answer before it ends."""
 
     name = "scripts"
 
@@ -61,31 +61,31 @@ class Scripts(Talks):
 
     @staticmethod
     def say(number: int, word: str, repeat: int = 1) -> Conversation:
-        return Conversation(f"Play {number // 10}.", (), f"{word} {number}, repeat {repeat}")
+        return Conversation(f"Session {number // 10}.", (), f"{word} {number}, repeat {repeat}")
 
 
-def number_inputs(plays: int, questions: int) -> tuple[list[int], dict[int, int]]:
-    """The inputs of so many plays, and which of them continues which."""
-    inputs = [10 * play + question for play in range(1, plays + 1) for question in range(1, questions + 1)]
+def number_inputs(sessions: int, questions: int) -> tuple[list[int], dict[int, int]]:
+    """The inputs of so many sessions, and which of them continues which."""
+    inputs = [10 * session + question for session in range(1, sessions + 1) for question in range(1, questions + 1)]
     return inputs, {number: number - 1 for number in inputs if number % 10 > 1}
 
 
 def launch_talks(
-    project: Project,
+    study: Study,
     *variants: ModelVariant,
-    plays: int = 1,
+    sessions: int = 1,
     questions: int = 3,
     kind: str = "talks",
     stays_open: bool = False,
     **options: Any,
 ) -> Batch:
-    """A batch of so many plays with so many questions each, for each model."""
-    inputs, after = number_inputs(plays, questions)
+    """A batch of so many sessions with so many questions each, for each model."""
+    inputs, after = number_inputs(sessions, questions)
     return launch_batch(
-        project=project,
+        study=study,
         kind=kind,
         title="Talks",
-        arms=[PlannedArm(each, "play", "You are asked.") for each in variants or (make_variant(),)],
+        arms=[PlannedArm(each, "session", "You are asked.") for each in variants or (make_variant(),)],
         input_ids=inputs,
         by=options.pop("by", trail.SYSTEM),
         options=LaunchOptions(**options),
@@ -126,12 +126,12 @@ def register() -> None:
         kinds.register_kind(kind)
 
 
-def launch_by_label(label: str, *, plays: int, questions: int, concurrency: int, cap_usd: str = "") -> int:
+def launch_by_label(label: str, *, sessions: int, questions: int, concurrency: int, cap_usd: str = "") -> int:
     """A batch of talks with a model of the first study of this instance, for a process of its own; its number."""
     batch = launch_talks(
-        Project.objects.order_by("pk")[0],
+        Study.objects.order_by("pk")[0],
         ModelVariant.objects.get(label=label),
-        plays=plays,
+        sessions=sessions,
         questions=questions,
         concurrency=concurrency,
         cap_usd=Decimal(cap_usd) if cap_usd else None,

@@ -66,12 +66,12 @@ def test_an_annotator_is_judged_by_its_answers_to_all_codes(
 @pytest.mark.parametrize(
     ("arms", "said"),
     [
-        ([{"upheld": 12}, {"upheld": 8}], "m: as a critic it upheld every one of the 20 suggestions it tested."),
+        ([{"upheld": 12}, {"upheld": 8}], "m: as a critic it upheld all of the 20 suggestions it tested."),
         ([{"upheld": 12}, {"upheld": 7}], ""),
-        ([{"upheld": 400, "reversed": 1}], ""),
-        ([{"reversed": 20}], ""),
+        ([{"upheld": 400, "rejected": 1}], ""),
+        ([{"rejected": 20}], ""),
         ([{"invalid": 20}], "m: none of its 20 answers could be read."),
-        ([{"invalid": 200, "upheld": 20}], "m: as a critic it upheld every one of the 20"),
+        ([{"invalid": 200, "upheld": 20}], "m: as a critic it upheld all of the 20"),
     ],
 )
 def test_a_critic_that_never_says_no_has_an_alarm(arms: list[dict[str, int]], said: str) -> None:

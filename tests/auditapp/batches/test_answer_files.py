@@ -22,7 +22,7 @@ from auditapp.llm.actions import add_model
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class Echo:
@@ -49,7 +49,7 @@ Launch = Callable[..., Batch]
 
 
 @pytest.fixture
-def launch(project: Project) -> Launch:
+def launch(study: Study) -> Launch:
     """A batch whose answers come from a file."""
 
     def launch_now(
@@ -72,7 +72,7 @@ def launch(project: Project) -> Launch:
             for model in models
         ]
         return launching.launch_batch(
-            project=project,
+            study=study,
             kind="echo",
             title="Echo",
             arms=[launching.PlannedArm(variant, "task", "Say it.") for variant in variants],
@@ -303,7 +303,7 @@ class TestLines:
         ("line", "found"),
         [
             (b"{not json\n", "invalid JSON at character 2"),
-            (b"\xff\xfe\n", "something that is not in UTF-8"),
+            (b"\xff\xfe\n", "text that is not UTF-8"),
             (b"[1]\n", "found a list"),
             (b'{"cell": 1, "cell": 2, "answer": "x"}\n', 'the key "cell" twice in one object'),
             (b'{"cell": 1}\n', "without response, result or answer"),

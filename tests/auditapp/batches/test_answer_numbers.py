@@ -18,7 +18,7 @@ from auditapp.batches.pages.attempts import read_answers
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, Numbers, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.queues import ANSWER
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PATIENCE = 30
 
@@ -29,23 +29,23 @@ def list_numbers(batch: Batch, after: int = 0) -> list[int]:
 
 @pytest.mark.django_db
 class TestNumbers:
-    def test_each_batch_counts_its_answers_from_one_without_a_gap(self, project: Project, numbers: Numbers) -> None:
-        first, second = launch(project, inputs=4), launch(project, inputs=3)
+    def test_each_batch_counts_its_answers_from_one_without_a_gap(self, study: Study, numbers: Numbers) -> None:
+        first, second = launch(study, inputs=4), launch(study, inputs=3)
         answer(first, 2)
         answer(second, 3)
         answer(first, 2)
         assert (list_numbers(first), list_numbers(second)) == ([1, 2, 3, 4], [1, 2, 3])
         assert verify_batches() == []
 
-    def test_a_cell_without_an_answer_takes_no_number(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=3)
+    def test_a_cell_without_an_answer_takes_no_number(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=3)
         finish(batch, claim(batch, 1), GIVEN_UP)
         answer(batch, 2)
         assert list_numbers(batch) == [1, 2]
         assert Cell.objects.get(state="failed").answer_number is None
 
-    def test_a_second_answer_to_a_cell_changes_no_number(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_second_answer_to_a_cell_changes_no_number(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=2)
         calls = claim(batch, 2)
         now = read_now()
         ended = [CompletedCall(call.leased, ANSWER, now, now) for call in calls]
@@ -53,8 +53,8 @@ class TestNumbers:
         store_completed(batch.pk, ended)
         assert list_numbers(batch) == [1, 2]
 
-    def test_a_result_without_a_number_is_a_break_of_the_ledger(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_result_without_a_number_is_a_break_of_the_ledger(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=2)
         answer(batch, 2)
         Cell.objects.filter(answer_number=2).update(answer_number=None)
         [(invariant, _, sentence)] = verify_batches()
@@ -68,38 +68,38 @@ class TestReading:
     def small_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(attempts, "READ_AT_ONCE", 2)
 
-    def test_a_reader_goes_on_after_the_last_number_it_has(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=7)
+    def test_a_reader_goes_on_after_the_last_number_it_has(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=7)
         answer(batch, 5)
         assert list_numbers(batch, after=2) == [3, 4, 5]
         answer(batch, 2)
         assert list_numbers(batch, after=5) == [6, 7]
         assert list_numbers(batch, after=7) == []
 
-    def test_what_is_stored_while_it_reads_comes_too(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=6)
+    def test_what_is_stored_while_it_reads_comes_too(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=6)
         answer(batch, 4)
         reader = read_answers(batch, visibility=EVERYTHING)
         found = [next(reader)]
         answer(batch, 2)
         assert [row["id"] for row in [*found, *reader]] == [1, 2, 3, 4, 5, 6]
 
-    def test_a_limit_ends_it(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=6)
+    def test_a_limit_ends_it(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=6)
         answer(batch, 6)
         found = [row["id"] for row in read_answers(batch, limit=3, visibility=EVERYTHING)]
         assert found == [1, 2, 3]
 
-    def test_a_query_reads_a_part_by_the_index_of_numbers(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=1)
+    def test_a_query_reads_a_part_by_the_index_of_numbers(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=1)
         cells = Cell.objects.filter(batch=batch, answer_number__gt=5).order_by("answer_number")
         plan = cells[:2].explain()
         if connection.vendor == "sqlite":
             assert "batches_cell_answer_number_once" in plan
             assert "TEMP B-TREE" not in plan
 
-    def test_a_closed_batch_gives_nothing(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_closed_batch_gives_nothing(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, inputs=2)
         answer(batch, 2)
         assert list(read_answers(batch, visibility=Visibility(is_whole=False))) == []
 
@@ -108,10 +108,10 @@ class TestReading:
 @pytest.mark.django_db(transaction=True)
 class TestSeveralWorkers:
     def test_an_answer_that_waits_to_be_committed_holds_back_those_after_it(
-        self, project: Project, numbers: Numbers
+        self, study: Study, numbers: Numbers
     ) -> None:
         """The later answer cannot be seen, with a number behind which the earlier one would then be missed."""
-        batch = launch(project, inputs=2)
+        batch = launch(study, inputs=2)
         early, late = claim(batch, 2)
         now = read_now()
         stored = threading.Event()
@@ -132,8 +132,8 @@ class TestSeveralWorkers:
         rows = list(read_answers(batch, visibility=EVERYTHING))
         assert [(row["id"], row["cell"]) for row in rows] == [(1, early.leased.cell_id), (2, late.leased.cell_id)]
 
-    def test_a_reader_by_cursor_misses_nothing_of_four_workers(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project, *(make_variant(f"model {number}") for number in range(4)), inputs=40)
+    def test_a_reader_by_cursor_misses_nothing_of_four_workers(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study, *(make_variant(f"model {number}") for number in range(4)), inputs=40)
         calls = claim(batch, 160)
         now = read_now()
 

@@ -19,7 +19,7 @@ from tests.auditapp.batches.queues import ANSWER, Echo, claim, finish, hold, lau
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SECRET = "what nobody is to read in a log"
 
@@ -58,12 +58,12 @@ def read_outcomes() -> dict[int, str]:
 
 
 def test_an_answer_that_the_database_refuses_to_store_fails_alone(
-    project: Project, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     kind = Naming()
     monkeypatch.setitem(kinds._kinds, kind.name, kind)
     User.objects.create(username="answer 2")
-    queue = launch(project)
+    queue = launch(study)
     with caplog.at_level(logging.ERROR):
         finish(queue, claim(queue), ANSWER)
     assert read_outcomes() == {1: "said", 2: NOT_STORABLE, 3: "said"}
@@ -74,10 +74,10 @@ def test_an_answer_that_the_database_refuses_to_store_fails_alone(
 
 
 def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(
-    project: Project, kind: Choosy, caplog: pytest.LogCaptureFixture
+    study: Study, kind: Choosy, caplog: pytest.LogCaptureFixture
 ) -> None:
     kind.broken = {2}
-    queue = launch(project)
+    queue = launch(study)
     with caplog.at_level(logging.ERROR):
         leased = claim(queue)
     assert [call.leased.input_id for call in leased.calls] == [1, 3]
@@ -93,7 +93,7 @@ def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(
     assert verify_batches() == []
 
 
-def test_a_failed_statement_of_the_database_leaves_the_claim_whole(project: Project, kind: Choosy) -> None:
+def test_a_failed_statement_of_the_database_leaves_the_claim_whole(study: Study, kind: Choosy) -> None:
     """What failed inside the database must not undo what is written for the others."""
 
     class Doubling(Choosy):
@@ -104,7 +104,7 @@ def test_a_failed_statement_of_the_database_leaves_the_claim_whole(project: Proj
             return Echo.write_prompts(self, arm, input_ids)
 
     kinds._kinds[kind.name] = Doubling()
-    queue = launch(project)
+    queue = launch(study)
     assert [call.leased.input_id for call in claim(queue).calls] == [1, 3]
     assert read_outcomes() == {2: "not_written"}
     assert not User.objects.filter(username="twice").exists()
@@ -112,15 +112,15 @@ def test_a_failed_statement_of_the_database_leaves_the_claim_whole(project: Proj
 
 @pytest.mark.parametrize("lost", [(), (13,)])
 def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_why(
-    project: Project, kind: Choosy, lost: tuple[int, ...], caplog: pytest.LogCaptureFixture
+    study: Study, kind: Choosy, lost: tuple[int, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     kind.broken = set(range(1, 6))
-    queue = launch(project, inputs=[*kind.broken, *lost])
+    queue = launch(study, inputs=[*kind.broken, *lost])
     with caplog.at_level(logging.ERROR):
         assert claim(queue).stopped
     batch = Batch.objects.get()
     assert (batch.state, batch.control) == ("paused", "pause")
-    assert "The messages of task cannot be written: each of the 5 tried" in batch.state_reason
+    assert "The messages of task cannot be written: each of the 5 just tried" in batch.state_reason
     assert "(ValueError)" in batch.state_reason
     assert SECRET not in batch.state_reason + caplog.text
     assert set(Cell.objects.values_list("state", flat=True)) == {"planned"}
@@ -132,9 +132,9 @@ def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_w
     assert len(claim(queue).calls) == 5
 
 
-def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(project: Project, kind: Choosy) -> None:
+def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(study: Study, kind: Choosy) -> None:
     kind.broken = {1, 2, 3, 4}
-    queue = launch(project, inputs=sorted(kind.broken))
+    queue = launch(study, inputs=sorted(kind.broken))
     assert claim(queue).settled == 4
     assert set(read_outcomes().values()) == {"not_written"}
     assert Batch.objects.get().state == "done"
@@ -143,17 +143,17 @@ def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(
     assert len(claim(queue).calls) == 4
 
 
-def test_a_database_that_is_away_is_no_fault_of_an_input(project: Project, kind: Choosy) -> None:
+def test_a_database_that_is_away_is_no_fault_of_an_input(study: Study, kind: Choosy) -> None:
     kind.broken, kind.error = {2}, OperationalError("away")
-    queue = launch(project)
+    queue = launch(study)
     with pytest.raises(OperationalError):
         claim(queue)
     kind.error = IntegrityError("of this input")
     assert len(claim(queue).calls) == 2
 
 
-def test_an_estimate_leaves_out_what_cannot_be_written(project: Project, kind: Choosy) -> None:
-    queue = hold(plan(project, inputs=range(20, 30)))
+def test_an_estimate_leaves_out_what_cannot_be_written(study: Study, kind: Choosy) -> None:
+    queue = hold(plan(study, inputs=range(20, 30)))
     whole = estimate_batch(queue.batch)["high"]
     kind.broken = {21}
     partly = estimate_batch(queue.batch)["high"]

@@ -13,7 +13,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ChatRequest, Traits
 from tests.auditapp.batches.queues import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture(autouse=True)
@@ -23,17 +23,17 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
     return kind
 
 
-def answer_all(project: Project, *, repeats: int = 1) -> None:
+def answer_all(study: Study, *, repeats: int = 1) -> None:
     """A batch without the cache, all of whose calls are answered."""
-    queue = hold(plan(project, inputs=[1, 2], repeats=repeats))
+    queue = hold(plan(study, inputs=[1, 2], repeats=repeats))
     finish(queue, claim(queue), ANSWER)
     assert Batch.objects.latest("pk").state == "done"
 
 
-def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(project: Project, echo: Echo) -> None:
-    answer_all(project)
+def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(study: Study, echo: Echo) -> None:
+    answer_all(study)
     originals = list(Attempt.objects.order_by("pk").values_list("pk", flat=True))
-    queue = hold(plan(project, inputs=[1, 2], uses_cache=True))
+    queue = hold(plan(study, inputs=[1, 2], uses_cache=True))
     leased = claim(queue)
     assert leased.calls == []
     assert leased.settled == 2
@@ -47,55 +47,55 @@ def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(project: 
     assert set(Cell.objects.values_list("outcome", flat=True)) == {"said"}
 
 
-def test_it_is_off_by_default(project: Project) -> None:
-    answer_all(project)
-    assert len(claim(launch(project, inputs=[1, 2])).calls) == 2
+def test_it_is_off_by_default(study: Study) -> None:
+    answer_all(study)
+    assert len(claim(launch(study, inputs=[1, 2])).calls) == 2
 
 
-def test_only_what_was_answered_before_is_taken(project: Project) -> None:
-    answer_all(project)
-    queue = hold(plan(project, inputs=[1, 5], uses_cache=True))
+def test_only_what_was_answered_before_is_taken(study: Study) -> None:
+    answer_all(study)
+    queue = hold(plan(study, inputs=[1, 5], uses_cache=True))
     leased = claim(queue)
     assert [call.leased.input_id for call in leased.calls] == [5]
     assert leased.settled == 1
     assert Batch.objects.latest("pk").state == "running"
 
 
-def test_repeats_are_not_copies_of_each_other(project: Project) -> None:
-    answer_all(project, repeats=1)
-    queue = hold(plan(project, inputs=[1], repeats=2, uses_cache=True))
+def test_repeats_are_not_copies_of_each_other(study: Study) -> None:
+    answer_all(study, repeats=1)
+    queue = hold(plan(study, inputs=[1], repeats=2, uses_cache=True))
     assert [Cell.objects.get(pk=call.leased.cell_id).repeat for call in claim(queue).calls] == [2]
 
 
-def test_a_copy_always_points_to_an_answer_that_was_paid_for(project: Project) -> None:
-    answer_all(project)
+def test_a_copy_always_points_to_an_answer_that_was_paid_for(study: Study) -> None:
+    answer_all(study)
     for _ in range(2):
-        claim(hold(plan(project, inputs=[1], uses_cache=True)))
+        claim(hold(plan(study, inputs=[1], uses_cache=True)))
     origins = Attempt.objects.filter(end="cached").values_list("copied_from__end", flat=True)
     assert list(origins) == ["answered", "answered"]
 
 
-def test_a_lost_answer_is_nothing_to_copy(project: Project) -> None:
-    queue = hold(plan(project, inputs=[1], lost_answers="hold"))
+def test_a_lost_answer_is_nothing_to_copy(study: Study) -> None:
+    queue = hold(plan(study, inputs=[1], lost_answers="hold"))
     finish(queue, claim(queue), LOST)
-    assert len(claim(hold(plan(project, inputs=[1], uses_cache=True))).calls) == 1
+    assert len(claim(hold(plan(study, inputs=[1], uses_cache=True))).calls) == 1
 
 
-def test_another_account_is_another_answer(project: Project) -> None:
-    answer_all(project)
+def test_another_account_is_another_answer(study: Study) -> None:
+    answer_all(study)
     elsewhere = make_variant(base_url="https://elsewhere.example/v1")
-    assert len(claim(hold(plan(project, inputs=[1, 2], variant=elsewhere, uses_cache=True))).calls) == 2
+    assert len(claim(hold(plan(study, inputs=[1, 2], variant=elsewhere, uses_cache=True))).calls) == 2
 
 
-def test_another_setting_is_another_answer(project: Project) -> None:
-    answer_all(project)
+def test_another_setting_is_another_answer(study: Study) -> None:
+    answer_all(study)
     settings: list[dict[str, Any]] = [{"reasoning": "high"}, {"max_tokens": 99}, {"temperature": 0.5}, {"seed": 1}]
     for variant in [make_variant(**each) for each in settings]:
-        assert len(claim(hold(plan(project, inputs=[1, 2], variant=variant, uses_cache=True))).calls) == 2
+        assert len(claim(hold(plan(study, inputs=[1, 2], variant=variant, uses_cache=True))).calls) == 2
 
 
-def test_the_hash_covers_all_that_shapes_the_answer(project: Project) -> None:
-    queue = plan(project, inputs=[1])
+def test_the_hash_covers_all_that_shapes_the_answer(study: Study) -> None:
+    queue = plan(study, inputs=[1])
     arm = queue.batch.arms.get()
     account = arm.variant.account
     request = make_request(arm, "text")

@@ -15,7 +15,7 @@ from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell, WorkQueue
 from auditapp.outbound.clock import LedgerClock, read_now
 from tests.auditapp.batches.queues import BUSY, RUNNER, Echo, claim, finish, hold, plan
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 HOUR = datetime.timedelta(hours=1)
 real_now = timezone.now
@@ -59,8 +59,8 @@ class TestMachineWithAWrongClock:
     def skewed(self, monkeypatch: pytest.MonkeyPatch, off: datetime.timedelta) -> None:
         monkeypatch.setattr(timezone, "now", lambda: real_now() + off)
 
-    def test_its_leases_last_as_long_as_anybody_s(self, project: Project) -> None:
-        queue = hold(plan(project))
+    def test_its_leases_last_as_long_as_anybody_s(self, study: Study) -> None:
+        queue = hold(plan(study))
         claim(queue)
         left = [until - real_now() for until in Cell.objects.values_list("lease_until", flat=True) if until]
         assert all(datetime.timedelta(seconds=30) < each <= datetime.timedelta(seconds=61) for each in left)
@@ -69,15 +69,15 @@ class TestMachineWithAWrongClock:
         assert beat_at is not None
         assert abs(beat_at - real_now()) < datetime.timedelta(seconds=10)
 
-    def test_it_is_not_taken_for_dead_nor_claimed_beside(self, project: Project) -> None:
-        queue = hold(plan(project))
+    def test_it_is_not_taken_for_dead_nor_claimed_beside(self, study: Study) -> None:
+        queue = hold(plan(study))
         claim(queue)
         assert leases.find_expired_queues() == []
         assert leases.acquire_queue(queue.pk, "there:2:bbbb") is None
         assert claim(queue).calls == []
 
-    def test_its_retries_wait_as_long_as_anybody_s(self, project: Project) -> None:
-        queue = hold(plan(project, inputs=[1]))
+    def test_its_retries_wait_as_long_as_anybody_s(self, study: Study) -> None:
+        queue = hold(plan(study, inputs=[1]))
         sent = claim(queue)
         clock = LedgerClock()
         clock.learn()
@@ -88,8 +88,8 @@ class TestMachineWithAWrongClock:
         assert 10 < seconds <= 20
         assert claim(queue).calls == []
 
-    def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, project: Project) -> None:
-        queue = hold(plan(project))
+    def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, study: Study) -> None:
+        queue = hold(plan(study))
         storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         for row in Attempt.objects.all():
             assert row.done_at is not None
@@ -97,8 +97,8 @@ class TestMachineWithAWrongClock:
             assert abs(row.done_at - real_now()) < datetime.timedelta(seconds=10)
 
 
-def test_a_cell_that_waits_is_claimed_when_its_time_has_come(project: Project) -> None:
-    queue = hold(plan(project, inputs=[1]))
+def test_a_cell_that_waits_is_claimed_when_its_time_has_come(study: Study) -> None:
+    queue = hold(plan(study, inputs=[1]))
     finish(queue, claim(queue), BUSY)
     assert claim(queue).calls == []
     Cell.objects.update(not_before=read_now() - datetime.timedelta(seconds=1))

@@ -31,7 +31,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
@@ -56,8 +56,8 @@ def notified(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 class TestNaming:
-    def test_a_batch_is_called_as_people_call_it_also_when_it_has_ended(self, project: Project, lead: User) -> None:
-        batch = launch(project, inputs=1, name="  First try,\n with thinking ")
+    def test_a_batch_is_called_as_people_call_it_also_when_it_has_ended(self, study: Study, lead: User) -> None:
+        batch = launch(study, inputs=1, name="  First try,\n with thinking ")
         assert batch.title == "First try, with thinking"
         actions.cancel_batch(batch=batch, by=lead)
         actions.rename_batch(batch=batch, name="Pilot of May", by=lead)
@@ -75,16 +75,16 @@ class TestNaming:
             ("to\x07ll", "cannot be shown"),
         ],
     )
-    def test_what_is_no_name_is_refused(self, project: Project, lead: User, name: str, said: str) -> None:
-        batch = launch(project, inputs=1)
+    def test_what_is_no_name_is_refused(self, study: Study, lead: User, name: str, said: str) -> None:
+        batch = launch(study, inputs=1)
         before = batch.title
         with pytest.raises(Refused, match=said):
             actions.rename_batch(batch=batch, name=name, by=lead)
         assert Batch.objects.get().title == before
 
-    def test_its_page_renames_it_and_says_what_is_wrong(self, project: Project, lead: User, client_of: Any) -> None:
-        batch = launch(project, inputs=1)
-        address = reverse("batches:rename", args=[project.slug, batch.pk])
+    def test_its_page_renames_it_and_says_what_is_wrong(self, study: Study, lead: User, client_of: Any) -> None:
+        batch = launch(study, inputs=1)
+        address = reverse("batches:rename", args=[study.slug, batch.pk])
         client: Client = client_of(lead)
         wrong = client.post(address, {"named-name": "x" * 201})
         assert wrong.status_code == 422
@@ -94,8 +94,8 @@ class TestNaming:
 
 
 class TestSteering:
-    def test_a_paused_batch_gives_out_no_call_and_stores_those_in_flight(self, project: Project, lead: User) -> None:
-        batch = launch(project, inputs=3)
+    def test_a_paused_batch_gives_out_no_call_and_stores_those_in_flight(self, study: Study, lead: User) -> None:
+        batch = launch(study, inputs=3)
         calls = claim(batch, 1)
         actions.pause_batch(batch=batch, by=lead)
         assert (batch.state, batch.control) == ("paused", "pause")
@@ -104,16 +104,16 @@ class TestSteering:
         assert Result.objects.count() == 1
         assert find_events(batch) == ["batch.paused"]
 
-    def test_pausing_twice_is_no_error_and_one_event(self, project: Project) -> None:
-        batch = launch(project)
+    def test_pausing_twice_is_no_error_and_one_event(self, study: Study) -> None:
+        batch = launch(study)
         stale = Batch.objects.get(pk=batch.pk)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         actions.pause_batch(batch=stale, by=trail.SYSTEM)
         assert stale.state == "paused"
         assert find_events(batch) == ["batch.paused"]
 
-    def test_a_resumed_batch_goes_on_and_its_queues_are_notified(self, project: Project, notified: list[int]) -> None:
-        batch = launch(project)
+    def test_a_resumed_batch_goes_on_and_its_queues_are_notified(self, study: Study, notified: list[int]) -> None:
+        batch = launch(study)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         notified.clear()
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
@@ -122,8 +122,8 @@ class TestSteering:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert find_events(batch) == ["batch.paused", "batch.resumed"]
 
-    def test_a_batch_whose_key_was_revoked_goes_on_after_resume(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_batch_whose_key_was_revoked_goes_on_after_resume(self, study: Study) -> None:
+        batch = launch(study)
         revoked = ChatAnswer(
             CallOutcome.REFUSED,
             NextStep.STOP_BATCH,
@@ -138,8 +138,8 @@ class TestSteering:
         assert len(answer(batch, 5)) == 3
         assert stands(batch)[0] == "done"
 
-    def test_a_batch_that_its_cap_paused_goes_on_under_a_higher_one(self, project: Project) -> None:
-        batch = launch(project, cap_usd=Decimal("0.000001"))
+    def test_a_batch_that_its_cap_paused_goes_on_under_a_higher_one(self, study: Study) -> None:
+        batch = launch(study, cap_usd=Decimal("0.000001"))
         assert claim(batch, 3) == []
         Batch.objects.filter(pk=batch.pk).update(state="paused", control="pause", state_reason="the cap")
         actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
@@ -147,8 +147,8 @@ class TestSteering:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert len(claim(batch, 3)) == 3
 
-    def test_a_draining_batch_begins_no_new_cell_and_pauses_when_those_begun_ended(self, project: Project) -> None:
-        batch = launch(project, inputs=3)
+    def test_a_draining_batch_begins_no_new_cell_and_pauses_when_those_begun_ended(self, study: Study) -> None:
+        batch = launch(study, inputs=3)
         calls = claim(batch, 1)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
         assert stands(batch) == ("running", "drain")
@@ -159,21 +159,21 @@ class TestSteering:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert stands(batch) == ("running", "run")
 
-    def test_draining_a_batch_in_which_nothing_is_begun_pauses_it_at_once(self, project: Project) -> None:
-        batch = launch(project)
+    def test_draining_a_batch_in_which_nothing_is_begun_pauses_it_at_once(self, study: Study) -> None:
+        batch = launch(study)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("paused", "pause")
 
-    def test_resume_ends_a_drain(self, project: Project) -> None:
-        batch = launch(project)
+    def test_resume_ends_a_drain(self, study: Study) -> None:
+        batch = launch(study)
         claim(batch, 1)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("running", "run")
         assert len(claim(batch, 5)) == 2
 
-    def test_cancelling_keeps_what_arrives_and_frees_nothing_again(self, project: Project) -> None:
-        batch = launch(project, inputs=3)
+    def test_cancelling_keeps_what_arrives_and_frees_nothing_again(self, study: Study) -> None:
+        batch = launch(study, inputs=3)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("cancelled", "cancel")
@@ -183,8 +183,8 @@ class TestSteering:
         assert count_states(batch) == {"done": 1, "cancelled": 2}
         assert claim(batch, 5) == []
 
-    def test_a_cancelled_batch_can_still_be_cut_off(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_cancelled_batch_can_still_be_cut_off(self, study: Study) -> None:
+        batch = launch(study)
         claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -204,16 +204,16 @@ class TestSteering:
             actions.confirm_batch,
         ],
     )
-    def test_a_batch_that_is_done_cannot_be_steered(self, project: Project, act: Any) -> None:
-        batch = launch(project, inputs=1)
+    def test_a_batch_that_is_done_cannot_be_steered(self, study: Study, act: Any) -> None:
+        batch = launch(study, inputs=1)
         answer(batch, 1)
         assert stands(batch)[0] == "done"
         with pytest.raises(Refused, match=rf"Batch {batch.pk} has ended \(done\)"):
             act(batch=batch, by=trail.SYSTEM)
         assert stands(batch)[0] == "done"
 
-    def test_calls_in_flight_can_be_more_or_fewer(self, project: Project) -> None:
-        batch = launch(project)
+    def test_calls_in_flight_can_be_more_or_fewer(self, study: Study) -> None:
+        batch = launch(study)
         actions.change_concurrency(batch=batch, concurrency=80, by=trail.SYSTEM)
         actions.change_concurrency(batch=batch, concurrency=80, by=trail.SYSTEM)
         assert batch.concurrency == 80
@@ -225,9 +225,9 @@ class TestSteering:
 
 class TestPilot:
     @pytest.fixture
-    def waiting(self, project: Project) -> Batch:
+    def waiting(self, study: Study) -> Batch:
         """A batch whose pilot of two has ended, with eight cells to go."""
-        batch = launch(project, inputs=10, pilot=2)
+        batch = launch(study, inputs=10, pilot=2)
         answer(batch, 2)
         assert batch.state == "waiting"
         return batch
@@ -257,10 +257,10 @@ class TestPilot:
         assert stands(waiting)[0] == "waiting"
 
     def test_a_pilot_of_which_nothing_can_be_read_needs_a_decision_of_its_own(
-        self, project: Project, lead: User, client: Client, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, lead: User, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
-        batch = launch(project, inputs=10, pilot=2)
+        batch = launch(study, inputs=10, pilot=2)
         answer(batch, 2)
         assert stands(batch)[0] == "waiting"
         assert "Nothing could be read in any of the 2 answers of the pilot." in batch.state_reason
@@ -269,10 +269,10 @@ class TestPilot:
         with pytest.raises(CommandError, match="--anyway"):
             call_command("batch", "confirm", str(batch.pk))
         client.force_login(lead)
-        address = reverse("batches:confirm", args=[project.slug, batch.pk])
+        address = reverse("batches:confirm", args=[study.slug, batch.pk])
         refused = client.post(address, {"confirm-cap": ""})
         assert refused.status_code == 422
-        assert "Send the rest although nothing could be read" in refused.content.decode()
+        assert "Send the rest anyway, although nothing could be read" in refused.content.decode()
         assert stands(batch)[0] == "waiting"
         assert client.post(address, {"confirm-cap": "", "confirm-anyway": "on"}).status_code == 302
         batch.refresh_from_db()
@@ -280,14 +280,14 @@ class TestPilot:
         assert AuditEvent.objects.get(action="batch.confirmed").details["although_unreadable"] is True
 
     def test_one_readable_answer_is_enough_and_failed_cells_say_nothing(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
-        read = launch(project, inputs=10, pilot=2)
+        read = launch(study, inputs=10, pilot=2)
         answer(read, 1)
         monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts())
         answer(read, 1)
-        failed = launch(project, inputs=10, pilot=2)
+        failed = launch(study, inputs=10, pilot=2)
         finish(failed, claim(failed, 2), GIVEN_UP)
         for batch in (read, failed):
             assert (batch.state, batch.state_reason) == ("waiting", "")
@@ -308,20 +308,20 @@ class TestPilot:
     def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting: Batch) -> None:
         with pytest.raises(Refused, match="Confirm or cancel it"):
             actions.resume_batch(batch=waiting, by=trail.SYSTEM)
-        with pytest.raises(Refused, match="waits for approval"):
+        with pytest.raises(Refused, match="waiting for approval"):
             actions.drain_batch(batch=waiting, by=trail.SYSTEM)
         actions.pause_batch(batch=waiting, by=trail.SYSTEM)
         assert stands(waiting) == ("waiting", "pause")
         actions.cancel_batch(batch=waiting, by=trail.SYSTEM)
         assert count_states(waiting) == {"done": 2, "cancelled": 8}
 
-    def test_a_pilot_under_way_cannot_be_confirmed(self, project: Project) -> None:
-        batch = launch(project, inputs=10, pilot=2)
+    def test_a_pilot_under_way_cannot_be_confirmed(self, study: Study) -> None:
+        batch = launch(study, inputs=10, pilot=2)
         with pytest.raises(Refused, match="pilot has not ended"):
             actions.confirm_batch(batch=batch, by=trail.SYSTEM)
 
-    def test_a_pilot_that_was_paused_goes_on_as_a_pilot(self, project: Project) -> None:
-        batch = launch(project, inputs=10, pilot=2)
+    def test_a_pilot_that_was_paused_goes_on_as_a_pilot(self, study: Study) -> None:
+        batch = launch(study, inputs=10, pilot=2)
         answer(batch, 1)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
@@ -329,8 +329,8 @@ class TestPilot:
         answer(batch, 10)
         assert batch.state == "waiting"
 
-    def test_a_pilot_that_ended_while_paused_waits_after_resume(self, project: Project) -> None:
-        batch = launch(project, inputs=10, pilot=2)
+    def test_a_pilot_that_ended_while_paused_waits_after_resume(self, study: Study) -> None:
+        batch = launch(study, inputs=10, pilot=2)
         calls = claim(batch, 2)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         finish(batch, calls, ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
@@ -338,8 +338,8 @@ class TestPilot:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("waiting", "pause")
 
-    def test_failed_cells_of_a_pilot_are_asked_again_as_its_pilot(self, project: Project) -> None:
-        batch = launch(project, inputs=10, pilot=2)
+    def test_failed_cells_of_a_pilot_are_asked_again_as_its_pilot(self, study: Study) -> None:
+        batch = launch(study, inputs=10, pilot=2)
         finish(batch, claim(batch, 2), GIVEN_UP)
         assert batch.state == "waiting"
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
@@ -349,8 +349,8 @@ class TestPilot:
 
 
 class TestCap:
-    def test_a_cap_below_what_is_spent_and_reserved_is_refused(self, project: Project) -> None:
-        batch = launch(project, cap_usd=Decimal(1))
+    def test_a_cap_below_what_is_spent_and_reserved_is_refused(self, study: Study) -> None:
+        batch = launch(study, cap_usd=Decimal(1))
         answer(batch, 1)
         claim(batch, 1)
         batch.refresh_from_db()
@@ -363,8 +363,8 @@ class TestCap:
         assert batch.cap_nano == gone
         assert claim(batch, 1) == []
 
-    def test_a_changed_cap_is_an_event_in_whole_nanodollars(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_changed_cap_is_an_event_in_whole_nanodollars(self, study: Study) -> None:
+        batch = launch(study)
         actions.change_cap(batch=batch, cap_usd=Decimal("2.50"), by=trail.SYSTEM)
         actions.change_cap(batch=batch, cap_usd=Decimal("2.5"), by=trail.SYSTEM)
         actions.change_cap(batch=batch, cap_usd=None, by=trail.SYSTEM)
@@ -374,17 +374,17 @@ class TestCap:
             {"before_nano": 2_500_000_000, "after_nano": None},
         ]
 
-    def test_a_cap_needs_prices(self, project: Project) -> None:
-        batch = launch(project, make_variant("dear", price=None))
+    def test_a_cap_needs_prices(self, study: Study) -> None:
+        batch = launch(study, make_variant("dear", price=None))
         with pytest.raises(Refused, match="have none: dear"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 
 class TestFailedAndHeld:
     def test_failed_cells_of_a_batch_that_is_done_are_asked_again(
-        self, project: Project, numbers: Numbers, notified: list[int]
+        self, study: Study, numbers: Numbers, notified: list[int]
     ) -> None:
-        batch = launch(project, inputs=3)
+        batch = launch(study, inputs=3)
         answer(batch, 1)
         finish(batch, claim(batch, 2), GIVEN_UP)
         assert batch.state == "done"
@@ -404,24 +404,24 @@ class TestFailedAndHeld:
         assert Attempt.objects.filter(cell__in=failed).count() == 4
         assert Result.objects.count() == 3
 
-    def test_with_nothing_failed_a_retry_changes_nothing(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_with_nothing_failed_a_retry_changes_nothing(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         answer(batch, 1)
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 0
         assert batch.state == "done"
         assert "batch.retried" not in find_events(batch)
 
-    def test_a_cancelled_batch_stays_cancelled(self, project: Project) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_cancelled_batch_stays_cancelled(self, study: Study) -> None:
+        batch = launch(study, inputs=2)
         finish(batch, claim(batch, 1), GIVEN_UP)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         with pytest.raises(Refused, match="stays cancelled"):
             actions.retry_failed(batch=batch, by=trail.SYSTEM)
 
     @pytest.fixture
-    def holding(self, project: Project) -> Batch:
+    def holding(self, study: Study) -> Batch:
         """A batch all but one of whose calls were answered, and which holds that one."""
-        batch = launch(project, inputs=3, lost_answers="hold")
+        batch = launch(study, inputs=3, lost_answers="hold")
         answer(batch, 2)
         finish(batch, claim(batch, 1), LOST)
         assert count_states(batch) == {"done": 2, "held": 1}
@@ -449,10 +449,8 @@ class TestFailedAndHeld:
         # They may have been paid for: what was reserved stays reserved.
         assert holding.reserved_nano > 0
 
-    def test_a_pilot_whose_last_held_cell_is_given_up_waits_for_a_yes_and_the_trail_tells(
-        self, project: Project
-    ) -> None:
-        batch = launch(project, inputs=4, pilot=2, lost_answers="hold")
+    def test_a_pilot_whose_last_held_cell_is_given_up_waits_for_a_yes_and_the_trail_tells(self, study: Study) -> None:
+        batch = launch(study, inputs=4, pilot=2, lost_answers="hold")
         calls = claim(batch, 2)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         finish(batch, calls, LOST)
@@ -477,16 +475,16 @@ def run_command(*words: str) -> Any:
 
 
 class TestCommand:
-    def test_what_is_set_is_set_together_or_not_at_all(self, project: Project) -> None:
-        batch = launch(project)
+    def test_what_is_set_is_set_together_or_not_at_all(self, study: Study) -> None:
+        batch = launch(study)
         with pytest.raises(CommandError):
             run_command("set", str(batch.pk), "--name", "Pilot of May", "--concurrency", "999999")
         assert Batch.objects.get().title == "Numbers"
         run_command("set", str(batch.pk), "--name", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0646\u0645")
         assert "\u200c" in Batch.objects.get().title
 
-    def test_show_has_the_keys_that_scripts_rely_on(self, project: Project) -> None:
-        batch = launch(project, cap_usd=Decimal(1))
+    def test_show_has_the_keys_that_scripts_rely_on(self, study: Study) -> None:
+        batch = launch(study, cap_usd=Decimal(1))
         answer(batch, 1)
         shown = run_command("show", str(batch.pk))
         assert {
@@ -504,8 +502,8 @@ class TestCommand:
         assert isinstance(shown["eta_seconds"], float)
         assert "1 answer in the last" in shown["eta_basis"]
 
-    def test_show_tells_an_outage_and_the_calls_in_flight(self, project: Project) -> None:
-        batch = launch(project)
+    def test_show_tells_an_outage_and_the_calls_in_flight(self, study: Study) -> None:
+        batch = launch(study)
         answer(batch, 1)
         calm = run_command("show", str(batch.pk))
         assert (calm["server_silent_since"], calm["next_try_at"], calm["in_flight"]) == (None, None, 0)
@@ -516,18 +514,18 @@ class TestCommand:
         assert shown["next_try_at"] is not None
         assert (shown["eta_seconds"], shown["eta_basis"]) == (None, "a server does not answer")
 
-    def test_open_batches_are_listed_and_ended_ones_on_request(self, project: Project) -> None:
-        done, running = launch(project, inputs=1), launch(project, inputs=2)
+    def test_open_batches_are_listed_and_ended_ones_on_request(self, study: Study) -> None:
+        done, running = launch(study, inputs=1), launch(study, inputs=2)
         answer(done, 1)
         assert [row["batch"] for row in run_command("list")] == [running.pk]
-        rows = run_command("list", "--all", "--project", project.slug)
+        rows = run_command("list", "--all", "--study", study.slug)
         assert [(row["batch"], row["state"], row["finished"], row["cells"]) for row in rows] == [
             (done.pk, "done", 1, 1),
             (running.pk, "running", 0, 2),
         ]
 
-    def test_all_batches_that_send_calls_are_paused_at_once(self, project: Project) -> None:
-        done, running, silent = (launch(project, inputs=1) for _ in range(3))
+    def test_all_batches_that_send_calls_are_paused_at_once(self, study: Study) -> None:
+        done, running, silent = (launch(study, inputs=1) for _ in range(3))
         answer(done, 1)
         # A batch that waits for its server would go on by itself.
         Batch.objects.filter(pk=silent.pk).update(state=Batch.State.PAUSED)
@@ -547,13 +545,13 @@ class TestCommand:
         with pytest.raises(CommandError, match=r"argument"):
             run_command(*words)
 
-    def test_a_retry_of_nothing_says_so(self, project: Project) -> None:
-        number = str(launch(project).pk)
+    def test_a_retry_of_nothing_says_so(self, study: Study) -> None:
+        number = str(launch(study).pk)
         said = StringIO()
         call_command("batch", "retry", number, stdout=StringIO(), stderr=said)
         assert f"Nothing in batch {number} has failed" in said.getvalue()
 
-    def test_what_is_shown_is_written_in_one_piece_for_readers_of_its_beginning(self, project: Project) -> None:
+    def test_what_is_shown_is_written_in_one_piece_for_readers_of_its_beginning(self, study: Study) -> None:
         class Pipe(StringIO):
             pieces = 0
 
@@ -562,12 +560,12 @@ class TestCommand:
                 return super().write(text)
 
         out = Pipe()
-        call_command("batch", "show", str(launch(project).pk), stdout=out)
+        call_command("batch", "show", str(launch(study).pk), stdout=out)
         assert out.pieces == 1
         assert "possibly_paid_twice" in out.getvalue()
 
-    def test_every_control_has_its_word(self, project: Project) -> None:
-        number = str(launch(project, inputs=10, pilot=2).pk)
+    def test_every_control_has_its_word(self, study: Study) -> None:
+        number = str(launch(study, inputs=10, pilot=2).pk)
         batch = Batch.objects.get(pk=number)
         assert run_command("pause", number)["state"] == "paused"
         assert run_command("pause", number)["state"] == "paused"
@@ -585,8 +583,8 @@ class TestCommand:
         assert run_command("cancel", number)["control"] == "cancel"
         assert run_command("abort", number)["control"] == "abort"
 
-    def test_release_asks_what_becomes_of_the_cells(self, project: Project) -> None:
-        batch = launch(project, inputs=2, lost_answers="hold")
+    def test_release_asks_what_becomes_of_the_cells(self, study: Study) -> None:
+        batch = launch(study, inputs=2, lost_answers="hold")
         finish(batch, claim(batch, 2), LOST)
         assert run_command("show", str(batch.pk))["held"] == 2
         with pytest.raises(CommandError, match="--again"):
@@ -603,7 +601,7 @@ class TestCommand:
             (["confirm", "N"], "pilot has not ended"),
         ],
     )
-    def test_a_wrong_wish_is_answered_in_one_sentence(self, project: Project, words: list[str], sentence: str) -> None:
-        number = str(launch(project, inputs=10, pilot=2).pk)
+    def test_a_wrong_wish_is_answered_in_one_sentence(self, study: Study, words: list[str], sentence: str) -> None:
+        number = str(launch(study, inputs=10, pilot=2).pk)
         with pytest.raises(CommandError, match=sentence):
             run_command(*[number if word == "N" else word for word in words])

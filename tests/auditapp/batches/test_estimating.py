@@ -119,7 +119,7 @@ def test_the_interval_ends_at_nothing_and_at_the_most_that_all_calls_can_cost() 
 def test_a_model_without_a_longest_answer_is_named() -> None:
     found = estimate([measure([], 6, highest=60, is_open_ended=True)])
     assert found["sentence"].endswith(
-        "No limit on the length of answers is set or known for arm 1: a long answer may cost more."
+        "The length of answers has no known limit for arm 1, so a long answer may cost more."
     )
     assert "No limit" not in str(estimate([measure([], 0, is_open_ended=True)])["sentence"])
 
@@ -127,7 +127,7 @@ def test_a_model_without_a_longest_answer_is_named() -> None:
 def test_with_nothing_left_everything_is_known() -> None:
     found = estimate([measure([], 0)], spent=9)
     assert (found["low"], found["mid"], found["high"]) == (9, 9, 9)
-    assert "the sum spent is the final cost" in found["sentence"]
+    assert "The sum spent is the final cost" in found["sentence"]
 
 
 def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown() -> None:

@@ -1,4 +1,4 @@
-"""Plays through faults: every question has its answer or a named failure, and each call sent what was said before it."""
+"""Sessions through faults: every question has its answer or a named failure, and each call sent what was said before it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import time
 import pytest
 
 from tests.auditapp.batches.ground import Ground, kill_a_child
-from tests.auditapp.batches.plays import CELLS, count_hasty_calls, find_wrong_histories, launch_plays
+from tests.auditapp.batches.sessions import CELLS, count_hasty_calls, find_wrong_histories, launch_sessions
 from tests.support.instance import kill_group, wait_until
 from tests.support.services import quick_on
 
 pytestmark = pytest.mark.processes
 
 
-def check_plays(ground: Ground, batch: int, *, cells: int) -> None:
+def check_sessions(ground: Ground, batch: int, *, cells: int) -> None:
     rows = ground.instance.query(CELLS.format(batch=batch))
     assert len(rows) == cells
     unnamed = [row for row in rows if (row[2] == "done") != (row[4] is not None) or not row[3]]
@@ -26,12 +26,12 @@ def check_plays(ground: Ground, batch: int, *, cells: int) -> None:
     ground.check_books()
 
 
-def play_through_kills(ground: Ground, *, plays: int, questions: int, in_flight: int, latency: float) -> None:
+def session_through_kills(ground: Ground, *, sessions: int, questions: int, in_flight: int, latency: float) -> None:
     """A process of the worker is killed, then the worker as a whole, while the paid API turns calls away."""
-    chance, cells = random.Random(19), plays * questions
+    chance, cells = random.Random(19), sessions * questions
     ground.provider.order(latency=latency, p429=0.05, p500=0.02, retry_after=1)
     worker = ground.instance.start("-m", "tests.support.conversation_worker")
-    batch = launch_plays(ground.instance, "m", plays=plays, questions=questions, in_flight=in_flight)
+    batch = launch_sessions(ground.instance, "m", sessions=sessions, questions=questions, in_flight=in_flight)
     ground.wait_for_results(cells // 4)
     time.sleep(chance.uniform(0, latency))
     kill_a_child(worker)
@@ -39,15 +39,15 @@ def play_through_kills(ground: Ground, *, plays: int, questions: int, in_flight:
     time.sleep(chance.uniform(0, latency))
     kill_group(worker)
     ground.instance.start("-m", "tests.support.conversation_worker")
-    wait_until(lambda: ground.read_state(batch) == "done", what="all plays came to their end")
-    check_plays(ground, batch, cells=cells)
+    wait_until(lambda: ground.read_state(batch) == "done", what="all sessions came to their end")
+    check_sessions(ground, batch, cells=cells)
 
 
 @quick_on("sqlite")
-def test_a_few_plays_come_through_kills_and_errors(ground: Ground) -> None:
-    play_through_kills(ground, plays=16, questions=3, in_flight=6, latency=0.15)
+def test_a_few_sessions_come_through_kills_and_errors(ground: Ground) -> None:
+    session_through_kills(ground, sessions=16, questions=3, in_flight=6, latency=0.15)
 
 
 @pytest.mark.full
-def test_two_hundred_plays_of_five_questions_come_through_kills_and_errors(ground: Ground) -> None:
-    play_through_kills(ground, plays=200, questions=5, in_flight=30, latency=0.3)
+def test_two_hundred_sessions_of_five_questions_come_through_kills_and_errors(ground: Ground) -> None:
+    session_through_kills(ground, sessions=200, questions=5, in_flight=30, latency=0.3)

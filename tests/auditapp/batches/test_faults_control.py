@@ -92,7 +92,7 @@ for table in sys.argv[1:]:
 STANDS_ON = (
     "batches_batch",
     "batches_cell",
-    "studies_project",
+    "studies_study",
     "sob_dataset",
     "llm_modelvariant",
     "llm_provideraccount",

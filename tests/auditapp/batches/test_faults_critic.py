@@ -30,15 +30,15 @@ def make_study():
     from auditapp.batches.launching import LaunchOptions
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
-    from transcripts.studies.actions import create_project
+    from transcripts.studies.actions import create_study
     owner = User.objects.create_user(username="owner", password=None, is_superuser=True)
-    project = create_project(slug="culture", name="Culture", by=owner)
-    seed_codebook(project=project, by=owner)
-    code_blind(project, owner, add_interviews(project, owner, number=1, turns=6))
-    read = bring_in(project, owner, turns={TURNS})
+    study = create_study(slug="culture", name="Culture", by=owner)
+    seed_codebook(study=study, by=owner)
+    code_blind(study, owner, add_interviews(study, owner, number=1, turns=6))
+    read = bring_in(study, owner, turns={TURNS})
     human = hash_human()
     batch = launch_model(
-        project=project,
+        study=study,
         variant=ModelVariant.objects.get(label="m"),
         interviews=[read],
         families=["themes"],
@@ -60,8 +60,8 @@ print(batch.pk)
 """
 COUNT = """
 from auditapp.annotators.models import Annotator
-from auditapp.evaluation.queries.positives import (count_reversals)
-[(critic, found)] = count_reversals(Annotator.objects.get())
+from auditapp.evaluation.queries.positives import (count_rejections)
+[(critic, found)] = count_rejections(Annotator.objects.get())
 rows = [[row["n"], row["reversed"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]
 print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row["n"] for row in found), "human": hash_human()}))
 """
@@ -80,7 +80,7 @@ def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_
     fast = ground.provider.stats()["received"] + BEFORE_THE_KILL
     ground.provider.order(slow_after=fast, slow_latency=600)
     critic = int(ground.instance.run_code("import sys" + LAUNCH_CRITIC, str(IN_FLIGHT)))
-    readings = "SELECT count(*), count(DISTINCT suggestion_id) FROM annotators_criticreading"
+    readings = "SELECT count(*), count(DISTINCT suggestion_id) FROM annotators_criticanswer"
     wait_until(
         lambda: ground.instance.query(readings)[0][0] >= BEFORE_THE_KILL and ground.provider.stats()["received"] > fast,
         what="the critic was in the middle of its work",

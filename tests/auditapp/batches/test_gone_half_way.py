@@ -18,7 +18,7 @@ from transcripts.accounts.actions import close_account
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.studies.actions import remove_member
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("numbers")]
 
@@ -34,40 +34,40 @@ def variant() -> ModelVariant:
 
 
 @pytest.fixture
-def launcher(project: Project, owner: User) -> User:
+def launcher(study: Study, owner: User) -> User:
     """One of two owners of the site, so that no grant is needed, who belongs to the study."""
     User.objects.create_user("another-owner", is_superuser=True)
-    user = make_member(project, owner, "lead", "launcher")
+    user = make_member(study, owner, "lead", "launcher")
     user.is_superuser = True
     user.save(update_fields=["is_superuser"])
     return user
 
 
-def close(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+def close(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
     close_account(user=launcher, by=trail.SYSTEM)
 
 
-def remove(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
-    remove_member(project=project, user=launcher, by=trail.SYSTEM)
+def remove(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
+    remove_member(study=study, user=launcher, by=trail.SYSTEM)
 
 
-def take_key_away(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+def take_key_away(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
     set_key(account=variant.account, key="sk-invented-0123456789", by=trail.SYSTEM)
     forget_key(account=variant.account, by=trail.SYSTEM)
 
 
-def cancel(launcher: User, project: Project, batch: Batch, variant: ModelVariant) -> None:
+def cancel(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
     cancel_batch(batch=batch, by=trail.SYSTEM)
 
 
 @pytest.mark.parametrize("go", [close, remove, take_key_away, cancel])
 def test_what_was_spent_stays_and_calls_in_flight_are_booked(
-    project: Project, variant: ModelVariant, launcher: User, go: Callable[..., None]
+    study: Study, variant: ModelVariant, launcher: User, go: Callable[..., None]
 ) -> None:
-    batch = launch(project, variant, inputs=CELLS, by=launcher)
+    batch = launch(study, variant, inputs=CELLS, by=launcher)
     answer(batch, 4)
     in_flight = claim(batch, 2)
-    go(launcher, project, batch, variant)
+    go(launcher, study, batch, variant)
     batch.refresh_from_db()
     assert batch.spent_nano == 4 * ONE_CALL
     finish(batch, in_flight, SAID)

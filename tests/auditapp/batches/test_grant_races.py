@@ -21,18 +21,18 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.studies.actions import set_member_role
 
-project = start_study(slug="races", name="Races", by=trail.SYSTEM)
+study = start_study(slug="races", name="Races", by=trail.SYSTEM)
 data = b"text,target\\nInvented text.,old\\n"
-load_dataset(project=project, name="texts", file_name="t.csv", data=data, by=trail.SYSTEM)
+load_dataset(study=study, name="texts", file_name="t.csv", data=data, by=trail.SYSTEM)
 paid = add_model(
     label="paid", provider="openai_compatible", base_url="https://models.example/v1", model="m", max_tokens=100,
     price_in=Decimal(1), price_out=Decimal(2), by=trail.SYSTEM,
 )
 limits = {{"study_usd": Decimal(9), "study_day_usd": Decimal(5), "person_day_usd": Decimal(3)}}
-set_grant(project=project, account=paid.account, by=trail.SYSTEM, **limits)
+set_grant(study=study, account=paid.account, by=trail.SYSTEM, **limits)
 for number in range({PEOPLE}):
     user = create_user(username=f"lead{{number}}", by=trail.SYSTEM)
-    set_member_role(project=project, user=user, role="lead", by=trail.SYSTEM)
+    set_member_role(study=study, user=user, role="lead", by=trail.SYSTEM)
 """
 LAUNCH = """
 from decimal import Decimal

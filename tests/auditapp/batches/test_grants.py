@@ -33,8 +33,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 DOLLAR = 1_000_000_000
 MONDAY, TUESDAY = datetime.date(2026, 11, 23), datetime.date(2026, 11, 24)
@@ -57,11 +57,11 @@ def make_owner_of_site() -> User:
     return boss
 
 
-def grant_to(project: Project, model: ModelVariant, study: str = "10", day: str = "5", person: str = "3") -> Grant:
+def grant_to(study: Study, model: ModelVariant, total: str = "10", day: str = "5", person: str = "3") -> Grant:
     return set_grant(
-        project=project,
+        study=study,
         account=model.account,
-        study_usd=usd(study),
+        study_usd=usd(total),
         study_day_usd=usd(day),
         person_day_usd=usd(person),
         by=trail.SYSTEM,
@@ -112,16 +112,16 @@ class TestArithmetic:
 
 
 class TestGranting:
-    def test_a_grant_and_its_changes_are_rows_with_events(self, project: Project, model: ModelVariant) -> None:
-        grant_to(project, model)
-        grant_to(project, model)
-        grant_to(project, model, study="20")
-        revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
+    def test_a_grant_and_its_changes_are_rows_with_events(self, study: Study, model: ModelVariant) -> None:
+        grant_to(study, model)
+        grant_to(study, model)
+        grant_to(study, model, total="20")
+        revoke_grant(study=study, account=model.account, by=trail.SYSTEM)
         rows = Grant.objects.order_by("number").values_list("number", "study_nano", "is_revoked")
         assert list(rows) == [(1, 10 * DOLLAR, False), (2, 20 * DOLLAR, False), (3, 20 * DOLLAR, True)]
         events = AuditEvent.objects.filter(action__startswith="llm.grant").order_by("sequence")
         assert [event.action for event in events] == ["llm.grant.set", "llm.grant.set", "llm.grant.revoked"]
-        assert [row.number for row in list_grants(project=project)] == [3]
+        assert [row.number for row in list_grants(study=study)] == [3]
 
     @pytest.mark.parametrize(
         ("limits", "words"),
@@ -134,42 +134,42 @@ class TestGranting:
         ],
     )
     def test_wrong_limits_are_refused(
-        self, project: Project, model: ModelVariant, limits: dict[str, str], words: str
+        self, study: Study, model: ModelVariant, limits: dict[str, str], words: str
     ) -> None:
         with pytest.raises(Refused, match=words):
             set_grant(
-                project=project,
+                study=study,
                 account=model.account,
                 by=trail.SYSTEM,
                 **{name: Decimal(value) for name, value in limits.items()},
             )
 
-    def test_only_the_owner_of_the_site_grants(self, project: Project, owner: User, model: ModelVariant) -> None:
+    def test_only_the_owner_of_the_site_grants(self, study: Study, owner: User, model: ModelVariant) -> None:
         with pytest.raises(PermissionDenied):
-            set_grant(project=project, account=model.account, by=owner)
+            set_grant(study=study, account=model.account, by=owner)
         with pytest.raises(PermissionDenied):
-            revoke_grant(project=project, account=model.account, by=owner)
+            revoke_grant(study=study, account=model.account, by=owner)
 
 
 class TestTheAttack:
     """A signed-in account launches the site's paid model: each hurdle alone stops it."""
 
-    def test_without_a_grant_nothing_paid_is_launched(self, project: Project, owner: User, model: ModelVariant) -> None:
+    def test_without_a_grant_nothing_paid_is_launched(self, study: Study, owner: User, model: ModelVariant) -> None:
         with pytest.raises(Refused, match=r"grant for the account .* is missing.*grant set culture"):
-            launch(project, model, repeats=5, by=owner, cap_usd=usd(1))
+            launch(study, model, repeats=5, by=owner, cap_usd=usd(1))
         assert not Batch.objects.exists()
 
-    def test_a_grant_to_one_study_is_none_to_another(self, project: Project, owner: User, model: ModelVariant) -> None:
-        grant_to(create_project(slug="other", name="Other", by=trail.SYSTEM), model)
+    def test_a_grant_to_one_study_is_none_to_another(self, study: Study, owner: User, model: ModelVariant) -> None:
+        grant_to(create_study(slug="other", name="Other", by=trail.SYSTEM), model)
         with pytest.raises(Refused, match="is missing"):
-            launch(project, model, by=owner, cap_usd=usd(1))
+            launch(study, model, by=owner, cap_usd=usd(1))
 
     def test_with_a_grant_a_batch_without_a_cap_is_refused(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        grant_to(project, model)
+        grant_to(study, model)
         with pytest.raises(Refused, match="needs a cap"):
-            launch(project, model, repeats=5, by=owner)
+            launch(study, model, repeats=5, by=owner)
         assert not Batch.objects.exists()
 
     @pytest.mark.parametrize(
@@ -181,33 +181,33 @@ class TestTheAttack:
         ],
     )
     def test_a_cap_beyond_any_limit_is_refused(
-        self, project: Project, owner: User, model: ModelVariant, limits: tuple[str, str, str], whom: str
+        self, study: Study, owner: User, model: ModelVariant, limits: tuple[str, str, str], whom: str
     ) -> None:
-        grant_to(project, model, *limits)
+        grant_to(study, model, *limits)
         with pytest.raises(Refused, match=f"commit \\$2.00 .* \\$1.00 of \\$1.00 is left for {whom}"):
-            launch(project, model, by=owner, cap_usd=usd(2))
+            launch(study, model, by=owner, cap_usd=usd(2))
         assert not Batch.objects.exists()
         assert not Commitment.objects.exists()
 
     def test_many_batches_within_their_caps_stay_within_the_limits_together(
-        self, project: Project, owner: User, lead: User, model: ModelVariant
+        self, study: Study, owner: User, lead: User, model: ModelVariant
     ) -> None:
-        grant_to(project, model)
-        launch(project, model, by=owner, cap_usd=usd(3))
+        grant_to(study, model)
+        launch(study, model, by=owner, cap_usd=usd(3))
         with pytest.raises(Refused, match="left for you"):
-            launch(project, model, by=owner, cap_usd=usd("0.01"))
-        launch(project, model, by=lead, cap_usd=usd(2))
+            launch(study, model, by=owner, cap_usd=usd("0.01"))
+        launch(study, model, by=lead, cap_usd=usd(2))
         with pytest.raises(Refused, match="this study today"):
-            launch(project, model, by=lead, cap_usd=usd("0.01"))
+            launch(study, model, by=lead, cap_usd=usd("0.01"))
 
     def test_after_revoking_nothing_more_is_launched_resumed_or_retried(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        grant = grant_to(project, model)
-        running = launch(project, model, by=owner, cap_usd=usd(1))
-        done = launch(project, model, by=owner, cap_usd=usd(1))
+        grant = grant_to(study, model)
+        running = launch(study, model, by=owner, cap_usd=usd(1))
+        done = launch(study, model, by=owner, cap_usd=usd(1))
         fail_cells(done)
-        revoked = revoke_grant(project=project, account=grant.account, by=trail.SYSTEM)
+        revoked = revoke_grant(study=study, account=grant.account, by=trail.SYSTEM)
         assert actions.pause_granted(grant=revoked, by=trail.SYSTEM) == 1
         for act in (actions.resume_batch, actions.drain_batch):
             with pytest.raises(Refused, match="was revoked"):
@@ -215,16 +215,16 @@ class TestTheAttack:
         with pytest.raises(Refused, match="was revoked"):
             actions.retry_failed(batch=done, by=owner)
         with pytest.raises(Refused, match="was revoked"):
-            launch(project, model, by=owner, cap_usd=usd(1))
+            launch(study, model, by=owner, cap_usd=usd(1))
         actions.cancel_batch(batch=running, by=owner)
 
 
 class TestCommitting:
     def test_a_higher_cap_commits_the_difference_and_a_lower_one_returns_it(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        grant = grant_to(project, model)
-        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        grant = grant_to(study, model)
+        batch = launch(study, model, by=owner, cap_usd=usd(1))
         actions.change_cap(batch=batch, cap_usd=usd(3), by=owner)
         assert find_left(grant, owner) == (7 * DOLLAR, 2 * DOLLAR, 0)
         with pytest.raises(Refused, match=r"commit \$0.50 .* left for you"):
@@ -237,10 +237,10 @@ class TestCommitting:
         assert batch.cap_nano == DOLLAR
 
     def test_approving_a_pilot_with_a_higher_cap_commits_it(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        grant_to(project, model)
-        batch = launch(project, model, by=owner, pilot=1, cap_usd=usd(1))
+        grant_to(study, model)
+        batch = launch(study, model, by=owner, pilot=1, cap_usd=usd(1))
         answer(batch, 1)
         with pytest.raises(Refused, match="left for you"):
             actions.confirm_batch(batch=batch, cap_usd=usd(4), by=owner)
@@ -250,10 +250,10 @@ class TestCommitting:
         assert Commitment.objects.count() == 2
 
     def test_an_ended_batch_returns_what_it_did_not_spend_until_it_is_asked_again(
-        self, project: Project, owner: User, lead: User, model: ModelVariant
+        self, study: Study, owner: User, lead: User, model: ModelVariant
     ) -> None:
-        grant = grant_to(project, model)
-        batch = launch(project, model, by=owner, cap_usd=usd(3))
+        grant = grant_to(study, model)
+        batch = launch(study, model, by=owner, cap_usd=usd(3))
         fail_cells(batch)
         assert find_left(grant, owner) == (9 * DOLLAR, 4 * DOLLAR, 2 * DOLLAR)
         assert find_left(grant, lead).person_today == 3 * DOLLAR
@@ -262,23 +262,23 @@ class TestCommitting:
         assert find_left(grant, lead).person_today == DOLLAR
 
     def test_asking_again_is_refused_where_others_have_taken_what_was_returned(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        grant_to(project, model)
-        batch = launch(project, model, by=owner, cap_usd=usd(3))
+        grant_to(study, model)
+        batch = launch(study, model, by=owner, cap_usd=usd(3))
         fail_cells(batch)
-        launch(project, model, by=owner, cap_usd=usd(2))
+        launch(study, model, by=owner, cap_usd=usd(2))
         with pytest.raises(Refused, match=r"commit \$2.00"):
             actions.retry_failed(batch=batch, by=owner)
         batch.refresh_from_db()
         assert batch.state == Batch.State.DONE
 
     def test_a_batch_of_two_accounts_commits_its_cap_to_both_and_counts_with_what_each_was_paid(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
         other = make_variant("far", base_url="https://other.example/v1")
-        grant, second = grant_to(project, model), grant_to(project, other)
-        batch = launch(project, model, other, inputs=1, by=owner, cap_usd=usd(1))
+        grant, second = grant_to(study, model), grant_to(study, other)
+        batch = launch(study, model, other, inputs=1, by=owner, cap_usd=usd(1))
         assert find_left(grant, owner).study == find_left(second, owner).study == 9 * DOLLAR
         answer(batch, 1)
         actions.cancel_batch(batch=batch, by=owner)
@@ -288,31 +288,31 @@ class TestCommitting:
         assert left == [10 * DOLLAR - batch.spent_nano, 10 * DOLLAR]
 
     def test_the_next_day_has_its_own_limits_and_the_study_the_same(
-        self, project: Project, owner: User, model: ModelVariant, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, owner: User, model: ModelVariant, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        grant = grant_to(project, model, study="5", day="3", person="3")
-        launch(project, model, by=owner, cap_usd=usd(3))
+        grant = grant_to(study, model, total="5", day="3", person="3")
+        launch(study, model, by=owner, cap_usd=usd(3))
         tomorrow = grants.find_today() + datetime.timedelta(days=1)
         monkeypatch.setattr(grants, "find_today", lambda: tomorrow)
         assert find_left(grant, owner) == (2 * DOLLAR, 2 * DOLLAR, 2 * DOLLAR)
         with pytest.raises(Refused, match="this study in all"):
-            launch(project, model, by=owner, cap_usd=usd(3))
+            launch(study, model, by=owner, cap_usd=usd(3))
 
-    def test_the_same_form_sent_twice_commits_once(self, project: Project, owner: User, model: ModelVariant) -> None:
-        grant_to(project, model)
+    def test_the_same_form_sent_twice_commits_once(self, study: Study, owner: User, model: ModelVariant) -> None:
+        grant_to(study, model)
         key = uuid.uuid4()
-        first = launch(project, model, by=owner, cap_usd=usd(2), idempotency_key=key)
-        assert launch(project, model, by=owner, cap_usd=usd(2), idempotency_key=key) == first
+        first = launch(study, model, by=owner, cap_usd=usd(2), idempotency_key=key)
+        assert launch(study, model, by=owner, cap_usd=usd(2), idempotency_key=key) == first
         assert Commitment.objects.count() == 1
 
     def test_a_batch_from_before_grants_needs_one_to_spend_more(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        batch = launch(project, model)
+        batch = launch(study, model)
         actions.pause_batch(batch=batch, by=owner)
         with pytest.raises(Refused, match="is missing"):
             actions.resume_batch(batch=batch, by=owner)
-        grant_to(project, model)
+        grant_to(study, model)
         with pytest.raises(Refused, match="needs a cap"):
             actions.resume_batch(batch=batch, by=owner)
         actions.change_cap(batch=batch, cap_usd=usd(1), by=owner)
@@ -321,46 +321,46 @@ class TestCommitting:
 
 
 class TestWhoNeedsNone:
-    def test_the_owner_of_the_site_and_commands_launch_as_before(self, project: Project, model: ModelVariant) -> None:
+    def test_the_owner_of_the_site_and_commands_launch_as_before(self, study: Study, model: ModelVariant) -> None:
         site_owner = make_owner_of_site()
-        grant = grant_to(project, model)
-        launch(project, model, by=site_owner)
-        launch(project, model)
+        grant = grant_to(study, model)
+        launch(study, model, by=site_owner)
+        launch(study, model)
         assert find_left(grant, site_owner).study == 10 * DOLLAR
 
     def test_a_batch_that_the_owner_gives_more_is_counted_and_not_refused(
-        self, project: Project, owner: User, model: ModelVariant
+        self, study: Study, owner: User, model: ModelVariant
     ) -> None:
-        grant = grant_to(project, model)
-        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        grant = grant_to(study, model)
+        batch = launch(study, model, by=owner, cap_usd=usd(1))
         actions.change_cap(batch=batch, cap_usd=usd(50), by=trail.SYSTEM)
         assert find_left(grant, owner) == (0, 0, 0)
 
-    def test_the_fake_provider_needs_none(self, project: Project, owner: User, numbers: Numbers) -> None:
-        launch(project, add_model(label="fake", provider="fake", by=trail.SYSTEM), by=owner)
+    def test_the_fake_provider_needs_none(self, study: Study, owner: User, numbers: Numbers) -> None:
+        launch(study, add_model(label="fake", provider="fake", by=trail.SYSTEM), by=owner)
 
     def test_a_model_that_costs_nothing_needs_a_grant_and_no_cap(
-        self, project: Project, owner: User, numbers: Numbers
+        self, study: Study, owner: User, numbers: Numbers
     ) -> None:
         free = make_variant("free", price=0)
         with pytest.raises(Refused, match="is missing"):
-            launch(project, free, by=owner)
-        set_grant(project=project, account=free.account, by=trail.SYSTEM)
-        launch(project, free, by=owner)
+            launch(study, free, by=owner)
+        set_grant(study=study, account=free.account, by=trail.SYSTEM)
+        launch(study, free, by=owner)
         paid, unpriced = make_variant("paid"), make_variant("unpriced", price=None)
         for model in (paid, unpriced):
             with pytest.raises(Refused, match="only for models that cost nothing"):
-                launch(project, model, by=owner)
+                launch(study, model, by=owner)
 
 
-def launch_at_once(project: Project, model: ModelVariant, people: list[User]) -> list[str]:
+def launch_at_once(study: Study, model: ModelVariant, people: list[User]) -> list[str]:
     """Each person launches a batch with a cap of 2 dollars at the same moment; what came of each."""
     ready, ends = threading.Barrier(len(people)), list[str]()
 
     def go(person: User) -> None:
         ready.wait()
         try:
-            launch(project, model, by=person, cap_usd=usd(2))
+            launch(study, model, by=person, cap_usd=usd(2))
             ends.append("launched")
         except Refused as error:
             ends.append(str(error))
@@ -379,10 +379,10 @@ def launch_at_once(project: Project, model: ModelVariant, people: list[User]) ->
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
     def test_launches_at_the_same_moment_never_exceed_a_limit(
-        self, project: Project, owner: User, lead: User, coder: User, reader: User, model: ModelVariant
+        self, study: Study, owner: User, lead: User, coder: User, reader: User, model: ModelVariant
     ) -> None:
-        grant = grant_to(project, model, study="10", day="5", person="3")
-        ends = launch_at_once(project, model, [owner, lead, coder, reader])
+        grant = grant_to(study, model, total="10", day="5", person="3")
+        ends = launch_at_once(study, model, [owner, lead, coder, reader])
         assert ends.count("launched") == 2, ends
         assert find_left(grant, owner).study_today == DOLLAR
 
@@ -393,13 +393,13 @@ class TestCommand:
         call_command("grant", "set", *words, stdout=out)
         return out.getvalue()
 
-    def test_it_grants_changes_and_revokes(self, project: Project, owner: User, model: ModelVariant) -> None:
+    def test_it_grants_changes_and_revokes(self, study: Study, owner: User, model: ModelVariant) -> None:
         assert "has no grants" in self.run("culture")
-        said = self.run("culture", "paid", "--study", "10", "--study-day", "5", "--person-day", "3")
+        said = self.run("culture", "paid", "--total", "10", "--day", "5", "--person-day", "3")
         assert "$10.00 in all ($10.00 left), $5.00 a day, $3.00 a day for each person" in said
-        launch(project, model, by=owner, cap_usd=usd(1))
+        launch(study, model, by=owner, cap_usd=usd(1))
         assert '"left": "9"' in self.run(
-            "culture", "paid", "--study", "10", "--study-day", "5", "--person-day", "3", "--json"
+            "culture", "paid", "--total", "10", "--day", "5", "--person-day", "3", "--json"
         )
         assert "$10.00 in all ($9.00 left)" in self.run("culture")
         assert '"left_today": "4"' in self.run("culture", "--json")
@@ -411,11 +411,11 @@ class TestCommand:
         [
             (["culture", "paid"], "one of the three"),
             (["culture", "--free-only"], "Name a model"),
-            (["culture", "paid", "--study", "1", "--revoke"], "one of the three"),
-            (["culture", "paid", "--study", "1"], "all three"),
+            (["culture", "paid", "--total", "1", "--revoke"], "one of the three"),
+            (["culture", "paid", "--total", "1"], "all three"),
             (
-                ["culture", "paid", "--study", "x", "--study-day", "1", "--person-day", "1"],
-                "--study .x. is not a number",
+                ["culture", "paid", "--total", "x", "--day", "1", "--person-day", "1"],
+                "--total .x. is not a number",
             ),
             (["nowhere", "paid", "--free-only"], "no study 'nowhere'"),
             (["culture", "nothing", "--free-only"], "no model 'nothing'"),
@@ -423,79 +423,79 @@ class TestCommand:
             (["culture", "paid", "--free-only", "--pause"], "needs --revoke"),
         ],
     )
-    def test_it_says_what_is_wrong(self, project: Project, model: ModelVariant, words: list[str], refusal: str) -> None:
+    def test_it_says_what_is_wrong(self, study: Study, model: ModelVariant, words: list[str], refusal: str) -> None:
         with pytest.raises(CommandError, match=refusal):
             self.run(*words)
 
 
 class TestPages:
     def test_the_owner_of_the_site_grants_changes_and_revokes(
-        self, project: Project, owner: User, model: ModelVariant, client_of: Callable[[User], Client]
+        self, study: Study, owner: User, model: ModelVariant, client_of: Callable[[User], Client]
     ) -> None:
         boss = client_of(make_owner_of_site())
         address = f"/models/accounts/{model.account_id}/grants/"
-        assert "granted to no study" in boss.get(address).content.decode()
-        limits = {"project": "culture", "study_usd": "10", "study_day_usd": "5", "person_day_usd": "3"}
+        assert "has not been granted to any study" in boss.get(address).content.decode()
+        limits = {"study": "culture", "study_usd": "10", "study_day_usd": "5", "person_day_usd": "3"}
         assert "all three limits" in boss.post(address, limits | {"study_usd": ""}).content.decode()
         boss.post(address, limits)
-        batch = launch(project, model, by=owner, cap_usd=usd(1))
+        batch = launch(study, model, by=owner, cap_usd=usd(1))
         page = boss.get(address).content.decode()
         assert "$10.00" in page
         assert "$9.00" in page
-        boss.post(f"{address}revoke/", {"project": "culture", "pause": "yes"})
+        boss.post(f"{address}revoke/", {"study": "culture", "pause": "yes"})
         batch.refresh_from_db()
         assert batch.state == Batch.State.PAUSED
         assert "revoked" in boss.get(address).content.decode()
-        assert boss.post(f"{address}revoke/", {"project": "culture"}).status_code == 422
-        assert boss.post(f"{address}revoke/", {"project": "nowhere"}).status_code == 404
+        assert boss.post(f"{address}revoke/", {"study": "culture"}).status_code == 422
+        assert boss.post(f"{address}revoke/", {"study": "nowhere"}).status_code == 404
 
     def test_a_study_sees_what_it_was_granted_and_what_is_left(
-        self, project: Project, owner: User, lead: User, model: ModelVariant, client_of: Callable[[User], Client]
+        self, study: Study, owner: User, lead: User, model: ModelVariant, client_of: Callable[[User], Client]
     ) -> None:
-        assert "no grants" in client_of(lead).get("/p/culture/grants/").content.decode()
-        grant_to(project, model)
-        launch(project, model, by=owner, cap_usd=usd(1))
-        page = client_of(lead).get("/p/culture/grants/").content.decode()
+        assert "no grants" in client_of(lead).get("/studies/culture/grants/").content.decode()
+        grant_to(study, model)
+        launch(study, model, by=owner, cap_usd=usd(1))
+        page = client_of(lead).get("/studies/culture/grants/").content.decode()
         for amount in ("$9.00", "of $10.00", "$4.00", "of $5.00", "$3.00"):
             assert amount in page
         _, token = create_token(user=owner, name="", by=owner)
-        answer = Client().get("/api/v1/projects/culture/grants/", headers={"Authorization": f"Bearer {token}"})
+        answer = Client().get("/api/v1/studies/culture/grants/", headers={"Authorization": f"Bearer {token}"})
         [row] = answer.json()["results"]
         assert (row["left"], row["left_today"], row["left_for_you_today"]) == (9, 4, 2)
 
-    def test_what_is_left_is_rounded_down_to_cents(self, project: Project, owner: User, model: ModelVariant) -> None:
-        grant = grant_to(project, model)
-        batch = launch(project, model, by=owner, cap_usd=usd(1))
+    def test_what_is_left_is_rounded_down_to_cents(self, study: Study, owner: User, model: ModelVariant) -> None:
+        grant = grant_to(study, model)
+        batch = launch(study, model, by=owner, cap_usd=usd(1))
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=1)
         [row] = describe_grants([grant], owner)
         assert row["left"] == (9_990_000_000, 4_990_000_000, 2_990_000_000)
         with pytest.raises(Refused, match=r"\$2\.99 of \$3\.00 is left for you"):
-            launch(project, model, by=owner, cap_usd=usd(3))
+            launch(study, model, by=owner, cap_usd=usd(3))
 
 
 class TestQuotas:
     def test_no_launch_has_more_cells_than_the_site_allows(
-        self, project: Project, model: ModelVariant, settings: Settings
+        self, study: Study, model: ModelVariant, settings: Settings
     ) -> None:
         settings.MAX_CELLS_PER_LAUNCH = 20
-        launch(project, model, inputs=10, repeats=2)
+        launch(study, model, inputs=10, repeats=2)
         with pytest.raises(Refused, match=r"has 22 cells .* limit of this site is 20.*MAX_CELLS_PER_LAUNCH"):
-            launch(project, model, inputs=11, repeats=2)
+            launch(study, model, inputs=11, repeats=2)
 
     def test_a_study_has_so_many_open_batches_at_once(
-        self, project: Project, owner: User, numbers: Numbers, settings: Settings
+        self, study: Study, owner: User, numbers: Numbers, settings: Settings
     ) -> None:
         settings.MAX_OPEN_BATCHES = 2
         fake = add_model(label="fake", provider="fake", by=trail.SYSTEM)
-        done = launch(project, fake, by=owner)
+        done = launch(study, fake, by=owner)
         fail_cells(done)
-        first = launch(project, fake, by=owner)
-        launch(project, fake, by=owner)
+        first = launch(study, fake, by=owner)
+        launch(study, fake, by=owner)
         with pytest.raises(Refused, match=r"2 open batches.*MAX_OPEN_BATCHES"):
-            launch(project, fake, by=owner)
+            launch(study, fake, by=owner)
         with pytest.raises(Refused, match="2 open batches"):
             actions.retry_failed(batch=done, by=owner)
-        launch(project, fake)
+        launch(study, fake)
         for batch in (first, Batch.objects.latest("pk")):
             actions.cancel_batch(batch=batch, by=owner)
         actions.retry_failed(batch=done, by=owner)

@@ -18,7 +18,7 @@ from tests.auditapp.batches.talking import Talks, answer_request, launch_talks, 
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +28,13 @@ def talks(monkeypatch: pytest.MonkeyPatch) -> Talks:
     return kind
 
 
-def open_talk(project: Project, **options: object) -> tuple[Batch, Arm]:
+def open_talk(study: Study, **options: object) -> tuple[Batch, Arm]:
     """A batch that stays open, without any cell."""
     batch = launch_batch(
-        project=project,
+        study=study,
         kind="talks",
         title="Talk",
-        arms=[PlannedArm(make_variant(), "play", "You are asked.")],
+        arms=[PlannedArm(make_variant(), "session", "You are asked.")],
         input_ids=[],
         by=trail.SYSTEM,
         options=LaunchOptions(**options),  # type: ignore[arg-type]
@@ -57,15 +57,15 @@ def hear(batch: Batch, content: str = "") -> None:
     batch.refresh_from_db()
 
 
-def test_a_batch_may_be_opened_before_anything_is_asked_and_stays_open(project: Project) -> None:
-    batch, _ = open_talk(project)
+def test_a_batch_may_be_opened_before_anything_is_asked_and_stays_open(study: Study) -> None:
+    batch, _ = open_talk(study)
     assert claim(batch, 1) == []
     batch.refresh_from_db()
     assert batch.state == "running"
 
 
-def test_each_question_continues_the_one_before_it(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_each_question_continues_the_one_before_it(study: Study) -> None:
+    batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     hear(batch)
     assert batch.state == "running"
@@ -74,16 +74,16 @@ def test_each_question_continues_the_one_before_it(project: Project) -> None:
     assert list(call.request.history) == [("Question 11", "To “Question 11” after 0.")]
 
 
-def test_a_question_behind_an_unanswered_one_waits_for_it(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_a_question_behind_an_unanswered_one_waits_for_it(study: Study) -> None:
+    batch, arm = open_talk(study)
     ask(batch, arm, 12, after=ask(batch, arm, 11))
     assert read_states(batch) == {11: "planned", 12: "waits"}
     hear(batch)
     assert read_states(batch) == {11: "done", 12: "planned"}
 
 
-def test_the_same_question_again_is_one_cell(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_the_same_question_again_is_one_cell(study: Study) -> None:
+    batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     assert ask(batch, arm, 11) == first
     assert Cell.objects.filter(batch=batch).count() == 1
@@ -92,8 +92,8 @@ def test_the_same_question_again_is_one_cell(project: Project) -> None:
         ask(batch, arm, 11, after=ask(batch, arm, 12))
 
 
-def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(study: Study) -> None:
+    batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     hear(batch)
     ask(batch, arm, 12, after=first)
@@ -106,8 +106,8 @@ def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(project: 
     assert len(call.request.history) == 2
 
 
-def test_nothing_is_added_that_could_exceed_the_cap(project: Project) -> None:
-    batch, arm = open_talk(project, cap_usd=Decimal("0.0006"))
+def test_nothing_is_added_that_could_exceed_the_cap(study: Study) -> None:
+    batch, arm = open_talk(study, cap_usd=Decimal("0.0006"))
     first = ask(batch, arm, 11)
     hear(batch, "x" * 1000)
     with pytest.raises(Refused, match=r"could cost as much as \$0\.001.*Raise the cap"):
@@ -118,8 +118,8 @@ def test_nothing_is_added_that_could_exceed_the_cap(project: Project) -> None:
     assert len(claim(batch, 10)) == 1
 
 
-def test_nothing_continues_a_question_without_an_answer(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_nothing_continues_a_question_without_an_answer(study: Study) -> None:
+    batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     finish(batch, claim(batch, 1), GIVEN_UP)
     assert batch.state == "running"
@@ -130,8 +130,8 @@ def test_nothing_continues_a_question_without_an_answer(project: Project) -> Non
     ask(batch, arm, 12, after=first)
 
 
-def test_a_held_call_pauses_it_and_a_person_decides(project: Project) -> None:
-    batch, arm = open_talk(project, lost_answers="hold")
+def test_a_held_call_pauses_it_and_a_person_decides(study: Study) -> None:
+    batch, arm = open_talk(study, lost_answers="hold")
     ask(batch, arm, 11)
     finish(batch, claim(batch, 1), LOST)
     assert batch.state == "paused"
@@ -143,8 +143,8 @@ def test_a_held_call_pauses_it_and_a_person_decides(project: Project) -> None:
     hear(batch)
 
 
-def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(project: Project) -> None:
-    batch, arm = open_talk(project, lost_answers="hold")
+def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(study: Study) -> None:
+    batch, arm = open_talk(study, lost_answers="hold")
     ask(batch, arm, 11)
     calls = claim(batch, 1)
     actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -153,8 +153,8 @@ def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(proj
     assert batch.state == "paused"
 
 
-def test_it_ends_when_it_is_closed(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_it_ends_when_it_is_closed(study: Study) -> None:
+    batch, arm = open_talk(study)
     ask(batch, arm, 11)
     hear(batch)
     close_batch(batch=batch, by=trail.SYSTEM)
@@ -165,8 +165,8 @@ def test_it_ends_when_it_is_closed(project: Project) -> None:
         ask(batch, arm, 12)
 
 
-def test_a_closed_one_ends_with_the_call_in_flight(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_a_closed_one_ends_with_the_call_in_flight(study: Study) -> None:
+    batch, arm = open_talk(study)
     ask(batch, arm, 11)
     calls = claim(batch, 1)
     close_batch(batch=batch, by=trail.SYSTEM)
@@ -177,8 +177,8 @@ def test_a_closed_one_ends_with_the_call_in_flight(project: Project) -> None:
     assert batch.state == "done"
 
 
-def test_a_drained_one_pauses_and_goes_on(project: Project) -> None:
-    batch, arm = open_talk(project)
+def test_a_drained_one_pauses_and_goes_on(study: Study) -> None:
+    batch, arm = open_talk(study)
     actions.drain_batch(batch=batch, by=trail.SYSTEM)
     assert batch.state == "paused"
     actions.resume_batch(batch=batch, by=trail.SYSTEM)
@@ -186,20 +186,20 @@ def test_a_drained_one_pauses_and_goes_on(project: Project) -> None:
     hear(batch)
 
 
-def test_nothing_is_added_to_any_other_batch(project: Project) -> None:
-    batch = launch_talks(project)
+def test_nothing_is_added_to_any_other_batch(study: Study) -> None:
+    batch = launch_talks(study)
     with pytest.raises(Refused, match="is closed"):
         ask(batch, batch.arms.get(), 99)
 
 
 @pytest.mark.parametrize("options", [{"route": "jobs"}, {"pilot": 3}])
-def test_it_is_asked_live_and_without_a_pilot(project: Project, options: dict[str, object]) -> None:
+def test_it_is_asked_live_and_without_a_pilot(study: Study, options: dict[str, object]) -> None:
     with pytest.raises(Refused, match="live and without a pilot"):
-        open_talk(project, **options)
+        open_talk(study, **options)
 
 
-def test_a_launched_play_can_grow(project: Project) -> None:
-    batch = launch_talks(project, questions=1, stays_open=True)
+def test_a_launched_session_can_grow(study: Study) -> None:
+    batch = launch_talks(study, questions=1, stays_open=True)
     hear(batch)
     ask(batch, batch.arms.get(), 12, after=Cell.objects.get(batch=batch))
     hear(batch)
@@ -208,8 +208,8 @@ def test_a_launched_play_can_grow(project: Project) -> None:
 
 
 class TestGivingUp:
-    def test_what_waits_behind_it_fails_with_it_and_the_batch_stays_open(self, project: Project, talks: Talks) -> None:
-        batch, arm = open_talk(project)
+    def test_what_waits_behind_it_fails_with_it_and_the_batch_stays_open(self, study: Study, talks: Talks) -> None:
+        batch, arm = open_talk(study)
         first = ask(batch, arm, 11)
         ask(batch, arm, 12, after=first)
         assert give_up_cells(batch=batch, cells=[first.pk], by=trail.SYSTEM) == 1
@@ -218,16 +218,16 @@ class TestGivingUp:
         assert batch.state == "running"
         assert claim(batch, 10) == []
 
-    def test_nothing_is_written_twice(self, project: Project) -> None:
-        batch, arm = open_talk(project)
+    def test_nothing_is_written_twice(self, study: Study) -> None:
+        batch, arm = open_talk(study)
         first = ask(batch, arm, 11)
         assert [give_up_cells(batch=batch, cells=[first.pk], by=trail.SYSTEM) for _ in range(2)] == [1, 0]
         assert AuditEvent.objects.filter(action="batch.cells_given_up").count() == 1
 
-    def test_of_several_none_is_given_up_while_one_is_under_way(self, project: Project) -> None:
-        batch, arm = open_talk(project)
+    def test_of_several_none_is_given_up_while_one_is_under_way(self, study: Study) -> None:
+        batch, arm = open_talk(study)
         cells = [ask(batch, arm, number) for number in (11, 21)]
         claim(batch, 1)
-        with pytest.raises(Refused, match="under way"):
+        with pytest.raises(Refused, match="in progress"):
             give_up_cells(batch=batch, cells=[cell.pk for cell in cells], by=trail.SYSTEM)
         assert read_states(batch) == {11: "leased", 21: "planned"}

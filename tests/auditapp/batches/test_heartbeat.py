@@ -31,7 +31,7 @@ from auditapp.celery import app as celery_app
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, launch
 from tests.support.instance import PATIENCE
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 MINUTE = datetime.timedelta(minutes=1)
@@ -112,8 +112,8 @@ class TestTicks:
 
 @pytest.mark.usefixtures("connections_stay")
 class TestPulse:
-    def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, project: Project, notified: list[int]) -> None:
-        batch = launch(project)
+    def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, study: Study, notified: list[int]) -> None:
+        batch = launch(study)
         Heartbeat(queues=3).beat()
         [worker] = worker_signs.read_workers()
         assert (worker.name, worker.alive, worker.queues, worker.problem) == (
@@ -136,15 +136,15 @@ class TestPulse:
         with pytest.raises(CommandError, match="No worker on this machine"):
             call_command("worker", "--check")
 
-    def test_a_worker_may_leave_the_sweeping_to_others(self, project: Project, notified: list[int]) -> None:
-        launch(project)
+    def test_a_worker_may_leave_the_sweeping_to_others(self, study: Study, notified: list[int]) -> None:
+        launch(study)
         Heartbeat(queues=1, sweeps=False).beat()
         assert notified == []
         assert worker_signs.is_worker_alive()
 
     @pytest.mark.usefixtures("stopped")
-    def test_a_worker_that_is_told_to_end_notifies_nobody(self, project: Project, notified: list[int]) -> None:
-        launch(project)
+    def test_a_worker_that_is_told_to_end_notifies_nobody(self, study: Study, notified: list[int]) -> None:
+        launch(study)
         Heartbeat(queues=1).beat()
         assert notified == []
 
@@ -178,8 +178,8 @@ class TestPulse:
         Heartbeat(queues=1).beat()
         assert "A beat of the worker's heartbeat failed" in caplog.text
 
-    def test_a_full_disk_is_told_and_no_queue_is_taken(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        queue = launch(project).queues.get()
+    def test_a_full_disk_is_told_and_no_queue_is_taken(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+        queue = launch(study).queues.get()
         monkeypatch.setattr(spool, "MIN_FREE_BYTES", 2**80)
         monkeypatch.setattr(spool, "MIN_FREE_SHARE", 2.0)
         Heartbeat(queues=1).beat()
@@ -276,7 +276,7 @@ class TestWorkers:
         worker_signs.write_sign(started_at=read_now(), queues=2, problem="")
         said = StringIO()
         call_command("worker", "--check", stdout=said)
-        assert "on this machine is running" in said.getvalue()
+        assert "is running on this machine" in said.getvalue()
 
 
 class TestDoorbell:
@@ -324,10 +324,10 @@ class TestDoorbell:
             connection.SimpleQueue(tasks.WORK).get(block=True, timeout=PATIENCE).ack()
 
     def test_where_as_many_messages_wait_as_queues_nothing_more_is_notified(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setitem(kinds._kinds, "numbers", Numbers())
-        launch(project)
+        launch(study)
         notified: list[object] = []
         monkeypatch.setattr(tasks, "notify_queues", note_in(notified))
         for waiting_messages in (1, 0):
@@ -340,9 +340,9 @@ class TestRunLane:
     """While nobody hears the doorbell, a queue is worked on where it is."""
 
     def test_a_queue_that_cannot_be_rung_is_worked_on_again(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        queue = launch(project).queues.get()
+        queue = launch(study).queues.get()
         stays: list[object] = []
         heard = iter([False, False, True])
         monkeypatch.setattr(live_run, "run_queue", note_in(stays))
@@ -352,29 +352,29 @@ class TestRunLane:
 
     @pytest.mark.usefixtures("stopped")
     def test_a_worker_that_ends_neither_stays_nor_rings(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch, notified: list[int]
+        self, study: Study, monkeypatch: pytest.MonkeyPatch, notified: list[int]
     ) -> None:
-        queue = launch(project).queues.get()
+        queue = launch(study).queues.get()
         monkeypatch.setattr(live_run, "run_queue", lambda queue_id: True)
         tasks.run_queue(queue.pk)
         assert notified == []
 
-    def test_a_batch_whose_answers_are_brought_in_as_a_file_is_nobody_s_work(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_batch_whose_answers_are_brought_in_as_a_file_is_nobody_s_work(self, study: Study) -> None:
+        batch = launch(study)
         Batch.objects.update(route="file")
         assert not tasks.work_on_queue(batch.queues.get().pk)
 
 
-def test_waiting_ends_where_the_batch_does_nothing_more_by_itself(project: Project) -> None:
-    batch = launch(project)
+def test_waiting_ends_where_the_batch_does_nothing_more_by_itself(study: Study) -> None:
+    batch = launch(study)
     for state in ("waiting", "paused", "done", "cancelled"):
         Batch.objects.update(state=state, control="pause")
         assert command_options.wait_for_batch(batch, report=lambda line: None).state == state
 
 
-def test_waiting_outlasts_a_server_that_does_not_answer(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_outlasts_a_server_that_does_not_answer(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    batch = launch(project)
+    batch = launch(study)
     monkeypatch.setattr(command_options, "is_worker_alive", lambda: True)
     Batch.objects.update(state="paused", control="run", state_reason="The server does not answer.")
     states = iter(["running", "done"])

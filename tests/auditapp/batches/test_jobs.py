@@ -36,7 +36,7 @@ from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PROVIDERS = ["openai_compatible", "anthropic"]
 
@@ -87,7 +87,7 @@ Launch = Callable[..., WorkQueue]
 
 
 @pytest.fixture
-def launch(project: Project, shop: Shop) -> Launch:
+def launch(study: Study, shop: Shop) -> Launch:
     """A batch over the provider's batch service; its queue."""
 
     def launch_now(
@@ -106,7 +106,7 @@ def launch(project: Project, shop: Shop) -> Launch:
         )
         set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
         batch = launching.launch_batch(
-            project=project,
+            study=study,
             kind="echo",
             title="Echo",
             arms=[launching.PlannedArm(variant, "task", "Say it.")],
@@ -924,12 +924,12 @@ class TestGone:
         assert ProviderJob.objects.get().gone_since is None
 
     def test_its_page_says_what_may_have_been_paid(
-        self, launch: Launch, shop: Shop, client_of: Callable[[User], Client], owner: User, project: Project
+        self, launch: Launch, shop: Shop, client_of: Callable[[User], Client], owner: User, study: Study
     ) -> None:
         queue = self.lose(launch, shop)
         batch, job = Batch.objects.get(), ProviderJob.objects.get()
-        page = reverse("batches:detail", args=[project.slug, batch.pk])
-        address = reverse("batches:end_job", args=[project.slug, batch.pk, job.pk])
+        page = reverse("batches:detail", args=[study.slug, batch.pk])
+        address = reverse("batches:end_job", args=[study.slug, batch.pk, job.pk])
         client = client_of(owner)
         assert "not found at the provider since" in client.get(page).content.decode()
         assert address not in client.get(page).content.decode()
@@ -952,7 +952,7 @@ class TestGone:
         for words, why in (
             ([number], "required: --job"),
             ([number, "--job", "999999"], f"There is no job of batch {number}"),
-            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended: .* for a day"),
+            ([number, "--job", str(job.pk)], f"Job {job.pk} cannot be ended, .* for a day"),
         ):
             with pytest.raises(CommandError, match=why):
                 call_command("batch", "end-job", *words)
@@ -966,13 +966,13 @@ class TestGone:
         look_after(queue)
         assert ProviderJob.objects.order_by("pk")[0].state == "failed"
 
-    def test_a_program_ends_it_too(self, launch: Launch, shop: Shop, owner: User, project: Project) -> None:
+    def test_a_program_ends_it_too(self, launch: Launch, shop: Shop, owner: User, study: Study) -> None:
         queue = self.lose(launch, shop)
         batch, job = Batch.objects.get(), ProviderJob.objects.get()
         token = create_token(user=owner, name="program", by=owner, scopes=Scope.values)[1]
 
         def ask(method: str, path: str = "") -> tuple[int, dict[str, Any]]:
-            address = f"/api/v1/projects/{project.slug}/batches/{batch.pk}/{path}"
+            address = f"/api/v1/studies/{study.slug}/batches/{batch.pk}/{path}"
             sent = {"content_type": "application/json", "headers": {"Authorization": f"Bearer {token}"}}
             answer = getattr(Client(), method)(address, **sent)
             return answer.status_code, answer.json()

@@ -24,7 +24,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import storing
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Pause = Callable[[Callable[[], object]], None]
 DOLLAR = 1_000_000_000
@@ -45,10 +45,10 @@ def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
 
 
 @pytest.fixture
-def model(numbers: Numbers, project: Project) -> ModelVariant:
+def model(numbers: Numbers, study: Study) -> ModelVariant:
     model = make_variant("paid")
     set_grant(
-        project=project,
+        study=study,
         account=model.account,
         study_usd=Decimal(10),
         study_day_usd=Decimal(5),
@@ -58,8 +58,8 @@ def model(numbers: Numbers, project: Project) -> ModelVariant:
     return model
 
 
-def launch_paid(project: Project, model: ModelVariant, owner: User, **options: object) -> Batch:
-    return launch(project, model, inputs=7, by=owner, cap_usd=Decimal(2), repeats=3, **options)
+def launch_paid(study: Study, model: ModelVariant, owner: User, **options: object) -> Batch:
+    return launch(study, model, inputs=7, by=owner, cap_usd=Decimal(2), repeats=3, **options)
 
 
 def kill_at_pause(at_each_pause: Pause, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +71,7 @@ def kill_at_pause(at_each_pause: Pause, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_no_worker_finds_it_before_all_cells_are_there(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
 ) -> None:
     seen: list[tuple[str, int, int, bool]] = []
 
@@ -81,7 +81,7 @@ def test_no_worker_finds_it_before_all_cells_are_there(
 
     at_each_pause(look)
     with transaction.atomic():
-        batch = launch_paid(project, model, owner, pilot=5)
+        batch = launch_paid(study, model, owner, pilot=5)
         assert not Cell.objects.exists()
     assert [cells for _, cells, _, _ in seen] == [4, 7, 11, 14, 18, 21, *[21] * (len(seen) - 6)]
     assert {(state, queues, inside) for state, _, queues, inside in seen} == {("planning", 0, False)}
@@ -93,23 +93,23 @@ def test_no_worker_finds_it_before_all_cells_are_there(
 
 
 def test_the_same_form_sent_meanwhile_finds_the_batch(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
 ) -> None:
     key, found = uuid.uuid4(), set()
-    at_each_pause(lambda: found.add(launch_paid(project, model, owner, idempotency_key=key).pk))
-    batch = launch_paid(project, model, owner, idempotency_key=key)
+    at_each_pause(lambda: found.add(launch_paid(study, model, owner, idempotency_key=key).pk))
+    batch = launch_paid(study, model, owner, idempotency_key=key)
     assert found == {batch.pk}
     assert Cell.objects.count() == 21
     assert Commitment.objects.count() == 1
 
 
 def test_a_killed_launch_keeps_its_money_until_it_is_cancelled(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause, monkeypatch: pytest.MonkeyPatch
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as dying:
         kill_at_pause(at_each_pause, dying)
         with pytest.raises(Killed):
-            launch_paid(project, model, owner)
+            launch_paid(study, model, owner)
     at_each_pause(lambda: None)
     batch = Batch.objects.get()
     assert (batch.state, count_states(batch)) == ("planning", {"planned": 4})
@@ -126,7 +126,7 @@ def test_a_killed_launch_keeps_its_money_until_it_is_cancelled(
 
 
 def test_a_launch_that_wakes_up_after_it_was_given_up_stores_nothing(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
 ) -> None:
     def sleep_long() -> None:
         at_each_pause(lambda: None)
@@ -135,13 +135,13 @@ def test_a_launch_that_wakes_up_after_it_was_given_up_stores_nothing(
 
     at_each_pause(sleep_long)
     with pytest.raises(Refused, match="Nothing was asked"):
-        launch_paid(project, model, owner)
+        launch_paid(study, model, owner)
     assert not Cell.objects.exists()
     assert not WorkQueue.objects.exists()
 
 
 def test_it_can_be_cancelled_meanwhile_and_not_paused_or_resumed(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
 ) -> None:
     def cancel() -> None:
         at_each_pause(lambda: None)
@@ -153,36 +153,36 @@ def test_it_can_be_cancelled_meanwhile_and_not_paused_or_resumed(
 
     at_each_pause(cancel)
     with pytest.raises(Refused, match="cancelled before"):
-        launch_paid(project, model, owner)
+        launch_paid(study, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, batch.state_reason, count_states(batch)) == ("cancelled", "", {"cancelled": 4})
     assert verify_batches() == []
 
 
 def test_a_grant_that_is_revoked_meanwhile_ends_it(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
 ) -> None:
     def revoke() -> None:
         at_each_pause(lambda: None)
-        revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
+        revoke_grant(study=study, account=model.account, by=trail.SYSTEM)
 
     at_each_pause(revoke)
     with pytest.raises(Refused, match="revoked"):
-        launch_paid(project, model, owner)
+        launch_paid(study, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, count_states(batch), batch.queues.count()) == ("cancelled", {}, 0)
 
 
 def test_a_launch_whose_grant_is_revoked_meanwhile_says_so(
-    project: Project, owner: User, model: ModelVariant, at_each_pause: Pause
+    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
 ) -> None:
     def revoke() -> None:
         at_each_pause(lambda: None)
-        revoke_grant(project=project, account=model.account, by=trail.SYSTEM)
+        revoke_grant(study=study, account=model.account, by=trail.SYSTEM)
 
     at_each_pause(revoke)
     with pytest.raises(Refused) as refused:
-        launch_paid(project, model, owner)
+        launch_paid(study, model, owner)
     batch = Batch.objects.get()
     assert (batch.state, batch.state_reason) == ("cancelled", f"{refused.value} Nothing was asked.")
     assert Cell.objects.count() == 0

@@ -28,7 +28,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
@@ -40,8 +40,8 @@ def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
 
 @pytest.mark.usefixtures("echo")
 class TestClaim:
-    def test_a_claim_writes_its_attempts_before_anything_is_sent(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_claim_writes_its_attempts_before_anything_is_sent(self, study: Study) -> None:
+        queue = launch(study)
         calls = claim(queue).calls
         assert len(calls) == 3
         assert Attempt.objects.filter(end="open", sent_at=None).count() == 3
@@ -50,35 +50,35 @@ class TestClaim:
             call.request.request_id for call in calls
         }
 
-    def test_a_cell_under_lease_is_not_claimed_again(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_cell_under_lease_is_not_claimed_again(self, study: Study) -> None:
+        queue = launch(study)
         assert len(claim(queue, 2).calls) == 2
         assert len(claim(queue, 2).calls) == 1
         assert claim(queue).calls == []
 
-    def test_a_second_runner_does_not_get_a_held_queue(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_second_runner_does_not_get_a_held_queue(self, study: Study) -> None:
+        queue = launch(study)
         assert leases.acquire_queue(queue.pk, "here:2:bbbb") is None
 
-    def test_a_runner_that_lost_its_queue_claims_nothing(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_runner_that_lost_its_queue_claims_nothing(self, study: Study) -> None:
+        queue = launch(study)
         WorkQueue.objects.filter(pk=queue.pk).update(runner="here:2:bbbb")
         assert claim(queue).stopped
 
-    def test_a_paused_batch_gives_out_nothing(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_paused_batch_gives_out_nothing(self, study: Study) -> None:
+        queue = launch(study)
         actions.pause_batch(batch=queue.batch, by=trail.SYSTEM)
         assert claim(queue).stopped
 
-    def test_an_input_without_text_fails_its_cell_and_pays_nothing(self, project: Project) -> None:
-        queue = launch(project, inputs=[12, 13])
+    def test_an_input_without_text_fails_its_cell_and_pays_nothing(self, study: Study) -> None:
+        queue = launch(study, inputs=[12, 13])
         assert [call.leased.input_id for call in claim(queue).calls] == [12]
         assert Cell.objects.get(input_id=13).outcome == "no_input"
 
 
 class TestStore:
-    def test_an_answer_ends_its_cell_and_settles_the_money(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_an_answer_ends_its_cell_and_settles_the_money(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         finish(queue, claim(queue), ANSWER)
         cell = Cell.objects.get()
         assert (cell.state, cell.outcome, cell.lease_owner) == ("done", "said", "")
@@ -89,16 +89,16 @@ class TestStore:
         assert (batch.state, batch.spent_nano, batch.reserved_nano) == ("done", 20_000, 0)
         assert [each.answer for each in echo.seen] == ["yes"]
 
-    def test_the_same_answer_twice_is_stored_once(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1, 2])
+    def test_the_same_answer_twice_is_stored_once(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1, 2])
         one = claim(queue, 1)
         finish(queue, one, ANSWER)
         finish(queue, one, ANSWER)
         assert Result.objects.count() == 1
         assert len(echo.seen) == 1
 
-    def test_a_server_error_is_tried_again_later_and_gives_up_after_six(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_server_error_is_tried_again_later_and_gives_up_after_six(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         error = ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500, error="status 500")
         for _ in range(6):
             Cell.objects.update(not_before=None)
@@ -108,8 +108,8 @@ class TestStore:
         assert Attempt.objects.filter(end="refused").count() == 6
         assert [each.answer for each in echo.seen] == [None]
 
-    def test_a_rate_limit_waits_as_asked_and_never_fails_a_cell(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_rate_limit_waits_as_asked_and_never_fails_a_cell(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         for _ in range(10):
             Cell.objects.update(not_before=None)
             before = timezone.now()
@@ -124,8 +124,8 @@ class TestStore:
         assert before <= cell.not_before - datetime.timedelta(seconds=30) <= timezone.now()
         assert claim(queue).calls == []
 
-    def test_a_lost_answer_is_retried_once_and_its_money_stays_reserved(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_lost_answer_is_retried_once_and_its_money_stays_reserved(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         lost = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error="lost")
         finish(queue, claim(queue), lost)
         held = Batch.objects.get().reserved_nano
@@ -137,8 +137,8 @@ class TestStore:
         assert progress.unknown_calls == 2
         assert progress.unknown_nano == 2 * held
 
-    def test_an_answer_found_late_replaces_an_unknown_end(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_an_answer_found_late_replaces_an_unknown_end(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         leased = claim(queue)
         finish(queue, leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error="lost"))
         finish(queue, leased, ANSWER)
@@ -146,16 +146,16 @@ class TestStore:
         assert Cell.objects.get().state == "done"
         assert Batch.objects.get().reserved_nano == 0
 
-    def test_a_runner_that_lost_its_lease_cannot_free_the_cell_of_another(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_runner_that_lost_its_lease_cannot_free_the_cell_of_another(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         old = claim(queue)
         Cell.objects.update(state="planned", lease_until=None, lease_owner="")
         claim(queue)
         finish(queue, old, ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500))
         assert Cell.objects.get().state == "leased"
 
-    def test_a_revoked_key_pauses_the_batch_and_says_why(self, project: Project, echo: Echo) -> None:
-        queue = launch(project)
+    def test_a_revoked_key_pauses_the_batch_and_says_why(self, study: Study, echo: Echo) -> None:
+        queue = launch(study)
         finish(
             queue,
             claim(queue, 1),
@@ -171,10 +171,10 @@ class TestStore:
 
 @pytest.mark.usefixtures("echo")
 class TestMoney:
-    def test_no_call_is_given_out_that_could_pass_the_cap(self, project: Project) -> None:
+    def test_no_call_is_given_out_that_could_pass_the_cap(self, study: Study) -> None:
         # 64 tokens for the chat format, at most one for each byte, 100 of the answer: at 1 and 2 dollars a million.
         one = (64 + len("Say it.text 1") + 2 * 100) * 1000
-        queue = launch(project, inputs=range(1, 10), cap_usd=to_dollars(one * 2 + 1))
+        queue = launch(study, inputs=range(1, 10), cap_usd=to_dollars(one * 2 + 1))
         first = claim(queue)
         assert len(first.calls) == 2
         assert claim(queue).out_of_money
@@ -184,13 +184,13 @@ class TestMoney:
         assert batch.cap_nano is not None
         assert batch.spent_nano + batch.reserved_nano <= batch.cap_nano
 
-    def test_a_cap_needs_prices(self, project: Project) -> None:
+    def test_a_cap_needs_prices(self, study: Study) -> None:
         variant = add_model(
             label="free", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=trail.SYSTEM
         )
         with pytest.raises(Refused, match=r"A cap needs prices.* model set-price LABEL --price-in … --price-out …"):
             launching.launch_batch(
-                project=project,
+                study=study,
                 kind="echo",
                 title="Echo",
                 arms=[launching.PlannedArm(variant, "task", "x")],
@@ -208,8 +208,8 @@ class TestMoney:
 
 @pytest.mark.usefixtures("echo")
 class TestControl:
-    def test_cancelling_ends_planned_cells_and_keeps_results(self, project: Project, owner: User) -> None:
-        queue = launch(project)
+    def test_cancelling_ends_planned_cells_and_keeps_results(self, study: Study, owner: User) -> None:
+        queue = launch(study)
         one = claim(queue, 1)
         actions.cancel_batch(batch=queue.batch, by=owner)
         finish(queue, one, ANSWER)
@@ -217,22 +217,22 @@ class TestControl:
         assert Batch.objects.get().state == "cancelled"
         assert Result.objects.count() == 1
 
-    def test_a_cancelled_batch_cannot_be_resumed(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_cancelled_batch_cannot_be_resumed(self, study: Study) -> None:
+        queue = launch(study)
         actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
         with pytest.raises(Refused, match="cancelled"):
             actions.resume_batch(batch=queue.batch, by=trail.SYSTEM)
 
     def test_launching_rings_each_queue_once_after_commit(
         self,
-        project: Project,
+        study: Study,
         monkeypatch: pytest.MonkeyPatch,
         django_capture_on_commit_callbacks: pytest.FixtureRequest,
     ) -> None:
         notified: list[int] = []
         monkeypatch.setattr(tasks, "notify_queue", notified.append)
         with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
-            queue = launch(project)
+            queue = launch(study)
         assert notified == [queue.pk]
 
 
@@ -240,8 +240,8 @@ class TestControl:
 class TestStanding:
     """How a batch moves on by itself: after its pilot, at the end of a drain, over held cells."""
 
-    def test_a_pilot_sends_its_own_cells_alone_and_then_waits_for_a_yes(self, project: Project) -> None:
-        queue = hold(plan(project, inputs=range(20, 30), pilot=3))
+    def test_a_pilot_sends_its_own_cells_alone_and_then_waits_for_a_yes(self, study: Study) -> None:
+        queue = hold(plan(study, inputs=range(20, 30), pilot=3))
         leased = claim(queue)
         assert len(leased.calls) == 3
         assert set(Cell.objects.filter(state="leased").values_list("pilot", flat=True)) == {True}
@@ -252,14 +252,14 @@ class TestStanding:
         assert claim(queue).stopped
         assert AuditEvent.objects.filter(action="batch.pilot_finished").count() == 1
 
-    def test_a_pilot_with_a_retry_outstanding_does_not_wait_for_a_yes_yet(self, project: Project) -> None:
-        queue = hold(plan(project, inputs=range(20, 30), pilot=1))
+    def test_a_pilot_with_a_retry_outstanding_does_not_wait_for_a_yes_yet(self, study: Study) -> None:
+        queue = hold(plan(study, inputs=range(20, 30), pilot=1))
         finish(queue, claim(queue), ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500))
         assert Batch.objects.get().state == "pilot"
         assert statements.read_seconds_until_due(Batch.objects.get(), queue) is not None
 
-    def test_a_drained_batch_begins_no_cell_and_pauses_when_those_begun_are_done(self, project: Project) -> None:
-        queue = launch(project, inputs=range(20, 24))
+    def test_a_drained_batch_begins_no_cell_and_pauses_when_those_begun_are_done(self, study: Study) -> None:
+        queue = launch(study, inputs=range(20, 24))
         one = claim(queue, 1)
         finish(queue, one, ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, http_status=500))
         actions.drain_batch(batch=queue.batch, by=trail.SYSTEM)
@@ -274,14 +274,14 @@ class TestStanding:
         assert "drained" in batch.state_reason
         assert Cell.objects.filter(state="planned").count() == 3
 
-    def test_draining_a_batch_of_which_nothing_was_begun_pauses_it(self, project: Project) -> None:
-        queue = launch(project)
+    def test_draining_a_batch_of_which_nothing_was_begun_pauses_it(self, study: Study) -> None:
+        queue = launch(study)
         actions.drain_batch(batch=queue.batch, by=trail.SYSTEM)
         assert claim(queue).calls == []
         assert "drained" in Batch.objects.get().state_reason
 
-    def test_a_lost_answer_holds_its_cell_where_the_batch_says_so(self, project: Project) -> None:
-        queue = hold(plan(project, inputs=[1, 2], lost_answers="hold"))
+    def test_a_lost_answer_holds_its_cell_where_the_batch_says_so(self, study: Study) -> None:
+        queue = hold(plan(study, inputs=[1, 2], lost_answers="hold"))
         finish(queue, claim(queue, 1), LOST)
         assert Cell.objects.get(input_id=1).state == "held"
         rest = claim(queue)
@@ -291,16 +291,16 @@ class TestStanding:
         assert (batch.state, batch.control) == ("paused", "pause")
         assert "1 cell is held" in batch.state_reason
 
-    def test_an_answer_found_late_frees_a_held_cell(self, project: Project) -> None:
-        queue = hold(plan(project, inputs=[1], lost_answers="hold"))
+    def test_an_answer_found_late_frees_a_held_cell(self, study: Study) -> None:
+        queue = hold(plan(study, inputs=[1], lost_answers="hold"))
         leased = claim(queue)
         finish(queue, leased, LOST)
         finish(queue, leased, ANSWER)
         assert Cell.objects.get().state == "done"
         assert Batch.objects.get().state == "done"
 
-    def test_a_call_cut_off_by_an_abort_is_unknown_and_its_cell_is_cancelled(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_call_cut_off_by_an_abort_is_unknown_and_its_cell_is_cancelled(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         leased = claim(queue)
         actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM, cut_off=True)
         finish(queue, leased, ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.ABORTED))
@@ -309,8 +309,8 @@ class TestStanding:
         assert (attempt.end, attempt.error_class) == ("unknown", "aborted")
         assert Batch.objects.get().reserved_nano == attempt.reserved_nano > 0
 
-    def test_orders_tell_what_people_want_and_whose_the_queue_is(self, project: Project) -> None:
-        queue = launch(project)
+    def test_orders_tell_what_people_want_and_whose_the_queue_is(self, study: Study) -> None:
+        queue = launch(study)
         assert leases.poll(queue, RUNNER) == ("run", 30, "running", True)
         actions.change_concurrency(batch=queue.batch, concurrency=7, by=trail.SYSTEM)
         actions.pause_batch(batch=queue.batch, by=trail.SYSTEM)
@@ -323,8 +323,8 @@ class TestStanding:
 class TestAttempt:
     """What one row of the ledger says once it is complete."""
 
-    def test_all_that_the_provider_told_is_kept(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_all_that_the_provider_told_is_kept(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         call = claim(queue).calls[0]
         sent_at = timezone.now()
         answer = ChatAnswer(
@@ -354,13 +354,13 @@ class TestAttempt:
         assert row.first_byte_at == sent_at + datetime.timedelta(seconds=0.25)
         assert row.done_at == later
 
-    def test_a_call_that_never_left_has_no_time_of_sending(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_call_that_never_left_has_no_time_of_sending(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         assert Attempt.objects.get().sent_at is None
 
-    def test_a_failed_answer_costs_what_its_usage_says(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_failed_answer_costs_what_its_usage_says(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         failed = ChatAnswer(
             CallOutcome.FAILED,
             NextStep.RETRY,
@@ -374,8 +374,8 @@ class TestAttempt:
         assert (row.error_class, row.cost_nano) == ("bad_answer", 20_000)
         assert (batch.spent_nano, batch.reserved_nano) == (20_000, 0)
 
-    def test_a_failed_answer_without_usage_keeps_its_money_reserved(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_failed_answer_without_usage_keeps_its_money_reserved(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         finish(queue, claim(queue), ChatAnswer(CallOutcome.FAILED, NextStep.RETRY, http_status=200))
         batch, row = Batch.objects.get(), Attempt.objects.get()
         assert row.cost_nano is None
@@ -396,8 +396,8 @@ class TestHighestCost:
 
 @pytest.mark.usefixtures("echo")
 class TestConstraints:
-    def test_a_cell_has_one_result_at_most(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_cell_has_one_result_at_most(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         calls = claim(queue).calls
         Result.objects.create(
             cell_id=calls[0].leased.cell_id, attempt_id=calls[0].leased.attempt_id, stored_at=timezone.now()
@@ -407,28 +407,28 @@ class TestConstraints:
                 cell_id=calls[0].leased.cell_id, attempt_id=calls[0].leased.attempt_id, stored_at=timezone.now()
             )
 
-    def test_a_cell_is_unique_in_its_arm(self, project: Project) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_cell_is_unique_in_its_arm(self, study: Study) -> None:
+        queue = launch(study, inputs=[1])
         cell = Cell.objects.get()
         with pytest.raises(IntegrityError), transaction.atomic():
             Cell.objects.create(batch=queue.batch, arm=cell.arm, input_id=1)
 
-    def test_a_lease_has_an_end(self, project: Project) -> None:
-        launch(project, inputs=[1])
+    def test_a_lease_has_an_end(self, study: Study) -> None:
+        launch(study, inputs=[1])
         with pytest.raises(IntegrityError), transaction.atomic():
             Cell.objects.update(state="leased")
 
 
 @pytest.mark.usefixtures("echo")
 class TestSweep:
-    def test_a_queue_with_work_and_no_runner_is_notified(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_queue_with_work_and_no_runner_is_notified(self, study: Study) -> None:
+        queue = launch(study)
         assert statements.find_queues_to_notify() == []
         leases.release_queue(queue, "here:1:aaaa")
         assert statements.find_queues_to_notify() == [queue.pk]
 
-    def test_a_queue_whose_cells_wait_is_not_notified(self, project: Project) -> None:
-        queue = launch(project)
+    def test_a_queue_whose_cells_wait_is_not_notified(self, study: Study) -> None:
+        queue = launch(study)
         leases.release_queue(queue, "here:1:aaaa")
         Cell.objects.update(not_before=timezone.now() + datetime.timedelta(minutes=1))
         assert statements.find_queues_to_notify() == []
@@ -455,8 +455,8 @@ class TestRecovery:
                 spool.note_answer(call.request.request_id, ANSWER, timezone.now().isoformat())
         spool.close(keep=True)
 
-    def test_an_answer_that_came_is_stored_without_a_second_call(self, project: Project, echo: Echo) -> None:
-        queue = launch(project)
+    def test_an_answer_that_came_is_stored_without_a_second_call(self, study: Study, echo: Echo) -> None:
+        queue = launch(study)
         self.die(queue, claim(queue), sent=2, answered=1)
         assert recovery.recover_queues() == 1
         assert list(Attempt.objects.order_by("pk").values_list("end", flat=True)) == ["answered", "unknown", "unsent"]
@@ -465,8 +465,8 @@ class TestRecovery:
         assert read_progress(Batch.objects.get()).unknown_calls == 1
         assert WorkQueue.objects.get().runner == ""
 
-    def test_a_call_lost_to_two_kills_is_not_sent_a_third_time(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_call_lost_to_two_kills_is_not_sent_a_third_time(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         for _ in range(2):
             WorkQueue.objects.filter(pk=queue.pk).update(runner="here:1:aaaa")
             self.die(queue, claim(queue), sent=1, answered=0)
@@ -474,15 +474,15 @@ class TestRecovery:
         assert Cell.objects.get().state == "failed"
         assert Attempt.objects.filter(end="unknown").count() == 2
 
-    def test_a_runner_that_is_only_silent_may_have_sent_what_it_held(self, project: Project, echo: Echo) -> None:
-        queue = launch(project, inputs=[1])
+    def test_a_runner_that_is_only_silent_may_have_sent_what_it_held(self, study: Study, echo: Echo) -> None:
+        queue = launch(study, inputs=[1])
         claim(queue)
         WorkQueue.objects.filter(pk=queue.pk).update(heartbeat_at=timezone.now() - datetime.timedelta(minutes=5))
         assert recovery.recover_queues() == 1
         assert Attempt.objects.get().end == "unknown"
 
     def test_an_answer_its_feature_cannot_store_holds_up_nobody(
-        self, project: Project, echo: Echo, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, echo: Echo, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def choke(batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
             if any(each.input_id == 2 for each in answers):
@@ -490,14 +490,14 @@ class TestRecovery:
             return {each.cell_id: "said" for each in answers}
 
         monkeypatch.setattr(echo, "store_answers", choke)
-        queue = launch(project)
+        queue = launch(study)
         finish(queue, claim(queue), ANSWER)
         assert list(Cell.objects.order_by("pk").values_list("outcome", flat=True)) == ["said", "not_storable", "said"]
         assert Result.objects.count() == 3
         assert Batch.objects.get().state == "done"
 
-    def test_a_cancelled_batch_keeps_no_planned_cell(self, project: Project, echo: Echo) -> None:
-        queue = launch(project)
+    def test_a_cancelled_batch_keeps_no_planned_cell(self, study: Study, echo: Echo) -> None:
+        queue = launch(study)
         leased = claim(queue)
         actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
         storing.hand_back(queue.batch_id, [call.leased for call in leased.calls])

@@ -20,7 +20,7 @@ from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
@@ -30,9 +30,9 @@ def _nothing_is_remembered(numbers: object) -> None:
     progress._watched.clear()
 
 
-def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: User, client_of: ClientOf) -> None:
+def test_a_try_whose_setting_was_refused_still_opens(study: Study, lead: User, client_of: ClientOf) -> None:
     """A launch refuses such a setting by now; batches from before keep their tries."""
-    batch = launch(project, make_variant("odd"))
+    batch = launch(study, make_variant("odd"))
     calls = claim(batch, 1)
     ModelVariant.objects.filter(label="odd").update(reasoning="8000")
     finish(batch, calls, ChatAnswer(CallOutcome.UNSENT, NextStep.STOP_BATCH, error="no"))
@@ -44,7 +44,7 @@ def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: Use
 @pytest.mark.parametrize(
     ("error_class", "status", "words"),
     [
-        (ErrorClass.BAD_REQUEST, None, "the settings it was added with"),
+        (ErrorClass.BAD_REQUEST, None, "cannot be asked with its settings"),
         (ErrorClass.REDIRECT, 302, "redirect (status 302)"),
         (ErrorClass.CONNECTION, None, "certificate"),
         (ErrorClass.ADDRESS_REFUSED, None, "list of allowed addresses"),
@@ -52,9 +52,9 @@ def test_a_try_whose_setting_was_refused_still_opens(project: Project, lead: Use
     ],
 )
 def test_a_pause_says_what_was_refused_and_by_whom(
-    error_class: ErrorClass, status: int | None, words: str, project: Project
+    error_class: ErrorClass, status: int | None, words: str, study: Study
 ) -> None:
-    batch = launch(project)
+    batch = launch(study)
     end = CallOutcome.REFUSED if status else CallOutcome.UNSENT
     finish(batch, claim(batch, 1), ChatAnswer(end, NextStep.STOP_BATCH, http_status=status, error_class=error_class))
     assert batch.state == Batch.State.PAUSED
@@ -63,23 +63,23 @@ def test_a_pause_says_what_was_refused_and_by_whom(
 
 
 def test_a_page_of_tries_that_begins_nowhere_begins_at_the_newest(
-    project: Project, lead: User, client_of: ClientOf
+    study: Study, lead: User, client_of: ClientOf
 ) -> None:
-    batch = launch(project)
+    batch = launch(study)
     answer(batch, 1)
     assert "1 attempt" in read(client_of(lead), address("attempts", batch), before="9" * 5000)
 
 
-def test_a_round_cap_stands_in_its_field_as_people_write_it(project: Project, lead: User, client_of: ClientOf) -> None:
-    batch = launch(project, cap_usd=Decimal(100))
+def test_a_round_cap_stands_in_its_field_as_people_write_it(study: Study, lead: User, client_of: ClientOf) -> None:
+    batch = launch(study, cap_usd=Decimal(100))
     assert 'value="100"' in read(client_of(lead), address("detail", batch))
 
 
 @pytest.mark.parametrize(("name", "field"), [("cap", "cap-cap"), ("confirm", "confirm-cap")])
 def test_a_refusal_is_told_also_where_the_form_is_gone(
-    name: str, field: str, project: Project, lead: User, client_of: ClientOf
+    name: str, field: str, study: Study, lead: User, client_of: ClientOf
 ) -> None:
-    batch = launch(project, inputs=1)
+    batch = launch(study, inputs=1)
     answer(batch, 1)
     assert batch.state == Batch.State.DONE
     refused = client_of(lead).post(address(name, batch), {field: "5"})
@@ -88,10 +88,8 @@ def test_a_refusal_is_told_also_where_the_form_is_gone(
 
 
 class TestCancelled:
-    def test_it_is_watched_until_the_last_call_has_ended(
-        self, project: Project, lead: User, client_of: ClientOf
-    ) -> None:
-        batch = launch(project)
+    def test_it_is_watched_until_the_last_call_has_ended(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=False)
         client = client_of(lead)
@@ -108,9 +106,9 @@ class TestCancelled:
 
 
 def test_another_number_of_calls_in_flight_is_told_while_one_looks(
-    project: Project, coder: User, client_of: ClientOf
+    study: Study, coder: User, client_of: ClientOf
 ) -> None:
-    batch = launch(project)
+    batch = launch(study)
     client = client_of(coder)
     tag = client.get(address("detail", batch))["ETag"]
     actions.change_concurrency(batch=batch, concurrency=77, by=trail.SYSTEM)
@@ -120,9 +118,9 @@ def test_another_number_of_calls_in_flight_is_told_while_one_looks(
 
 
 class TestPrices:
-    def test_one_is_never_rounded(self, project: Project, lead: User, client_of: ClientOf) -> None:
+    def test_one_is_never_rounded(self, study: Study, lead: User, client_of: ClientOf) -> None:
         variant = make_variant("exact", price_in=Decimal("0.125"), price_out=Decimal("0.625"))
-        batch = launch(project, variant)
+        batch = launch(study, variant)
         (call,) = answer(batch, 1)
         client = client_of(lead)
         for path in (
@@ -132,12 +130,12 @@ class TestPrices:
         ):
             assert "$0.125" in read(client, path)
 
-    def test_what_is_not_known_is_never_nothing(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, make_variant("unpriced", price=None))
+    def test_what_is_not_known_is_never_nothing(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, make_variant("unpriced", price=None))
         calls = claim(batch, 1)
         finish(batch, calls, LOST)
         client = client_of(lead)
-        listed = read(client, reverse("batches:list", args=[project.slug]))
+        listed = read(client, reverse("batches:list", args=[study.slug]))
         for page in (
             listed,
             read(client, address("spend", batch)),
@@ -150,9 +148,9 @@ class TestPrices:
 
 
 def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
-    project: Project, lead: User, coder: User, client_of: ClientOf
+    study: Study, lead: User, coder: User, client_of: ClientOf
 ) -> None:
-    batch = launch(project)
+    batch = launch(study)
     Batch.objects.filter(pk=batch.pk).update(route=Batch.Route.JOBS)
     ProviderJob.objects.create(
         queue=batch.queues.get(),

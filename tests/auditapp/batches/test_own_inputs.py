@@ -16,7 +16,7 @@ from tests.auditapp.batches.counting import Numbers, answer, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers")
 
@@ -27,10 +27,10 @@ def plan_two(few: Sequence[int] | None = (4, 9), **more: Any) -> list[PlannedArm
     return [PlannedArm(variant, "task", "Say it."), PlannedArm(variant, "again", "Say it again.", {}, few, **more)]
 
 
-def launch_two(project: Project, arms: Sequence[PlannedArm], *, inputs: int = 20, **options: Any) -> Batch:
+def launch_two(study: Study, arms: Sequence[PlannedArm], *, inputs: int = 20, **options: Any) -> Batch:
     numbers = list(range(1, inputs + 1))
     return launch_batch(
-        project=project,
+        study=study,
         kind="numbers",
         title="Numbers",
         arms=arms,
@@ -49,61 +49,61 @@ def list_inputs(batch: Batch, task: str, **chosen: Any) -> list[tuple[int, int]]
     return list(cells.values_list("repeat", "input_id"))
 
 
-def test_an_arm_is_asked_about_its_own_inputs_and_the_others_about_the_batch_s(project: Project) -> None:
-    batch = launch_two(project, plan_two(), inputs=3, repeats=2)
+def test_an_arm_is_asked_about_its_own_inputs_and_the_others_about_the_batch_s(study: Study) -> None:
+    batch = launch_two(study, plan_two(), inputs=3, repeats=2)
     assert list_inputs(batch, "task") == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
     assert list_inputs(batch, "again") == [(1, 4), (1, 9), (2, 4), (2, 9)]
 
 
-def test_all_of_them_are_answered(project: Project) -> None:
-    batch = launch_two(project, plan_two(), inputs=3)
+def test_all_of_them_are_answered(study: Study) -> None:
+    batch = launch_two(study, plan_two(), inputs=3)
     answer(batch, 10)
     assert batch.state == "done"
 
 
-def test_of_a_smaller_arm_all_cells_are_in_the_pilot(project: Project) -> None:
-    batch = launch_two(project, plan_two(), pilot=5)
+def test_of_a_smaller_arm_all_cells_are_in_the_pilot(study: Study) -> None:
+    batch = launch_two(study, plan_two(), pilot=5)
     assert (batch.state, batch.pilot_cells) == ("pilot", 7)
     assert len(list_inputs(batch, "task", pilot=True)) == 5
     assert list_inputs(batch, "again", pilot=True) == [(1, 4), (1, 9)]
 
 
-def test_a_pilot_is_drawn_from_the_arms_own_inputs(project: Project) -> None:
+def test_a_pilot_is_drawn_from_the_arms_own_inputs(study: Study) -> None:
     own = range(100, 200)
-    batch = launch_two(project, plan_two(own), inputs=3, pilot=5)
+    batch = launch_two(study, plan_two(own), inputs=3, pilot=5)
     assert (batch.state, batch.pilot_cells) == ("pilot", 8)
     drawn = {number for _, number in list_inputs(batch, "again", pilot=True)}
     assert len(drawn) == 5
     assert drawn <= set(own)
 
 
-def test_there_is_no_pilot_where_no_arm_is_larger_than_it(project: Project) -> None:
-    batch = launch_two(project, plan_two(), inputs=3, pilot=3)
+def test_there_is_no_pilot_where_no_arm_is_larger_than_it(study: Study) -> None:
+    batch = launch_two(study, plan_two(), inputs=3, pilot=3)
     assert (batch.state, batch.pilot_cells) == ("running", 0)
 
 
-def test_the_event_counts_the_cells_of_every_arm(project: Project) -> None:
-    batch = launch_two(project, plan_two(), pilot=5)
+def test_the_event_counts_the_cells_of_every_arm(study: Study) -> None:
+    batch = launch_two(study, plan_two(), pilot=5)
     [event] = AuditEvent.objects.filter(target=f"batches.batch:{batch.pk}")
     assert (event.details["cells"], event.details["pilot"]) == (22, 7)
 
 
 @pytest.mark.parametrize(("few", "words"), [([], "nothing to ask about"), ([4, 4], "each text once")])
-def test_inputs_of_its_own_are_checked_as_the_batch_s_are(project: Project, few: list[int], words: str) -> None:
+def test_inputs_of_its_own_are_checked_as_the_batch_s_are(study: Study, few: list[int], words: str) -> None:
     arms = plan_two(few)
     with pytest.raises(Refused, match=words):
-        launch_two(project, arms)
+        launch_two(study, arms)
     with pytest.raises(Refused, match=words):
         check_launch(arms, [1], LaunchOptions())
     assert not Batch.objects.exists()
 
 
-def test_a_batch_whose_arms_all_have_inputs_of_their_own_needs_no_others(project: Project) -> None:
-    batch = launch_two(project, plan_two()[1:], inputs=0)
+def test_a_batch_whose_arms_all_have_inputs_of_their_own_needs_no_others(study: Study) -> None:
+    batch = launch_two(study, plan_two()[1:], inputs=0)
     assert list_inputs(batch, "again") == [(1, 4), (1, 9)]
 
 
-def test_a_review_counts_and_prices_each_arm_by_its_own_inputs(project: Project) -> None:
+def test_a_review_counts_and_prices_each_arm_by_its_own_inputs(study: Study) -> None:
     found = review(plan_two(), pilot=5, repeats=1)
     assert [(arm["cells"], arm["pilot_cells"]) for arm in found["arms"]] == [(20, 5), (2, 2)]
     assert (found["cells"], found["pilot_cells"]) == (22, 7)
@@ -114,7 +114,7 @@ def test_a_review_counts_and_prices_each_arm_by_its_own_inputs(project: Project)
     assert not any("pilot" in warning["code"] for warning in found["warnings"])
 
 
-def test_a_review_says_that_a_pilot_would_be_everything(project: Project) -> None:
+def test_a_review_says_that_a_pilot_would_be_everything(study: Study) -> None:
     warnings = review(plan_two(), inputs=3, pilot=3)["warnings"]
     assert {"code": "pilot_is_everything", "pilot": 3, "cells": 3} in warnings
 
@@ -133,7 +133,7 @@ class Listener(Numbers):
 
 @pytest.mark.parametrize(("messages", "times"), [("same", 1), ("", 2)])
 def test_messages_that_arms_share_are_written_once_for_the_review(
-    project: Project, monkeypatch: pytest.MonkeyPatch, messages: str, times: int
+    study: Study, monkeypatch: pytest.MonkeyPatch, messages: str, times: int
 ) -> None:
     listener = Listener()
     monkeypatch.setitem(kinds._kinds, "numbers", listener)

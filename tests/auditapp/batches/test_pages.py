@@ -28,7 +28,7 @@ from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finis
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -43,7 +43,7 @@ def _nothing_is_remembered(numbers: object) -> None:
 
 
 def address(name: str, batch: Batch, *more: object) -> str:
-    return reverse(f"batches:{name}", args=[batch.project.slug, batch.pk, *more])
+    return reverse(f"batches:{name}", args=[batch.study.slug, batch.pk, *more])
 
 
 def read(client: Client, path: str, **query: str) -> str:
@@ -67,13 +67,13 @@ class Watcher:
 
 
 class TestLive:
-    def test_it_brings_nothing_when_nothing_changed(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project)
+    def test_it_brings_nothing_when_nothing_changed(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         assert Watcher(client_of(lead), batch).ask() == (304, "")
 
-    def test_it_brings_the_changed_parts_alone(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project)
+    def test_it_brings_the_changed_parts_alone(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study)
         watcher = Watcher(client_of(lead), batch)
         answer(batch, 1)
         status, parts = watcher.ask()
@@ -84,17 +84,17 @@ class TestLive:
         assert "<form" not in parts
 
     def test_the_controls_come_again_when_the_state_changed(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project)
+        batch = launch(study)
         watcher = Watcher(client_of(lead), batch)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         _, parts = watcher.ask()
         assert 'id="live-controls" hx-swap-oob' in parts
         assert 'value="resume"' in parts
 
-    def test_asking_ends_with_the_batch(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=1)
+    def test_asking_ends_with_the_batch(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=1)
         client = client_of(lead)
         watcher = Watcher(client, batch)
         assert "hx-trigger" in read(client, watcher.path)
@@ -106,9 +106,9 @@ class TestLive:
 
     @pytest.mark.parametrize("cut_off", [False, True])
     def test_an_ended_batch_is_watched_until_its_last_call_is_stored(
-        self, project: Project, lead: User, client_of: ClientOf, cut_off: bool
+        self, study: Study, lead: User, client_of: ClientOf, cut_off: bool
     ) -> None:
-        batch = launch(project)
+        batch = launch(study)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=cut_off)
         client = client_of(lead)
@@ -120,9 +120,9 @@ class TestLive:
         assert re.search(r'<div id="poll" hx-swap-oob="true"[^>]*></div>', parts)
 
     def test_a_cancelled_cell_has_no_outcome_and_does_not_fill_the_bar(
-        self, project: Project, coder: User, client_of: ClientOf
+        self, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project, inputs=4)
+        batch = launch(study, inputs=4)
         answer(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         client = client_of(coder)
@@ -131,12 +131,12 @@ class TestLive:
         assert "25.0 %" in page
         assert "said 1 (100.0 %)" in page
         assert "Percentages of 1 cell answered or failed (3 cancelled, without an outcome)" in page
-        assert "3 cancelled" in read(client, reverse("batches:list", args=[project.slug]))
+        assert "3 cancelled" in read(client, reverse("batches:list", args=[study.slug]))
 
     def test_without_a_worker_no_time_is_known_and_the_batch_waits(
-        self, project: Project, coder: User, client_of: ClientOf
+        self, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        batch, client = launch(project), client_of(coder)
+        batch, client = launch(study), client_of(coder)
         answer(batch, 1)
         page = read(client, address("detail", batch))
         assert "unknown: no worker is running" in page
@@ -144,8 +144,8 @@ class TestLive:
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         assert "no worker is running" not in read(client, address("detail", batch))
 
-    def test_a_worker_of_former_times_is_not_listed(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        batch, client = launch(project), client_of(coder)
+    def test_a_worker_of_former_times_is_not_listed(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch, client = launch(study), client_of(coder)
         for name, ago in (("now", 1), ("lately", 300), ("formerly", 700)):
             WorkerSign.objects.create(name=name, seen_at=timezone.now() - datetime.timedelta(seconds=ago))
         page = read(client, address("detail", batch))
@@ -153,9 +153,9 @@ class TestLive:
         assert "<code>formerly</code>" not in page
 
     def test_a_tag_of_another_version_of_the_page_gets_the_parts(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        watcher = Watcher(client_of(lead), launch(project))
+        watcher = Watcher(client_of(lead), launch(study))
         watcher.tag = '"old"'
         status, parts = watcher.ask()
         assert status == 200
@@ -163,9 +163,9 @@ class TestLive:
         assert "<form" not in parts
 
     def test_an_empty_answer_that_used_up_the_limit_is_counted_and_told_as_such(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project, make_variant("a"), inputs=3)
+        batch = launch(study, make_variant("a"), inputs=3)
         thought = ChatAnswer(
             CallOutcome.ANSWERED, raw="{}", finish_reason="length", tokens_in=9, tokens_out=1024, tokens_reasoning=1024
         )
@@ -186,10 +186,10 @@ class TestLive:
             assert "No room for the answer." not in read(client, address("attempt", batch, other.pk))
 
     def test_a_server_that_does_not_answer_is_told_with_its_next_try_and_what_happens_then(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
-        batch = launch(project, make_variant("a"), inputs=4)
+        batch = launch(study, make_variant("a"), inputs=4)
         since = timezone.now() - datetime.timedelta(minutes=2)
         WorkQueue.objects.update(silent_since=since, slow_until=timezone.now() + datetime.timedelta(seconds=50))
         page = client_of(lead).get(address("detail", batch)).content.decode()
@@ -208,12 +208,12 @@ class TestLive:
 
     def test_the_number_of_queries_is_the_same_whatever_the_size(
         self,
-        project: Project,
+        study: Study,
         lead: User,
         client_of: ClientOf,
         django_assert_max_num_queries: DjangoAssertNumQueries,
     ) -> None:
-        batch = launch(project, make_variant("a"), make_variant("b"), inputs=40)
+        batch = launch(study, make_variant("a"), make_variant("b"), inputs=40)
         finish(batch, claim(batch, 10), LOST)
         answer(batch, 30)
         for queue in WorkQueue.objects.filter(batch=batch):
@@ -230,8 +230,8 @@ class TestLive:
         with django_assert_max_num_queries(18):
             watcher.ask()
 
-    def test_it_says_since_when_no_worker_was_heard(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        batch = launch(project)
+    def test_it_says_since_when_no_worker_was_heard(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study)
         client = client_of(coder)
         assert "No worker is running." in read(client, address("detail", batch))
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
@@ -240,10 +240,8 @@ class TestLive:
         WorkerSign.objects.update(seen_at=seen)
         assert re.search(r"No worker has reported since <time [^>]*>", read(client, address("detail", batch)))
 
-    def test_it_always_says_what_may_have_been_paid_twice(
-        self, project: Project, coder: User, client_of: ClientOf
-    ) -> None:
-        batch = launch(project)
+    def test_it_always_says_what_may_have_been_paid_twice(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study)
         client = client_of(coder)
         assert "May have been paid twice: 0 calls, at most $0." in read(client, address("detail", batch))
         finish(batch, claim(batch, 2), LOST)
@@ -253,17 +251,17 @@ class TestLive:
         )
 
     def test_outcomes_stand_with_their_denominators_whole_and_by_arm(
-        self, project: Project, coder: User, client_of: ClientOf
+        self, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project, make_variant("a"), make_variant("b"), inputs=2)
+        batch = launch(study, make_variant("a"), make_variant("b"), inputs=2)
         answer(batch, 3)
         page = read(client_of(coder), address("detail", batch))
         assert "said 3 (100.0 %)" in page
         assert "Percentages of 3 cells answered or failed" in page
         assert re.search(r'1<span class="under">of 2</span>', page)
 
-    def test_the_engines_own_outcomes_stand_in_words(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=4)
+    def test_the_engines_own_outcomes_stand_in_words(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=4)
         outcomes = ("no_input", "not_written", "not_storable", "off_format")
         for cell, outcome in zip(batch.cells.order_by("pk"), outcomes, strict=True):
             Cell.objects.filter(pk=cell.pk).update(state="failed", outcome=outcome)
@@ -278,8 +276,8 @@ class TestLive:
             assert said in page
         assert "no input" not in page
 
-    def test_the_limiter_is_drawn_and_told_in_a_table(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        batch = launch(project)
+    def test_the_limiter_is_drawn_and_told_in_a_table(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study)
         queue = WorkQueue.objects.get(batch=batch)
         for limit, cause in ((20, "start"), (40, "growth"), (32, "rate_limited")):
             LimitChange.objects.create(queue=queue, at=timezone.now(), limit=limit, in_flight=limit, cause=cause)
@@ -288,20 +286,20 @@ class TestLive:
         assert "the provider asked for fewer" in page
         assert page.count('class="mark rate_limited"') == 1
 
-    def test_invented_answers_are_marked_on_every_page(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, make_variant("f", provider="fake", base_url="", price=None))
+    def test_invented_answers_are_marked_on_every_page(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, make_variant("f", provider="fake", base_url="", price=None))
         attempt = answer(batch, 1)[0].leased.attempt_id
         client = client_of(lead)
         paths = [address(name, batch) for name in ("detail", "attempts", "spend")]
-        for path in (*paths, address("attempt", batch, attempt), reverse("batches:list", args=[project.slug])):
+        for path in (*paths, address("attempt", batch, attempt), reverse("batches:list", args=[study.slug])):
             assert "Fake provider." in read(client, path), path
 
 
 class TestControls:
     def test_only_those_who_run_batches_see_any(
-        self, project: Project, lead: User, coder: User, reader: User, client_of: ClientOf
+        self, study: Study, lead: User, coder: User, reader: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project)
+        batch = launch(study)
         assert 'value="pause"' in read(client_of(lead), address("detail", batch))
         for person in (coder, reader):
             page = read(client_of(person), address("detail", batch))
@@ -309,8 +307,8 @@ class TestControls:
             assert "<form" not in main
             assert "<button" not in main
 
-    def test_a_batch_is_paused_resumed_and_drained(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch, client = launch(project), client_of(lead)
+    def test_a_batch_is_paused_resumed_and_drained(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(study), client_of(lead)
         claim(batch, 1)
         for act, state, control in (
             ("pause", "paused", "pause"),
@@ -322,10 +320,8 @@ class TestControls:
             assert (batch.state, batch.control) == (state, control)
 
     @pytest.mark.parametrize("how", ["cancel", "abort"])
-    def test_to_end_a_batch_a_page_asks_first(
-        self, project: Project, lead: User, client_of: ClientOf, how: str
-    ) -> None:
-        batch, client = launch(project), client_of(lead)
+    def test_to_end_a_batch_a_page_asks_first(self, study: Study, lead: User, client_of: ClientOf, how: str) -> None:
+        batch, client = launch(study), client_of(lead)
         asked = client.post(address("control", batch), {"act": how}, follow=True)
         assert f'name="how" value="{how}"' in asked.content.decode()
         batch.refresh_from_db()
@@ -335,9 +331,9 @@ class TestControls:
         assert (batch.state, batch.control) == ("cancelled", how)
 
     def test_calls_in_flight_and_cap_are_changed_and_nonsense_is_shown_again(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        batch, client = launch(project), client_of(lead)
+        batch, client = launch(study), client_of(lead)
         client.post(address("concurrency", batch), {"in-flight-concurrency": "77"})
         client.post(address("cap", batch), {"cap-cap": "2.50"})
         batch.refresh_from_db()
@@ -349,8 +345,8 @@ class TestControls:
         assert wrong.status_code == 422
         assert "at most a million dollars" in wrong.content.decode()
 
-    def test_a_pilot_is_confirmed_with_another_cap(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch, client = launch(project, inputs=5, pilot=2, cap_usd=Decimal(1)), client_of(lead)
+    def test_a_pilot_is_confirmed_with_another_cap(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(study, inputs=5, pilot=2, cap_usd=Decimal(1)), client_of(lead)
         answer(batch, 2)
         batch.refresh_from_db()
         assert batch.state == "waiting"
@@ -362,9 +358,9 @@ class TestControls:
         assert (batch.state, batch.cap_nano) == ("running", 3_000_000_000)
 
     def test_a_cap_below_the_estimate_is_said_after_the_pilot_and_sent_again_is_meant(
-        self, project: Project, lead: User, client_of: ClientOf, capsys: pytest.CaptureFixture[str]
+        self, study: Study, lead: User, client_of: ClientOf, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        batch, client = launch(project, inputs=50, pilot=2, cap_usd=Decimal(1)), client_of(lead)
+        batch, client = launch(study, inputs=50, pilot=2, cap_usd=Decimal(1)), client_of(lead)
         answer(batch, 2)
         high = estimate_batch(batch)["high"]
         cap = Decimal(int(high * 0.7)) / NANO
@@ -387,8 +383,8 @@ class TestControls:
         batch.refresh_from_db()
         assert batch.state == "running"
 
-    def test_a_pilot_without_an_answer_says_so_and_why(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=5, pilot=2)
+    def test_a_pilot_without_an_answer_says_so_and_why(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=5, pilot=2)
         given_up = ChatAnswer(
             CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST, error="no"
         )
@@ -399,15 +395,13 @@ class TestControls:
         assert "No call of the pilot was answered." in page
         assert 'class="button" id="act-confirm"' in page
 
-    def test_looking_at_what_only_takes_forms_leads_back(
-        self, project: Project, lead: User, client_of: ClientOf
-    ) -> None:
-        batch, client = launch(project), client_of(lead)
+    def test_looking_at_what_only_takes_forms_leads_back(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(study), client_of(lead)
         for name in ("control", "confirm", "concurrency", "cap", "retry", "held", "requests", "answers"):
             assert client.get(address(name, batch)).headers["Location"] == address("detail", batch), name
 
-    def test_failed_cells_are_asked_again(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch, client = launch(project, inputs=1), client_of(lead)
+    def test_failed_cells_are_asked_again(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch, client = launch(study, inputs=1), client_of(lead)
         finish(batch, claim(batch, 1), GIVEN_UP)
         assert "Retry failed (1 cell)" in read(client, address("detail", batch))
         page = client.post(address("retry", batch), follow=True).content.decode()
@@ -416,9 +410,9 @@ class TestControls:
 
     @pytest.mark.parametrize(("again", "state"), [("yes", "planned"), ("no", "failed")])
     def test_held_cells_wait_for_a_decision(
-        self, project: Project, lead: User, client_of: ClientOf, again: str, state: str
+        self, study: Study, lead: User, client_of: ClientOf, again: str, state: str
     ) -> None:
-        batch, client = launch(project, inputs=1, lost_answers="hold"), client_of(lead)
+        batch, client = launch(study, inputs=1, lost_answers="hold"), client_of(lead)
         finish(batch, claim(batch, 1), LOST)
         page = read(client, address("detail", batch))
         assert "1 held cell" in page
@@ -429,8 +423,8 @@ class TestControls:
 
 
 class TestAttempts:
-    def test_they_are_filtered_and_paged_newest_first(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=PER_PAGE + 5)
+    def test_they_are_filtered_and_paged_newest_first(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=PER_PAGE + 5)
         finish(batch, claim(batch, 1), GIVEN_UP)
         answer(batch, PER_PAGE + 4)
         client = client_of(coder)
@@ -447,9 +441,9 @@ class TestAttempts:
         assert (len(page["rows"]), page["counted"]) == (1, None)
 
     def test_both_calls_that_may_have_been_paid_for_one_cell_are_found(
-        self, project: Project, coder: User, client_of: ClientOf
+        self, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project, inputs=2)
+        batch = launch(study, inputs=2)
         finish(batch, claim(batch, 1), LOST)
         answer(batch, 2)
         page = client_of(coder).get(address("attempts", batch), {"twice": "on"}).context["page"]
@@ -457,19 +451,19 @@ class TestAttempts:
 
     def test_the_number_of_queries_does_not_grow_with_the_rows(
         self,
-        project: Project,
+        study: Study,
         coder: User,
         client_of: ClientOf,
         django_assert_max_num_queries: DjangoAssertNumQueries,
     ) -> None:
-        batch = launch(project, make_variant("a"), make_variant("b"), inputs=30)
+        batch = launch(study, make_variant("a"), make_variant("b"), inputs=30)
         answer(batch, 60)
         client = client_of(coder)
         with django_assert_max_num_queries(9):
             client.get(address("attempts", batch))
 
-    def test_one_opens_to_the_request_as_sent_masked(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=1)
+    def test_one_opens_to_the_request_as_sent_masked(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         page = read(client_of(lead), address("attempt", batch, key))
         assert "hash matches" in page
@@ -478,31 +472,31 @@ class TestAttempts:
         assert page.count("Number 1<") + page.count("Number 1&quot;") == 1
         assert "Number 1" not in re.search(r"<title>(.*?)</title>", page)[1]  # type: ignore[index]
 
-    def test_a_changed_request_is_told(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=1)
+    def test_a_changed_request_is_told(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         Attempt.objects.update(request_hash="0" * 64)
         assert "hash does not match" in read(client_of(lead), address("attempt", batch, key))
 
     def test_whoever_may_not_see_codings_sees_no_request_and_no_link_to_one(
-        self, project: Project, coder: User, client_of: ClientOf
+        self, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        batch = launch(project, inputs=1)
+        batch = launch(study, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         client = client_of(coder)
         assert client.get(address("attempt", batch, key)).status_code == 403
         assert address("attempt", batch, key) not in read(client, address("attempts", batch))
 
-    def test_the_providers_words_stay_off_the_list(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=1)
+    def test_the_providers_words_stay_off_the_list(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=1)
         finish(
             batch, claim(batch, 1), ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error="a slur")
         )
         assert "a slur" not in read(client_of(lead), address("attempts", batch))
         assert "a slur" not in read(client_of(lead), address("detail", batch))
 
-    def test_an_answer_taken_over_is_marked(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        batch = launch(project, inputs=2)
+    def test_an_answer_taken_over_is_marked(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        batch = launch(study, inputs=2)
         source, copy = (call.leased.attempt_id for call in answer(batch, 2))
         Attempt.objects.filter(pk=copy).update(end="cached", copied_from=source, cost_nano=0)
         client = client_of(lead)
@@ -516,33 +510,29 @@ class TestAttempts:
 class TestListAndSpend:
     def test_the_list_costs_the_same_however_long_it_is(
         self,
-        project: Project,
+        study: Study,
         coder: User,
         client_of: ClientOf,
         django_assert_max_num_queries: DjangoAssertNumQueries,
     ) -> None:
         for _ in range(6):
-            answer(launch(project), 1)
+            answer(launch(study), 1)
         client = client_of(coder)
         with django_assert_max_num_queries(15):
-            page = read(client, reverse("batches:list", args=[project.slug]))
+            page = read(client, reverse("batches:list", args=[study.slug]))
         assert page.count("1 of 3") == 6
 
-    def test_the_list_renews_itself_while_a_batch_is_open(
-        self, project: Project, coder: User, client_of: ClientOf
-    ) -> None:
-        batch = launch(project)
-        client, path = client_of(coder), reverse("batches:list", args=[project.slug])
+    def test_the_list_renews_itself_while_a_batch_is_open(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study)
+        client, path = client_of(coder), reverse("batches:list", args=[study.slug])
         assert 'hx-select="#batch-list"' in read(client, path)
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE)
         page = read(client, path)
         assert 'id="batch-list"' in page
         assert "hx-select" not in page
 
-    def test_spend_is_shown_and_downloaded_by_arm_and_day(
-        self, project: Project, coder: User, client_of: ClientOf
-    ) -> None:
-        batch = launch(project, make_variant("a"))
+    def test_spend_is_shown_and_downloaded_by_arm_and_day(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        batch = launch(study, make_variant("a"))
         answer(batch, 3)
         client = client_of(coder)
         page = read(client, address("spend", batch))
@@ -556,24 +546,22 @@ class TestListAndSpend:
         assert client.get(address("spend_file", batch)).status_code == 405
         assert client.post(address("spend_file", batch), {"format": "xls"}).status_code == 404
 
-    def test_spend_that_is_not_known_says_what_is_missing(
-        self, project: Project, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_spend_that_is_not_known_says_what_is_missing(self, study: Study, coder: User, client_of: ClientOf) -> None:
         client = client_of(coder)
-        waiting = launch(project, make_variant("b"))
+        waiting = launch(study, make_variant("b"))
         assert "No call has been sent yet." in read(client, address("spend", waiting))
-        batch = launch(project, make_variant("a", price=None))
+        batch = launch(study, make_variant("a", price=None))
         answer(batch, 1)
         page = read(client, address("spend", batch))
-        assert f'so the cost is not known. <a href="{reverse("llm:models")}">' in page
+        assert f'so the cost is unknown. <a href="{reverse("llm:models")}">' in page
         assert "chart-svg" not in page
 
 
 class TestFiles:
     @pytest.fixture
-    def batch(self, project: Project) -> Batch:
+    def batch(self, study: Study) -> Batch:
         variant = make_variant("elsewhere", provider="file", base_url="", price=None)
-        return launch(project, variant, inputs=2, route="file")
+        return launch(study, variant, inputs=2, route="file")
 
     def test_requests_go_out_and_answers_come_in(self, batch: Batch, lead: User, client_of: ClientOf) -> None:
         client = client_of(lead)
@@ -604,8 +592,8 @@ class TestFiles:
         assert Result.objects.count() == 0
 
 
-def test_a_note_on_a_model_stands_on_the_pages_of_its_batch(project: Project, lead: User, client_of: ClientOf) -> None:
-    batch = launch(project, make_variant(note="It answers in verse."))
+def test_a_note_on_a_model_stands_on_the_pages_of_its_batch(study: Study, lead: User, client_of: ClientOf) -> None:
+    batch = launch(study, make_variant(note="It answers in verse."))
     client = client_of(lead)
     for path in (address("detail", batch), address("attempts", batch), address("spend", batch)):
         assert "It answers in verse." in read(client, path)

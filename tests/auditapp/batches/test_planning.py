@@ -22,15 +22,15 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
 
 class TestGrid:
-    def test_every_arm_gets_every_input_as_often_as_asked(self, project: Project) -> None:
-        batch = launch(project, make_variant("a"), make_variant("b"), inputs=3, repeats=2)
+    def test_every_arm_gets_every_input_as_often_as_asked(self, study: Study) -> None:
+        batch = launch(study, make_variant("a"), make_variant("b"), inputs=3, repeats=2)
         cells = Cell.objects.filter(batch=batch)
         assert cells.count() == 12
         assert set(cells.values_list("state", "pilot", "fence", "tries", "outcome")) == {("planned", False, 0, 0, "")}
@@ -38,26 +38,26 @@ class TestGrid:
             rows = cells.filter(arm=arm).order_by("pk").values_list("repeat", "input_id")
             assert list(rows) == [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]
 
-    def test_planning_takes_as_many_queries_for_many_inputs_as_for_few(self, project: Project) -> None:
+    def test_planning_takes_as_many_queries_for_many_inputs_as_for_few(self, study: Study) -> None:
         first, second = make_variant("a"), make_variant("b")
-        launch(project, inputs=1)
+        launch(study, inputs=1)
         with CaptureQueriesContext(connection) as few:
-            launch(project, first, inputs=2)
+            launch(study, first, inputs=2)
         with CaptureQueriesContext(connection) as many:
-            launch(project, second, inputs=500)
+            launch(study, second, inputs=500)
         assert len(few) == len(many)
 
-    def test_there_is_a_queue_for_each_model_of_an_account(self, project: Project) -> None:
+    def test_there_is_a_queue_for_each_model_of_an_account(self, study: Study) -> None:
         one = make_variant("one", model="m")
         again = make_variant("again", model="m", price=None)
         other = make_variant("other", model="n")
-        batch = launch(project, one, again, other)
+        batch = launch(study, one, again, other)
         assert list(WorkQueue.objects.filter(batch=batch).order_by("name").values_list("name", flat=True)) == sorted(
             {one.queue_name, other.queue_name}
         )
 
-    def test_one_event_tells_of_a_launch_in_whole_numbers_and_short_words(self, project: Project, lead: User) -> None:
-        batch = launch(project, make_variant("a"), inputs=40, pilot=5, cap_usd=Decimal("2.5"), by=lead)
+    def test_one_event_tells_of_a_launch_in_whole_numbers_and_short_words(self, study: Study, lead: User) -> None:
+        batch = launch(study, make_variant("a"), inputs=40, pilot=5, cap_usd=Decimal("2.5"), by=lead)
         [event] = AuditEvent.objects.filter(target=f"batches.batch:{batch.pk}")
         assert (event.action, event.actor_name) == ("batch.launched", "lead")
         assert event.details == {
@@ -84,21 +84,21 @@ class TestGrid:
         ],
     )
     def test_what_makes_no_batch_is_refused_and_leaves_nothing(
-        self, project: Project, options: dict[str, object], words: str
+        self, study: Study, options: dict[str, object], words: str
     ) -> None:
         with pytest.raises(Refused, match=words):
-            launch(project, **options)  # type: ignore[arg-type]
+            launch(study, **options)  # type: ignore[arg-type]
         assert not Batch.objects.exists()
 
-    def test_a_model_named_twice_is_refused(self, project: Project) -> None:
+    def test_a_model_named_twice_is_refused(self, study: Study) -> None:
         variant = make_variant()
         with pytest.raises(Refused, match="once"):
-            launch(project, variant, variant)
+            launch(study, variant, variant)
 
-    def test_an_input_named_twice_is_refused(self, project: Project) -> None:
+    def test_an_input_named_twice_is_refused(self, study: Study) -> None:
         with pytest.raises(Refused, match="each text once"):
             launching.launch_batch(
-                project=project,
+                study=study,
                 kind="numbers",
                 title="Numbers",
                 arms=[PlannedArm(make_variant(), "task", "Say it.")],
@@ -116,29 +116,29 @@ class TestGrid:
         ],
     )
     def test_a_cap_needs_to_know_the_longest_answer_of_a_paid_model(
-        self, project: Project, options: dict[str, Any], refuses: bool
+        self, study: Study, options: dict[str, Any], refuses: bool
     ) -> None:
         variant = make_variant("m", **options)
         if not refuses:
-            assert launch(project, variant, cap_usd=Decimal(1)).cap_nano == 1_000_000_000
+            assert launch(study, variant, cap_usd=Decimal(1)).cap_nano == 1_000_000_000
             return
         with pytest.raises(Refused, match="for m no limit is set and the model's maximum is not recorded"):
-            launch(project, variant, cap_usd=Decimal(1))
-        batch = launch(project, variant)
+            launch(study, variant, cap_usd=Decimal(1))
+        batch = launch(study, variant)
         with pytest.raises(Refused, match="no limit is set"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
         set_capabilities(variant=variant, max_output_tokens=5_000, by=trail.SYSTEM)
         with pytest.raises(Refused, match="no limit is set"):  # of what this batch was launched with
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
-        launch(project, variant, inputs=4, cap_usd=Decimal(1))
+        launch(study, variant, inputs=4, cap_usd=Decimal(1))
 
-    def test_without_a_limit_the_models_maximum_is_reserved(self, project: Project) -> None:
+    def test_without_a_limit_the_models_maximum_is_reserved(self, study: Study) -> None:
         unlimited = make_variant("m", max_tokens=None)
         set_capabilities(variant=unlimited, max_output_tokens=5_000, by=trail.SYSTEM)
         limited = make_variant("n", max_tokens=5_000)
-        reserved = [claim(launch(project, each, inputs=1), 1)[0].leased.reserved_nano for each in (unlimited, limited)]
+        reserved = [claim(launch(study, each, inputs=1), 1)[0].leased.reserved_nano for each in (unlimited, limited)]
         assert reserved[0] == reserved[1] > 5_000 * 2_000
-        assumed = claim(launch(project, make_variant("o", max_tokens=None), inputs=1), 1)[0]
+        assumed = claim(launch(study, make_variant("o", max_tokens=None), inputs=1), 1)[0]
         assert assumed.leased.reserved_nano > ASSUMED_MAX_OUTPUT * 2_000
 
     @pytest.mark.parametrize(
@@ -155,34 +155,34 @@ class TestGrid:
         ],
     )
     def test_a_setting_that_is_not_accepted_is_told_before_anything_is_sent(
-        self, project: Project, options: dict[str, Any], refused: dict[str, bool], sentence: str
+        self, study: Study, options: dict[str, Any], refused: dict[str, bool], sentence: str
     ) -> None:
         variant = make_variant("m", **options)
         set_capabilities(variant=variant, by=trail.SYSTEM, **refused)  # type: ignore[arg-type]
         with pytest.raises(Refused, match=sentence):
-            launch(project, variant, make_variant("other"))
+            launch(study, variant, make_variant("other"))
         assert not Batch.objects.exists()
         set_capabilities(variant=variant, by=trail.SYSTEM)
         if refused:
-            assert launch(project, variant).cells.count() == 3
+            assert launch(study, variant).cells.count() == 3
 
-    def test_a_cap_needs_a_price_for_every_model(self, project: Project) -> None:
+    def test_a_cap_needs_a_price_for_every_model(self, study: Study) -> None:
         with pytest.raises(Refused, match="have none: dear"):
-            launch(project, make_variant("cheap"), make_variant("dear", price=None), cap_usd=Decimal(1))
+            launch(study, make_variant("cheap"), make_variant("dear", price=None), cap_usd=Decimal(1))
 
     def test_the_queues_are_rung_when_the_batch_stands(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
+        self, study: Study, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: object
     ) -> None:
         notified: list[int] = []
         monkeypatch.setattr(tasks, "notify_queue", notified.append)
         with django_capture_on_commit_callbacks(execute=True):  # type: ignore[operator]
-            batch = launch(project)
+            batch = launch(study)
         assert notified == [batch.queues.get().pk]
 
 
 class TestPilot:
-    def test_a_pilot_is_so_many_calls_of_each_arm(self, project: Project) -> None:
-        batch = launch(project, make_variant("a"), make_variant("b"), inputs=20, repeats=2, pilot=7)
+    def test_a_pilot_is_so_many_calls_of_each_arm(self, study: Study) -> None:
+        batch = launch(study, make_variant("a"), make_variant("b"), inputs=20, repeats=2, pilot=7)
         assert (batch.state, batch.control, batch.pilot_cells) == ("pilot", "run", 14)
         for arm in batch.arms.all():
             assert Cell.objects.filter(arm=arm, pilot=True).count() == 7
@@ -221,13 +221,13 @@ class TestPilot:
         assert settle_pilot(planned, range(inputs), LaunchOptions(**options)) == pilot
 
     @pytest.mark.parametrize("inputs", [2, 3])
-    def test_a_batch_no_larger_than_its_pilot_has_none(self, project: Project, inputs: int) -> None:
-        batch = launch(project, inputs=inputs, pilot=3)
+    def test_a_batch_no_larger_than_its_pilot_has_none(self, study: Study, inputs: int) -> None:
+        batch = launch(study, inputs=inputs, pilot=3)
         assert (batch.state, batch.pilot_cells) == ("running", 0)
         assert not Cell.objects.filter(batch=batch, pilot=True).exists()
 
-    def test_only_the_pilot_is_claimed_and_then_the_batch_waits(self, project: Project) -> None:
-        batch = launch(project, inputs=10, pilot=4)
+    def test_only_the_pilot_is_claimed_and_then_the_batch_waits(self, study: Study) -> None:
+        batch = launch(study, inputs=10, pilot=4)
         assert len(answer(batch, 10)) == 4
         assert set(batch.cells.filter(state="done").values_list("pilot", flat=True)) == {True}
         assert (batch.state, batch.control) == ("waiting", "pause")
@@ -235,75 +235,73 @@ class TestPilot:
 
 
 class TestPressedTwice:
-    def test_the_same_form_sent_again_gives_the_batch_it_made(self, project: Project) -> None:
+    def test_the_same_form_sent_again_gives_the_batch_it_made(self, study: Study) -> None:
         variant, idempotency_key = make_variant(), uuid.uuid4()
-        first = launch(project, variant, idempotency_key=idempotency_key)
-        again = launch(project, variant, idempotency_key=idempotency_key)
+        first = launch(study, variant, idempotency_key=idempotency_key)
+        again = launch(study, variant, idempotency_key=idempotency_key)
         assert again == first
         assert Batch.objects.count() == 1
         assert Cell.objects.count() == 3
         assert AuditEvent.objects.filter(action="batch.launched").count() == 1
 
     @pytest.mark.parametrize("otherwise", [{"inputs": 50}, {"concurrency": 7}, {"repeats": 2}, {"cap_usd": Decimal(1)}])
-    def test_the_same_form_with_other_settings_is_refused(self, project: Project, otherwise: dict[str, Any]) -> None:
+    def test_the_same_form_with_other_settings_is_refused(self, study: Study, otherwise: dict[str, Any]) -> None:
         variant, idempotency_key = make_variant(), uuid.uuid4()
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
-        first = launch(project, variant, idempotency_key=idempotency_key)
+        first = launch(study, variant, idempotency_key=idempotency_key)
         with pytest.raises(Refused, match=f"launched batch {first.pk}, with other settings"):
-            launch(project, variant, idempotency_key=idempotency_key, **otherwise)
+            launch(study, variant, idempotency_key=idempotency_key, **otherwise)
         with pytest.raises(Refused, match="with other settings"):
-            launch(project, make_variant("another"), idempotency_key=idempotency_key)
+            launch(study, make_variant("another"), idempotency_key=idempotency_key)
         assert Batch.objects.get() == first
 
-    def test_a_batch_of_before_there_were_digests_is_given_back(self, project: Project) -> None:
+    def test_a_batch_of_before_there_were_digests_is_given_back(self, study: Study) -> None:
         variant, idempotency_key = make_variant(), uuid.uuid4()
-        first = launch(project, variant, idempotency_key=idempotency_key)
+        first = launch(study, variant, idempotency_key=idempotency_key)
         Batch.objects.update(parameters={})
-        assert launch(project, variant, idempotency_key=idempotency_key, inputs=50) == first
+        assert launch(study, variant, idempotency_key=idempotency_key, inputs=50) == first
 
-    def test_two_presses_at_the_same_time_make_one_batch(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_two_presses_at_the_same_time_make_one_batch(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
         variant, idempotency_key = make_variant(), uuid.uuid4()
-        first = launch(project, variant, idempotency_key=idempotency_key)
+        first = launch(study, variant, idempotency_key=idempotency_key)
         look, looked = launching.find_launched, []
 
-        def look_too_early(study: Project, key: uuid.UUID | None, asked: str) -> Batch | None:
+        def look_too_early(study: Study, key: uuid.UUID | None, asked: str) -> Batch | None:
             looked.append(key)
             return look(study, key, asked) if len(looked) > 1 else None
 
         monkeypatch.setattr(launching, "find_launched", look_too_early)
-        assert launch(project, variant, idempotency_key=idempotency_key) == first
+        assert launch(study, variant, idempotency_key=idempotency_key) == first
         assert len(looked) == 2
         assert Batch.objects.count() == 1
 
-    def test_the_form_of_another_study_is_refused(self, project: Project, owner: User) -> None:
+    def test_the_form_of_another_study_is_refused(self, study: Study, owner: User) -> None:
         idempotency_key = uuid.uuid4()
-        launch(project, idempotency_key=idempotency_key)
-        other = create_project(slug="other", name="Other", by=owner)
+        launch(study, idempotency_key=idempotency_key)
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="another study"):
             launch(other, idempotency_key=idempotency_key)
 
-    def test_the_database_keeps_a_form_to_one_batch(self, project: Project) -> None:
+    def test_the_database_keeps_a_form_to_one_batch(self, study: Study) -> None:
         idempotency_key = uuid.uuid4()
-        launch(project, idempotency_key=idempotency_key)
-        second = launch(project)
+        launch(study, idempotency_key=idempotency_key)
+        second = launch(study)
         with pytest.raises(IntegrityError):
             Batch.objects.filter(pk=second.pk).update(idempotency_key=idempotency_key)
 
 
 class TestPricesAndRoutes:
-    def test_an_arm_pins_the_newest_prices_and_capabilities(self, project: Project) -> None:
+    def test_an_arm_pins_the_newest_prices_and_capabilities(self, study: Study) -> None:
         variant = make_variant()
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), by=trail.SYSTEM)
         row = set_capabilities(variant=variant, by=trail.SYSTEM)
-        arm = launch(project, variant).arms.get()
+        arm = launch(study, variant).arms.get()
         set_price(variant=variant, price_in=Decimal(5), price_out=Decimal(6), by=trail.SYSTEM)
         arm.refresh_from_db()
         assert (arm.price_in, arm.price_out, arm.price.number if arm.price else None) == (Decimal(3), Decimal(4), 2)
         assert arm.capabilities == row
 
-    def test_the_provider_batch_service_costs_its_share_of_the_price(self, project: Project) -> None:
+    def test_the_provider_batch_service_costs_its_share_of_the_price(self, study: Study) -> None:
         variant = make_variant()
         set_price(
             variant=variant,
@@ -313,26 +311,26 @@ class TestPricesAndRoutes:
             by=trail.SYSTEM,
         )
         set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
-        live, jobs = launch(project, variant).arms.get(), launch(project, variant, route="jobs").arms.get()
+        live, jobs = launch(study, variant).arms.get(), launch(study, variant, route="jobs").arms.get()
         assert (live.price_in, live.price_out) == (Decimal("0.000003"), Decimal(4))
         # Rounded up, so that no call is billed above what was reserved for it.
         assert (jobs.price_in, jobs.price_out) == (Decimal("0.000002"), Decimal(2))
 
-    def test_the_batch_service_needs_a_model_known_to_offer_one(self, project: Project) -> None:
+    def test_the_batch_service_needs_a_model_known_to_offer_one(self, study: Study) -> None:
         with pytest.raises(Refused, match="No batch service of the provider is known for plain"):
-            launch(project, make_variant("plain"), route="jobs")
+            launch(study, make_variant("plain"), route="jobs")
 
-    def test_answers_come_as_a_file_only_for_accounts_made_for_it(self, project: Project) -> None:
-        with pytest.raises(Refused, match="can be asked directly"):
-            launch(project, make_variant("live"), route="file")
+    def test_answers_come_as_a_file_only_for_accounts_made_for_it(self, study: Study) -> None:
+        with pytest.raises(Refused, match="directly"):
+            launch(study, make_variant("live"), route="file")
         brought = make_variant("brought", provider="file", base_url="")
         with pytest.raises(Refused, match="imported from a file"):
-            launch(project, brought)
+            launch(study, brought)
         with pytest.raises(Refused, match="no pilot"):
-            launch(project, brought, route="file", inputs=10, pilot=2)
+            launch(study, brought, route="file", inputs=10, pilot=2)
         with pytest.raises(Refused, match="cannot have a cap"):
-            launch(project, brought, route="file", cap_usd=Decimal(1))
-        batch = launch(project, brought, route="file")
+            launch(study, brought, route="file", cap_usd=Decimal(1))
+        batch = launch(study, brought, route="file")
         assert batch.state == "running"
         with pytest.raises(Refused, match="cannot have a cap"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
@@ -342,13 +340,13 @@ class TestPricesAndRoutes:
 @pytest.mark.django_db(transaction=True)
 def test_presses_in_parallel_make_one_batch(numbers: Numbers) -> None:
     owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
-    project = create_project(slug="culture", name="Cultural schemas", by=owner)
+    study = create_study(slug="culture", name="Cultural schemas", by=owner)
     variant, idempotency_key = make_variant(), uuid.uuid4()
     made: list[int] = []
 
     def press() -> None:
         try:
-            made.append(launch(project, variant, idempotency_key=idempotency_key).pk)
+            made.append(launch(study, variant, idempotency_key=idempotency_key).pk)
         finally:
             connection.close()
 

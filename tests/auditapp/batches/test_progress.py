@@ -15,7 +15,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers")
 
@@ -30,8 +30,8 @@ def date_answers(batch: Batch, *seconds_ago: float) -> None:
     batch.refresh_from_db()
 
 
-def test_a_batch_is_counted_whole_and_by_arm(project: Project) -> None:
-    batch = launch(project, make_variant("a"), make_variant("b"), inputs=4, lost_answers="hold")
+def test_a_batch_is_counted_whole_and_by_arm(study: Study) -> None:
+    batch = launch(study, make_variant("a"), make_variant("b"), inputs=4, lost_answers="hold")
     first, second = batch.arms.order_by("pk")
     answer(batch, 2)
     finish(batch, claim(batch, 1), GIVEN_UP)
@@ -52,8 +52,8 @@ def test_a_batch_is_counted_whole_and_by_arm(project: Project) -> None:
     assert (found.by_arm[second.pk].calls, found.by_arm[second.pk].left) == (1, 4)
 
 
-def test_cancelled_cells_are_finished_and_have_no_outcome(project: Project) -> None:
-    batch = launch(project, inputs=5)
+def test_cancelled_cells_are_finished_and_have_no_outcome(study: Study) -> None:
+    batch = launch(study, inputs=5)
     answer(batch, 1)
     finish(batch, claim(batch, 1), GIVEN_UP)
     actions.cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -62,8 +62,8 @@ def test_cancelled_cells_are_finished_and_have_no_outcome(project: Project) -> N
     assert [(arm.finished, arm.ended, arm.cancelled) for arm in found.by_arm.values()] == [(5, 2, 3)]
 
 
-def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(project: Project) -> None:
-    batch = launch(project, inputs=3)
+def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(study: Study) -> None:
+    batch = launch(study, inputs=3)
     calls = claim(batch, 3)
     finish(batch, calls[:1], ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
     finish(batch, calls[1:], ChatAnswer(CallOutcome.ANSWERED, content="yes", tokens_in=1, tokens_out=1))
@@ -72,8 +72,8 @@ def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(project: Proje
     assert (found.calls, found.cached) == (1, 1)
 
 
-def test_the_calls_counted_are_the_attempts_of_the_ledger(project: Project) -> None:
-    batch = launch(project, make_variant("a"), make_variant("b"), inputs=10)
+def test_the_calls_counted_are_the_attempts_of_the_ledger(study: Study) -> None:
+    batch = launch(study, make_variant("a"), make_variant("b"), inputs=10)
     answer(batch, 3)
     finish(batch, claim(batch, 2), LOST)
     finish(batch, claim(batch, 4), ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
@@ -85,8 +85,8 @@ def test_the_calls_counted_are_the_attempts_of_the_ledger(project: Project) -> N
     assert found.calls == sent.count() == sum(arm.calls for arm in found.by_arm.values())
 
 
-def test_the_rate_is_that_of_the_last_half_minute(project: Project) -> None:
-    batch = launch(project, inputs=40)
+def test_the_rate_is_that_of_the_last_half_minute(study: Study) -> None:
+    batch = launch(study, inputs=40)
     answer(batch, 20)
     date_answers(batch, *[5.0] * 15, *[100.0] * 5)
     found = read_progress(batch)
@@ -95,8 +95,8 @@ def test_the_rate_is_that_of_the_last_half_minute(project: Project) -> None:
     assert found.eta_basis == "15 answers in the last 30 seconds"
 
 
-def test_where_half_a_minute_holds_too_little_ten_are_looked_at(project: Project) -> None:
-    batch = launch(project, inputs=40)
+def test_where_half_a_minute_holds_too_little_ten_are_looked_at(study: Study) -> None:
+    batch = launch(study, inputs=40)
     answer(batch, 6)
     date_answers(batch, 5.0, 70.0, 150.0, 300.0, 590.0, 900.0)
     found = read_progress(batch)
@@ -104,8 +104,8 @@ def test_where_half_a_minute_holds_too_little_ten_are_looked_at(project: Project
     assert found.eta_basis == "5 answers in the last 10 minutes"
 
 
-def test_a_batch_that_stands_still_does_not_boast_its_former_speed(project: Project) -> None:
-    batch = launch(project, inputs=40)
+def test_a_batch_that_stands_still_does_not_boast_its_former_speed(study: Study) -> None:
+    batch = launch(study, inputs=40)
     answer(batch, 20)
     date_answers(batch, *[900.0] * 20)
     found = read_progress(batch)
@@ -113,8 +113,8 @@ def test_a_batch_that_stands_still_does_not_boast_its_former_speed(project: Proj
     assert found.eta_basis == "no answer in the last 10 minutes"
 
 
-def test_a_batch_that_ended_tells_its_last_speed(project: Project) -> None:
-    batch = launch(project, inputs=20)
+def test_a_batch_that_ended_tells_its_last_speed(study: Study) -> None:
+    batch = launch(study, inputs=20)
     answer(batch, 20)
     date_answers(batch, *[900.0] * 20)
     found = read_progress(batch)
@@ -123,8 +123,8 @@ def test_a_batch_that_ended_tells_its_last_speed(project: Project) -> None:
     assert found.eta_seconds == 0.0
 
 
-def test_a_pilot_s_time_left_is_that_of_the_pilot(project: Project) -> None:
-    batch = launch(project, inputs=100, pilot=20)
+def test_a_pilot_s_time_left_is_that_of_the_pilot(study: Study) -> None:
+    batch = launch(study, inputs=100, pilot=20)
     answer(batch, 15)
     date_answers(batch, *[5.0] * 15)
     found = read_progress(batch)
@@ -132,19 +132,19 @@ def test_a_pilot_s_time_left_is_that_of_the_pilot(project: Project) -> None:
     assert found.eta_seconds == pytest.approx(5 / (15 / 30))
 
 
-def test_what_keeps_a_time_from_being_known_is_said(project: Project) -> None:
-    batch = launch(project, inputs=5)
+def test_what_keeps_a_time_from_being_known_is_said(study: Study) -> None:
+    batch = launch(study, inputs=5)
     assert read_progress(batch).eta_basis == "no answer yet"
     actions.pause_batch(batch=batch, by=trail.SYSTEM)
     assert (read_progress(batch).eta_seconds, read_progress(batch).eta_basis) == (None, "nothing is being sent")
     variant = make_variant("jobs")
     set_capabilities(variant=variant, offers_batches=True, by=trail.SYSTEM)
-    assert "within a day" in read_progress(launch(project, variant, route="jobs")).eta_basis
+    assert "within a day" in read_progress(launch(study, variant, route="jobs")).eta_basis
 
 
-def test_many_batches_take_as_many_queries_as_few(project: Project) -> None:
+def test_many_batches_take_as_many_queries_as_few(study: Study) -> None:
     def make(label: str) -> Batch:
-        batch = launch(project, make_variant(label), inputs=20)
+        batch = launch(study, make_variant(label), inputs=20)
         answer(batch, 3)
         finish(batch, claim(batch, 1), LOST)
         return batch
@@ -163,14 +163,14 @@ def test_many_batches_take_as_many_queries_as_few(project: Project) -> None:
         )
 
 
-def test_no_batches_and_a_batch_without_calls_are_read_too(project: Project) -> None:
+def test_no_batches_and_a_batch_without_calls_are_read_too(study: Study) -> None:
     assert read_progress_of([]) == {}
-    found = read_progress(launch(project, inputs=2))
+    found = read_progress(launch(study, inputs=2))
     assert (found.cells, found.calls, found.throughput, found.last_answer_at) == (2, 0, 0.0, None)
 
 
-def test_a_page_may_look_at_figures_a_second_old(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    batch = launch(project, inputs=3)
+def test_a_page_may_look_at_figures_a_second_old(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    batch = launch(study, inputs=3)
     assert watch_progress(batch).finished == 0
     Cell.objects.filter(batch=batch).update(state="done")
     assert watch_progress(batch).finished == 0

@@ -21,7 +21,7 @@ from auditapp.batches.runner import recovery
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, count_states, launch
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 RUNNER = "there:1:gone"
 ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
@@ -75,8 +75,8 @@ def be_silent(queue: WorkQueue, *, minutes: int = 5) -> None:
 
 
 class TestDeadHere:
-    def test_the_spool_tells_answered_lost_and_unsent_calls_apart(self, project: Project, numbers: Numbers) -> None:
-        batch = launch(project)
+    def test_the_spool_tells_answered_lost_and_unsent_calls_apart(self, study: Study, numbers: Numbers) -> None:
+        batch = launch(study)
         path = die(take(batch), sent=2, answered=1)
         assert recovery.settle_dead_here() == [batch.queues.get().pk]
         assert read_ends() == ["answered", "unknown", "unsent"]
@@ -86,15 +86,15 @@ class TestDeadHere:
         assert batch.queues.get().runner == ""
         assert not path.exists()
 
-    def test_a_living_runner_is_left_alone(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_living_runner_is_left_alone(self, study: Study) -> None:
+        batch = launch(study)
         spool = write_spool(take(batch), sent=1, answered=1)
         assert recovery.recover_queues() == 0
         assert read_ends() == ["open"] * 3
         spool.close(keep=True)
 
-    def test_settling_twice_changes_nothing_more(self, project: Project) -> None:
-        batch = launch(project)
+    def test_settling_twice_changes_nothing_more(self, study: Study) -> None:
+        batch = launch(study)
         path = die(take(batch), sent=3, answered=2)
         kept = path.read_bytes()
         recovery.recover_queues()
@@ -105,15 +105,15 @@ class TestDeadHere:
         assert Cell.objects.filter(unknown_ends=1).count() == 1
         assert not path.exists()
 
-    def test_a_line_cut_in_the_middle_makes_its_call_unknown_and_spoils_no_other(self, project: Project) -> None:
-        path = die(take(launch(project)), sent=2, answered=2)
+    def test_a_line_cut_in_the_middle_makes_its_call_unknown_and_spoils_no_other(self, study: Study) -> None:
+        path = die(take(launch(study)), sent=2, answered=2)
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
         recovery.recover_queues()
         assert read_ends() == ["answered", "unknown", "unsent"]
 
-    def test_a_spool_that_cannot_be_understood_is_kept_and_holds_up_nobody(self, project: Project) -> None:
-        broken, whole = launch(project, inputs=1), launch(project, inputs=1)
+    def test_a_spool_that_cannot_be_understood_is_kept_and_holds_up_nobody(self, study: Study) -> None:
+        broken, whole = launch(study, inputs=1), launch(study, inputs=1)
         path = die(take(broken), sent=1, answered=0)
         path.write_text(json.dumps({"done": 1, "answer": "no object"}) + "\n", encoding="utf-8")
         calls = take(whole, runner="there:2:gone")
@@ -124,9 +124,9 @@ class TestDeadHere:
         assert path.with_suffix(".unreadable").exists()
 
     def test_a_queue_that_cannot_be_settled_holds_up_no_other(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        stuck, other = launch(project, inputs=1), launch(project, inputs=1)
+        stuck, other = launch(study, inputs=1), launch(study, inputs=1)
         die(take(stuck), sent=1, answered=1)
         calls = take(other, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
@@ -145,16 +145,16 @@ class TestDeadHere:
 
 
 class TestPolicy:
-    def test_a_call_lost_twice_is_not_sent_a_third_time(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_a_call_lost_twice_is_not_sent_a_third_time(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         for _ in range(2):
             die(take(batch), sent=1, answered=0)
             recovery.recover_queues()
         assert count_states(batch) == {"failed": 1}
         assert read_ends() == ["unknown", "unknown"]
 
-    def test_a_batch_that_holds_lost_answers_waits_for_a_person(self, project: Project) -> None:
-        batch = launch(project, inputs=2, lost_answers="hold")
+    def test_a_batch_that_holds_lost_answers_waits_for_a_person(self, study: Study) -> None:
+        batch = launch(study, inputs=2, lost_answers="hold")
         die(take(batch), sent=2, answered=1)
         recovery.recover_queues()
         assert count_states(batch) == {"done": 1, "held": 1}
@@ -162,8 +162,8 @@ class TestPolicy:
         assert batch.state == "paused"
         assert "held" in batch.state_reason
 
-    def test_cells_of_a_cancelled_batch_are_not_planned_again(self, project: Project) -> None:
-        batch = launch(project)
+    def test_cells_of_a_cancelled_batch_are_not_planned_again(self, study: Study) -> None:
+        batch = launch(study)
         calls = take(batch)
         Batch.objects.filter(pk=batch.pk).update(state="cancelled", control="cancel")
         die(calls, sent=2, answered=1)
@@ -172,8 +172,8 @@ class TestPolicy:
 
 
 class TestElsewhere:
-    def test_a_runner_of_another_machine_is_given_up_when_it_was_silent_for_long(self, project: Project) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_runner_of_another_machine_is_given_up_when_it_was_silent_for_long(self, study: Study) -> None:
+        batch = launch(study, inputs=2)
         take(batch)
         assert recovery.recover_queues() == 0
         be_silent(batch.queues.get())
@@ -181,8 +181,8 @@ class TestElsewhere:
         assert read_ends() == ["unknown", "unknown"]
         assert count_states(batch) == {"planned": 2}
 
-    def test_what_its_spool_says_is_brought_in_later_and_the_money_comes_free(self, project: Project) -> None:
-        batch = launch(project)
+    def test_what_its_spool_says_is_brought_in_later_and_the_money_comes_free(self, study: Study) -> None:
+        batch = launch(study)
         calls = take(batch)
         be_silent(batch.queues.get())
         recovery.recover_queues()
@@ -193,8 +193,8 @@ class TestElsewhere:
         assert Cell.objects.filter(unknown_ends__gt=1).count() == 0
         assert list(settings.SPOOL_FOLDER.iterdir()) == []
 
-    def test_an_answer_brought_in_after_the_cell_was_asked_again_is_no_second_result(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_an_answer_brought_in_after_the_cell_was_asked_again_is_no_second_result(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         calls = take(batch)
         be_silent(batch.queues.get())
         recovery.recover_queues()
@@ -208,8 +208,8 @@ class TestElsewhere:
         assert read_progress(batch).unknown_calls == 1, "it was paid twice, and that stays told"
         assert verify_batches() == []
 
-    def test_a_runner_that_is_only_silent_may_have_sent_what_it_holds(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_runner_that_is_only_silent_may_have_sent_what_it_holds(self, study: Study) -> None:
+        batch = launch(study)
         spool = write_spool(take(batch), sent=2, answered=1)
         be_silent(batch.queues.get(), minutes=2)
         recovery.recover_queues()
@@ -220,8 +220,8 @@ class TestElsewhere:
         assert spool.path.exists()
         spool.close(keep=False)
 
-    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_queue(self, project: Project) -> None:
-        batch = launch(project)
+    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_queue(self, study: Study) -> None:
+        batch = launch(study)
         calls = take(batch)
         be_silent(batch.queues.get())
         found = leases.find_expired_queues()[0]
@@ -231,8 +231,8 @@ class TestElsewhere:
         assert read_ends() == ["open"] * 3
         storing.hand_back(batch.pk, [call.leased for call in calls])
 
-    def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         die(take(batch), sent=1, answered=0)
         found = batch.queues.get()
         recovery.settle_dead_here()
@@ -243,8 +243,8 @@ class TestElsewhere:
         assert batch.queues.get().runner == "there:2:new"
         storing.hand_back(batch.pk, [call.leased for call in again])
 
-    def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         calls = take(batch)
         Batch.objects.filter(pk=batch.pk).update(route="jobs")
         be_silent(batch.queues.get())
@@ -258,10 +258,8 @@ class TestElsewhere:
 class TestForgotten:
     """Cells that no runner holds any more; nothing in the engine leaves any."""
 
-    def test_a_cell_whose_lease_ended_without_a_runner_is_free_again_and_its_call_unknown(
-        self, project: Project
-    ) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_cell_whose_lease_ended_without_a_runner_is_free_again_and_its_call_unknown(self, study: Study) -> None:
+        batch = launch(study, inputs=2)
         take(batch)
         batch.queues.update(runner="", heartbeat_at=None)
         recovery.free_forgotten_cells()
@@ -271,8 +269,8 @@ class TestForgotten:
         assert count_states(batch) == {"planned": 2}
         assert read_ends() == ["unknown", "unknown"]
 
-    def test_a_cell_under_lease_that_has_no_call_is_free_again(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_a_cell_under_lease_that_has_no_call_is_free_again(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         ended = read_now() - datetime.timedelta(seconds=1)
         Cell.objects.update(state="leased", lease_owner="nobody", lease_until=ended, fence=1)
         assert [invariant for invariant, _, _ in verify_batches()] == ["I8"]

@@ -41,7 +41,7 @@ from tests.auditapp.batches.queues import (
 )
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Usage = namedtuple("Usage", "total used free")
 
@@ -110,9 +110,9 @@ def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], No
 
 
 class TestWork:
-    def test_a_queue_is_worked_to_its_end_and_let_go(self, project: Project, use: Use) -> None:
+    def test_a_queue_is_worked_to_its_end_and_let_go(self, study: Study, use: Use) -> None:
         provider = use(ScriptedProvider())
-        queue = plan(project, inputs=range(20, 70))
+        queue = plan(study, inputs=range(20, 70))
         assert live_run.run_queue(queue.pk) is False
         assert len(provider.asked) == 50
         assert Result.objects.count() == 50
@@ -122,55 +122,53 @@ class TestWork:
         assert (queue.runner, queue.in_flight) == ("", 0)
         assert list(settings.SPOOL_FOLDER.iterdir()) == []
 
-    def test_never_more_calls_are_in_flight_than_people_set(self, project: Project, use: Use) -> None:
+    def test_never_more_calls_are_in_flight_than_people_set(self, study: Study, use: Use) -> None:
         provider = use(ScriptedProvider(takes=0.002))
-        live_run.run_queue(plan(project, inputs=range(20, 60), concurrency=4).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 60), concurrency=4).pk)
         assert provider.most_in_flight == 4
 
     @pytest.mark.parametrize(("address", "first"), [("http://127.0.0.1:1/v1", 2), ("https://models.example/v1", 20)])
-    def test_a_private_address_gets_two_calls_at_first(
-        self, project: Project, use: Use, address: str, first: int
-    ) -> None:
+    def test_a_private_address_gets_two_calls_at_first(self, study: Study, use: Use, address: str, first: int) -> None:
         use(ScriptedProvider())
         allow_address(address="127.0.0.1:1", by=trail.SYSTEM)
-        live_run.run_queue(plan(project, inputs=range(20, 30), variant=make_variant(base_url=address)).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 30), variant=make_variant(base_url=address)).pk)
         started = LimitChange.objects.earliest("pk")
         assert (started.cause, started.limit) == ("start", first)
 
     def test_time_outs_shrink_the_limit_and_the_next_runner_knows_of_them(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         # Once the server is taken for silent, the run ends instead of waiting for it.
         monkeypatch.setattr(live_run, "WAIT_AT_MOST", 0.5)
         use(ScriptedProvider(lambda request: TIMED_OUT, takes=0.05))
-        queue = plan(project, inputs=range(20, 40))
+        queue = plan(study, inputs=range(20, 40))
         live_run.run_queue(queue.pk)
         assert LimitChange.objects.filter(cause="timed_out", limit=10).exists()
         assert leases.read_held_limit(WorkQueue.objects.get(pk=queue.pk))[1] >= {"start", "timed_out"}
 
-    def test_a_limit_learnt_with_another_kind_of_batch_is_not_inherited(self, project: Project) -> None:
+    def test_a_limit_learnt_with_another_kind_of_batch_is_not_inherited(self, study: Study) -> None:
         variant = make_variant()
-        earlier, later = (plan(project, inputs=range(20, 22), variant=variant) for _ in range(2))
+        earlier, later = (plan(study, inputs=range(20, 22), variant=variant) for _ in range(2))
         WorkQueue.objects.filter(pk=earlier.pk).update(limit=64)
         assert leases.read_held_limit(later)[0] == 64
         Batch.objects.filter(pk=earlier.batch_id).update(kind="another")
         LimitChange.objects.create(queue=earlier, at=read_now(), limit=64, in_flight=1, cause="timed_out")
         assert leases.read_held_limit(WorkQueue.objects.get(pk=later.pk)) == (None, {"timed_out"})
 
-    def test_a_second_runner_goes_away_at_once(self, project: Project, use: Use) -> None:
+    def test_a_second_runner_goes_away_at_once(self, study: Study, use: Use) -> None:
         provider = use(ScriptedProvider())
-        queue = plan(project)
+        queue = plan(study)
         assert leases.acquire_queue(queue.pk, "here:2:bbbb") is not None
         assert live_run.run_queue(queue.pk) is False
         assert provider.asked == []
 
-    def test_times_are_in_order(self, project: Project, use: Use) -> None:
+    def test_times_are_in_order(self, study: Study, use: Use) -> None:
         use(
             ScriptedProvider(
                 lambda request: ChatAnswer(CallOutcome.ANSWERED, content="y", first_byte_after=0.001), takes=0.01
             )
         )
-        live_run.run_queue(plan(project).pk)
+        live_run.run_queue(plan(study).pk)
         for row in Attempt.objects.all():
             assert row.sent_at is not None
             assert row.first_byte_at is not None
@@ -179,7 +177,7 @@ class TestWork:
             assert (row.done_at - row.sent_at).total_seconds() >= 0.01
 
     def test_a_server_error_frees_its_slot_and_is_tried_again_when_due(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("auditapp.batches.ledger.endings.random.uniform", lambda low, high: 0.05)
         failed: set[str] = set()
@@ -191,29 +189,29 @@ class TestWork:
             return ANSWER
 
         provider = use(ScriptedProvider(reply))
-        live_run.run_queue(plan(project, inputs=range(20, 25), concurrency=1).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 25), concurrency=1).pk)
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 10
         assert [request.user for request in provider.asked[:2]] == ["text 20", "text 21"]
 
     def test_a_provider_that_breaks_its_promise_is_an_unknown_end(
-        self, project: Project, use: Use, caplog: pytest.LogCaptureFixture
+        self, study: Study, use: Use, caplog: pytest.LogCaptureFixture
     ) -> None:
         def fail(request: ChatRequest) -> ChatAnswer:
             raise ValueError("a bug")
 
         use(ScriptedProvider(fail))
-        live_run.run_queue(plan(project, inputs=[1]).pk)
+        live_run.run_queue(plan(study, inputs=[1]).pk)
         assert set(Attempt.objects.values_list("end", "error_class")) == {("unknown", "broken_provider")}
 
     def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(account: object) -> ScriptedProvider:
             raise ProviderNotReady("There is no key.")
 
         monkeypatch.setattr(live_run, "open_provider", refuse)
-        queue = plan(project)
+        queue = plan(study)
         assert live_run.run_queue(queue.pk) is False
         assert Batch.objects.get().state_reason == "There is no key."
         queue.refresh_from_db()
@@ -222,10 +220,10 @@ class TestWork:
 
 class TestControl:
     def test_a_pause_stops_new_calls_and_hands_back_what_was_not_sent(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.6))
-        queue = plan(project, inputs=range(20, 120), concurrency=5)
+        queue = plan(study, inputs=range(20, 120), concurrency=5)
         asked_then: list[int] = []
 
         def pause() -> None:
@@ -241,10 +239,10 @@ class TestControl:
         assert Batch.objects.get().reserved_nano == 0
 
     def test_a_paused_batch_goes_on_when_it_is_resumed(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.02))
-        queue = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(study, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         live_run.run_queue(queue.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
@@ -253,10 +251,10 @@ class TestControl:
         assert len(provider.asked) == 40
 
     def test_a_resume_takes_effect_while_calls_of_before_the_pause_are_in_flight(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.4))
-        queue = plan(project, inputs=range(20, 28), concurrency=5)
+        queue = plan(study, inputs=range(20, 28), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         in_writer(monkeypatch, 4, lambda: actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         live_run.run_queue(queue.pk)
@@ -265,20 +263,20 @@ class TestControl:
         assert "unsent" in ends()
 
     def test_a_cancel_lets_the_calls_in_flight_end(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.05))
-        queue = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(study, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
         live_run.run_queue(queue.pk)
         assert set(Cell.objects.values_list("state", flat=True)) == {"done", "cancelled"}
         assert Result.objects.count() == len(provider.asked) < 40
 
     def test_an_abort_cuts_off_the_calls_in_flight_and_marks_them(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         use(ScriptedProvider(takes=30))
-        queue = plan(project, inputs=range(20, 40), concurrency=5)
+        queue = plan(study, inputs=range(20, 40), concurrency=5)
         abort = lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)  # noqa: E731
         in_writer(monkeypatch, 4, abort)
         begun = time.monotonic()
@@ -290,10 +288,10 @@ class TestControl:
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}
 
     def test_a_call_that_was_to_leave_in_the_turn_of_the_abort_stays_and_nobody_waits_for_it(
-        self, project: Project
+        self, study: Study
     ) -> None:
         provider, clock = ScriptedProvider(takes=30), LedgerClock()
-        calls = claim(hold(plan(project)), 2).calls
+        calls = claim(hold(plan(study)), 2).calls
         clock.learn()
         sender = sending.Sender(provider, Spool(settings.SPOOL_FOLDER, "here:1:cut"), Limiter(5), clock)
 
@@ -315,10 +313,10 @@ class TestControl:
         sender.spool.close(keep=False)
 
     def test_more_calls_in_flight_take_effect_while_it_runs(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.03))
-        queue = plan(project, inputs=range(20, 90), concurrency=2)
+        queue = plan(study, inputs=range(20, 90), concurrency=2)
 
         def raise_it() -> None:
             actions.change_concurrency(batch=Batch.objects.get(), concurrency=15, by=trail.SYSTEM)
@@ -329,49 +327,49 @@ class TestControl:
         assert list(LimitChange.objects.values_list("limit", "cause")) == [(2, "start"), (15, "setting")]
 
     def test_a_worker_that_shuts_down_sends_nothing_more_and_asks_to_be_rung_again(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.02))
-        queue = plan(project, inputs=range(20, 120), concurrency=5)
+        queue = plan(study, inputs=range(20, 120), concurrency=5)
         in_writer(monkeypatch, 2, stopping.set)
         assert live_run.run_queue(queue.pk) is True
         assert 0 < len(provider.asked) < 100
         assert not Attempt.objects.filter(end="open").exists()
 
     def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         its_time_is_up = partial(monkeypatch.setattr, live_run, "MAX_LIFE_SECONDS", -1.0)
         use(ScriptedProvider(at_call(10, its_time_is_up), takes=0.02))
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
-        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        queue = plan(study, inputs=range(20, 220), concurrency=5)
         assert live_run.run_queue(queue.pk) is True
         assert set(ends()) == {"answered"}
         assert 10 <= len(ends()) < 200
 
     @pytest.mark.parametrize("waiting", [True, False])
     def test_a_runner_makes_room_for_another_queue_and_goes_on_when_none_waits(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, waiting: bool
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, waiting: bool
     ) -> None:
         monkeypatch.setattr(live_run, "LIFE_SECONDS", 0.05)
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
         monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: [7] if waiting else [])
         use(ScriptedProvider(takes=0.02))
-        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        queue = plan(study, inputs=range(20, 220), concurrency=5)
         assert live_run.run_queue(queue.pk) is waiting
         assert (len(ends()) < 200) is waiting
 
 
 class TestRefusals:
-    def test_a_revoked_key_stops_the_queue_within_the_calls_in_flight(self, project: Project, use: Use) -> None:
+    def test_a_revoked_key_stops_the_queue_within_the_calls_in_flight(self, study: Study, use: Use) -> None:
         refused = ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
         provider = use(ScriptedProvider(lambda request: refused, takes=0.001))
-        live_run.run_queue(plan(project, inputs=range(20, 120), concurrency=5).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 120), concurrency=5).pk)
         assert len(provider.asked) <= 5 + 3
         assert "status 401" in Batch.objects.get().state_reason
 
     def test_messages_that_cannot_be_written_pause_the_batch_and_the_queue_is_not_rung_again(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         class Broken(Echo):
             def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
@@ -379,7 +377,7 @@ class TestRefusals:
 
         provider = use(ScriptedProvider())
         monkeypatch.setitem(kinds._kinds, "echo", Broken())
-        queue = plan(project, inputs=range(20, 40))
+        queue = plan(study, inputs=range(20, 40))
         live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -388,16 +386,16 @@ class TestRefusals:
         assert statements.find_queues_to_notify() == []
         assert WorkQueue.objects.get().runner == ""
 
-    def test_requests_that_are_all_too_long_pause_the_batch_and_say_so(self, project: Project, use: Use) -> None:
+    def test_requests_that_are_all_too_long_pause_the_batch_and_say_so(self, study: Study, use: Use) -> None:
         use(ScriptedProvider(lambda request: TOO_LONG))
-        live_run.run_queue(plan(project, inputs=range(20, 120)).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 120)).pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "too long for the model's context" in batch.state_reason
 
-    def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, project: Project, use: Use) -> None:
+    def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, study: Study, use: Use) -> None:
         provider = use(ScriptedProvider(lambda request: NOT_FOUND, takes=0.001))
-        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        queue = plan(study, inputs=range(20, 220), concurrency=5)
         live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -411,10 +409,10 @@ class TestRefusals:
 
     @pytest.mark.parametrize("pilot", [0, 6])
     def test_a_small_batch_or_pilot_that_was_refused_whole_is_not_done(
-        self, project: Project, use: Use, pilot: int
+        self, study: Study, use: Use, pilot: int
     ) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
-        queue = plan(project, inputs=range(20, 26 + pilot), pilot=pilot)
+        queue = plan(study, inputs=range(20, 26 + pilot), pilot=pilot)
         live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -425,9 +423,9 @@ class TestRefusals:
         batch.refresh_from_db()
         assert batch.state == ("waiting" if pilot else "done")
 
-    def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, project: Project, use: Use) -> None:
+    def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, study: Study, use: Use) -> None:
         use(ScriptedProvider(lambda request: NOT_FOUND))
-        queue = plan(project, inputs=range(20, 26))
+        queue = plan(study, inputs=range(20, 26))
         live_run.run_queue(queue.pk)
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
         live_run.run_queue(queue.pk)
@@ -435,21 +433,21 @@ class TestRefusals:
 
     @pytest.mark.parametrize("first", [ANSWER, FLAGGED])
     def test_refusals_beside_a_word_about_a_text_are_about_their_texts(
-        self, project: Project, use: Use, first: ChatAnswer
+        self, study: Study, use: Use, first: ChatAnswer
     ) -> None:
         use(ScriptedProvider(lambda request: first if request.user == "text 20" else NOT_FOUND))
-        live_run.run_queue(plan(project, inputs=range(20, 60), concurrency=5).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 60), concurrency=5).pk)
         assert Batch.objects.get().state == "done"
 
-    def test_refusals_of_a_moderator_alone_pause_nothing(self, project: Project, use: Use) -> None:
+    def test_refusals_of_a_moderator_alone_pause_nothing(self, study: Study, use: Use) -> None:
         use(ScriptedProvider(lambda request: FLAGGED))
-        live_run.run_queue(plan(project, inputs=range(20, 60)).pk)
+        live_run.run_queue(plan(study, inputs=range(20, 60)).pk)
         assert Batch.objects.get().state == "done"
 
-    def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, project: Project) -> None:
+    def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, study: Study) -> None:
         variants = [make_variant(), make_variant(base_url="https://other.example/v1")]
         launching.launch_batch(
-            project=project,
+            study=study,
             kind="echo",
             title="Echo",
             arms=[launching.PlannedArm(each, "task", "Say it.") for each in variants],
@@ -462,11 +460,9 @@ class TestRefusals:
         finish(answered, of_answered, ANSWER)
         assert Batch.objects.get().state == "paused"
 
-    def test_a_storm_of_rate_limits_ends_the_stay_and_keeps_the_ban_for_the_next(
-        self, project: Project, use: Use
-    ) -> None:
+    def test_a_storm_of_rate_limits_ends_the_stay_and_keeps_the_ban_for_the_next(self, study: Study, use: Use) -> None:
         provider = use(ScriptedProvider(lambda request: TOO_MANY))
-        queue = plan(project, inputs=range(20, 220), concurrency=20)
+        queue = plan(study, inputs=range(20, 220), concurrency=20)
         assert live_run.run_queue(queue.pk) is False
         sent = len(provider.asked)
         assert sent <= 20 + 20
@@ -479,11 +475,11 @@ class TestRefusals:
         assert Batch.objects.get().state == "running"
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
 
-    def test_the_cap_is_never_crossed_and_the_batch_says_so(self, project: Project, use: Use) -> None:
+    def test_the_cap_is_never_crossed_and_the_batch_says_so(self, study: Study, use: Use) -> None:
         # 64 tokens for the chat format, at most one for each byte, 100 of the answer: at 1 and 2 dollars a million.
         one = (64 + len("Say it.text 21") + 2 * 100) * 1000
         provider = use(ScriptedProvider(takes=0.001))
-        queue = plan(project, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
+        queue = plan(study, inputs=range(20, 99), cap_usd=to_dollars(one * 3 + 1), concurrency=10)
         live_run.run_queue(queue.pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
@@ -512,10 +508,10 @@ class TestOutage:
         "silence", [BUSY, *(pytest.param(each, marks=pytest.mark.full) for each in (REFUSED_CONNECTION, LOST))]
     )
     def test_a_server_that_does_not_answer_is_left_alone_for_a_while_and_costs_no_cell_its_tries(
-        self, project: Project, use: Use, silence: ChatAnswer
+        self, study: Study, use: Use, silence: ChatAnswer
     ) -> None:
         provider = use(ScriptedProvider(lambda request: silence, takes=0.001))
-        queue = plan(project, inputs=range(20, 220), concurrency=5)
+        queue = plan(study, inputs=range(20, 220), concurrency=5)
         assert live_run.run_queue(queue.pk) is False
         assert len(provider.asked) <= 5 + 5
         for number in range(20):
@@ -534,12 +530,12 @@ class TestOutage:
         assert Result.objects.count() == 200
 
     def test_a_server_that_hangs_is_recognised_before_any_cell_is_given_up(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """With two calls in flight, as at a private address: the same two must not time out again and again."""
         monkeypatch.setattr(live_run, "WAIT_AT_MOST", 5.0)
         use(ScriptedProvider(lambda request: TIMED_OUT, takes=0.3))
-        queue = plan(project, inputs=range(20, 60), concurrency=2)
+        queue = plan(study, inputs=range(20, 60), concurrency=2)
         monkeypatch.setattr(live_run, "MAX_LIFE_SECONDS", 4.0)
         monkeypatch.setattr(live_run, "LIFE_SECONDS", 4.0)
         live_run.run_queue(queue.pk)
@@ -549,10 +545,10 @@ class TestOutage:
         assert Cell.objects.filter(unknown_ends__gt=1).count() == 0
 
     def test_after_minutes_without_an_answer_the_batch_pauses_and_resumes_by_itself(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         use(ScriptedProvider(lambda request: BUSY, takes=0.001))
-        queue = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(study, inputs=range(20, 60), concurrency=5)
         live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "running"
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
@@ -576,11 +572,11 @@ class TestOutage:
         ]
 
     def test_a_refusal_by_the_server_resumes_the_batch_too(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
-        queue = plan(project, inputs=range(20, 26))
+        queue = plan(study, inputs=range(20, 26))
         live_run.run_queue(queue.pk)
         assert Batch.objects.get().awaits_server
         use(ScriptedProvider(lambda request: FLAGGED if request.user == "text 25" else ANSWER))
@@ -588,11 +584,11 @@ class TestOutage:
         assert Batch.objects.get().state == "done"
 
     def test_a_pilot_is_probed_with_its_own_cells_and_then_waits_for_approval(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
-        queue = plan(project, inputs=range(20, 60), pilot=6)
+        queue = plan(study, inputs=range(20, 60), pilot=6)
         live_run.run_queue(queue.pk)
         assert Batch.objects.get().awaits_server
         provider = use(ScriptedProvider())
@@ -601,11 +597,11 @@ class TestOutage:
         assert len(provider.asked) == 6
 
     def test_a_person_who_pauses_a_batch_that_waits_for_its_server_keeps_it_paused(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
-        queue = plan(project, inputs=range(20, 60))
+        queue = plan(study, inputs=range(20, 60))
         live_run.run_queue(queue.pk)
         actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
         batch = Batch.objects.get()
@@ -620,11 +616,11 @@ class TestOutage:
         assert Batch.objects.get().state == "done"
 
     def test_while_another_queue_answers_only_the_silent_one_waits(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         launching.launch_batch(
-            project=project,
+            study=study,
             kind="echo",
             title="Echo",
             arms=[
@@ -648,10 +644,10 @@ class TestOutage:
 
 class TestDisk:
     def test_without_room_nothing_is_sent_and_the_batch_says_so(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider())
-        queue = plan(project)
+        queue = plan(study)
         full = Usage(100_000_000_000, 99_900_000_000, 100_000_000)
         monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: full)
         live_run.run_queue(queue.pk)
@@ -662,10 +658,10 @@ class TestDisk:
         monkeypatch.undo()
 
     def test_a_spool_that_cannot_be_written_stops_the_sending_and_loses_no_answer(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.005))
-        queue = plan(project, inputs=range(20, 80), concurrency=5)
+        queue = plan(study, inputs=range(20, 80), concurrency=5)
         flush = Spool.flush
 
         def fail_later(self: Spool) -> None:
@@ -688,12 +684,12 @@ class TestDisk:
         assert Batch.objects.get().state == "done"
 
     def test_a_spool_that_cannot_be_made_pauses_the_batch(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         use(ScriptedProvider())
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "file")
-        queue = plan(project)
+        queue = plan(study)
         assert live_run.run_queue(queue.pk) is False
         assert "data folder" in Batch.objects.get().state_reason
         queue.refresh_from_db()
@@ -714,10 +710,10 @@ def fail_once_asked(provider: ScriptedProvider) -> Callable[[WorkQueue, str], le
 
 class TestDatabaseAway:
     def test_what_is_in_flight_is_spooled_and_nothing_more_is_sent(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         provider = use(ScriptedProvider(takes=0.2))
-        queue = plan(project, inputs=range(20, 60), concurrency=5)
+        queue = plan(study, inputs=range(20, 60), concurrency=5)
         monkeypatch.setattr(live_run, "POLL_SECONDS", 0.05)
         monkeypatch.setattr(leases, "poll", fail_once_asked(provider))
         with pytest.raises(DatabaseError):
@@ -734,12 +730,12 @@ class TestDatabaseAway:
         assert queue.runner != ""
 
     def test_its_calls_are_settled_from_the_spool_without_a_second_one(
-        self, project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from auditapp.batches.runner import recovery
 
         provider = use(ScriptedProvider(takes=0.1))
-        queue = plan(project, inputs=range(20, 40), concurrency=5)
+        queue = plan(study, inputs=range(20, 40), concurrency=5)
         with monkeypatch.context() as patch:
             patch.setattr(live_run, "POLL_SECONDS", 0.05)
             patch.setattr(leases, "poll", fail_once_asked(provider))
@@ -756,13 +752,13 @@ class Death(BaseException):
     """Stands for a kill at a crash point; the same in processes of their own is in test_faults_workers."""
 
 
-def check_death(project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, *, place: str, nth: int = 1) -> None:
+def check_death(study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, *, place: str, nth: int = 1) -> None:
     """A runner dies at the nth time that it comes to ``place``: what had come back is not asked for again."""
     from auditapp.batches.ledger import storing
     from auditapp.batches.runner import recovery
 
     provider = use(ScriptedProvider())
-    queue = plan(project, inputs=range(20, 30), concurrency=1)
+    queue = plan(study, inputs=range(20, 30), concurrency=1)
     left = [place] * nth
 
     def crash_point(here: str) -> None:
@@ -787,28 +783,28 @@ def check_death(project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, *, 
 
 @pytest.mark.parametrize("place", ["after_claim", "after_spool", "in_commit", "after_commit"])
 def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats_no_call(
-    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, place: str
+    study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     """What had come back is in the spool before it is stored, so that nothing of it is asked for again."""
-    check_death(project, use, monkeypatch, place=place)
+    check_death(study, use, monkeypatch, place=place)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(200))
 def test_of_two_hundred_deaths_with_an_answer_in_hand_none_repeats_a_call(
-    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch, seed: int
+    study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     chance = random.Random(seed)
     place, nth = chance.choice(["after_spool", "in_commit"]), chance.randint(1, 4)
-    check_death(project, use, monkeypatch, place=place, nth=nth)
+    check_death(study, use, monkeypatch, place=place, nth=nth)
 
 
 def test_a_runner_that_was_silent_for_long_sends_nothing(
-    project: Project, use: Use, monkeypatch: pytest.MonkeyPatch
+    study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provider = use(ScriptedProvider())
     monkeypatch.setattr(sending, "SILENCE_SECONDS", -1.0)
     in_writer(monkeypatch, 3, stopping.set)
-    live_run.run_queue(plan(project).pk)
+    live_run.run_queue(plan(study).pk)
     assert provider.asked == []
     assert set(ends()) == {"unsent"}

@@ -15,7 +15,7 @@ from auditapp.batches.runner import slots, talks, tasks
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.batches.talking import Talks, launch_talks
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
@@ -52,12 +52,12 @@ def test_without_a_worker_every_slot_is_free() -> None:
         assert second
 
 
-def open_talk(project: Project, label: str) -> WorkQueue:
+def open_talk(study: Study, label: str) -> WorkQueue:
     batch = launch_batch(
-        project=project,
+        study=study,
         kind="talks",
         title="Talk",
-        arms=[PlannedArm(make_variant(label), "play", "You are asked.")],
+        arms=[PlannedArm(make_variant(label), "session", "You are asked.")],
         input_ids=[],
         by=trail.SYSTEM,
         options=LaunchOptions(),
@@ -73,33 +73,31 @@ def note(said: list[Any], what: object) -> bool:
 
 
 class TestTalks:
-    def test_talks_and_other_queues_are_found_apart(self, project: Project) -> None:
-        talk, idle = open_talk(project, "a"), open_talk(project, "b")
+    def test_talks_and_other_queues_are_found_apart(self, study: Study) -> None:
+        talk, idle = open_talk(study, "a"), open_talk(study, "b")
         add_cell(batch=talk.batch, arm=talk.batch.arms.get(), input_id=11, by=trail.SYSTEM)
-        other = launch_talks(project, make_variant("c")).queues.get()
+        other = launch_talks(study, make_variant("c")).queues.get()
         assert statements.find_queues_to_notify(talks=True) == [talk.pk]
         assert statements.find_queues_to_notify(talks=False) == [other.pk]
         assert set(statements.find_queues_to_notify()) == {talk.pk, other.pk}
         assert idle.pk not in statements.find_queues_to_notify()
 
-    def test_a_message_about_a_talk_goes_to_its_own_slot(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_message_about_a_talk_goes_to_its_own_slot(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
         said: list[tuple[str, int]] = []
         monkeypatch.setattr(talks, "run_talks", lambda queue_id: said.append(("talk", queue_id)))
         monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: note(said, ("queue", queue_id)))
-        talk, other = open_talk(project, "a"), launch_talks(project, make_variant("c")).queues.get()
+        talk, other = open_talk(study, "a"), launch_talks(study, make_variant("c")).queues.get()
         tasks.run_queue(talk.pk)
         tasks.run_queue(other.pk)
         assert said == [("talk", talk.pk), ("queue", other.pk)]
 
     @pytest.mark.usefixtures("two_queues")
     def test_a_queue_for_which_no_slot_was_free_is_found_by_those_that_hold_them(
-        self, project: Project, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         ran: list[int] = []
         monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: note(ran, queue_id))
-        waiting, later = [[7], [8], []], launch_talks(project, make_variant("c")).queues.get()
+        waiting, later = [[7], [8], []], launch_talks(study, make_variant("c")).queues.get()
         monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: waiting.pop(0))
         with slots.take_queue_slot(), slots.take_queue_slot():
             tasks.run_queue(later.pk)

@@ -24,7 +24,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers")
 
@@ -34,8 +34,8 @@ def date_attempts(attempts: Any, day: str) -> None:
 
 
 class TestSpend:
-    def test_money_is_listed_by_arm_and_day(self, project: Project) -> None:
-        batch = launch(project, make_variant("a"), make_variant("b", price=2), inputs=3)
+    def test_money_is_listed_by_arm_and_day(self, study: Study) -> None:
+        batch = launch(study, make_variant("a"), make_variant("b", price=2), inputs=3)
         first = answer(batch, 2)
         answer(batch, 2)
         date_attempts(Attempt.objects.all(), "2026-03-02")
@@ -63,40 +63,40 @@ class TestSpend:
         ]
         assert draw_days(batch, rows[:1]) is None
 
-    def test_the_day_is_that_of_utc(self, project: Project, settings: Any) -> None:
+    def test_the_day_is_that_of_utc(self, study: Study, settings: Any) -> None:
         settings.TIME_ZONE = "Asia/Tokyo"
-        batch = launch(project, inputs=1)
+        batch = launch(study, inputs=1)
         answer(batch, 1)
         date_attempts(Attempt.objects.all(), "2026-03-01")
         assert [str(row["day"]) for row in read_spend(batch)] == ["2026-03-01"]
 
-    def test_a_lost_end_is_counted_with_the_most_it_can_have_cost(self, project: Project) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_lost_end_is_counted_with_the_most_it_can_have_cost(self, study: Study) -> None:
+        batch = launch(study, inputs=2)
         finish(batch, claim(batch, 1), LOST)
         [row] = read_spend(batch)
         assert (row["calls"], row["nano"], row["unknown_calls"]) == (1, 0, 1)
         assert row["unknown_nano"] == batch.reserved_nano > 0
 
-    def test_an_answer_without_token_counts_is_of_unknown_cost(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_an_answer_without_token_counts_is_of_unknown_cost(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         [row] = read_spend(batch)
         assert (row["nano"], row["unpriced_calls"]) == (0, 1)
 
-    def test_without_a_price_what_was_spent_is_not_known(self, project: Project) -> None:
-        batch = launch(project, make_variant("free", price=None), inputs=1)
+    def test_without_a_price_what_was_spent_is_not_known(self, study: Study) -> None:
+        batch = launch(study, make_variant("free", price=None), inputs=1)
         answer(batch, 1)
         [row] = read_spend(batch)
         assert row["nano"] is None
         assert (row["sum_in"], row["sum_out"]) == (10, 5)
 
-    def test_what_was_never_sent_is_not_listed(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_what_was_never_sent_is_not_listed(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
         assert read_spend(batch) == []
 
-    def test_the_table_is_text_that_a_spreadsheet_runs_nothing_of(self, project: Project) -> None:
-        batch = launch(project, make_variant("@cmd"), inputs=1)
+    def test_the_table_is_text_that_a_spreadsheet_runs_nothing_of(self, study: Study) -> None:
+        batch = launch(study, make_variant("@cmd"), inputs=1)
         answer(batch, 1)
         date_attempts(Attempt.objects.all(), "2026-03-01")
         heading, line = write_report_table(SPEND, read_spend(batch), "csv").decode().splitlines()
@@ -104,10 +104,10 @@ class TestSpend:
         assert line.split(",")[:5] == ["'@cmd", "task", "2026-03-01", "1", "0"]
         assert Decimal(line.split(",")[7]) == Decimal("0.00002")
 
-    def test_the_prices_used_are_those_of_the_launch_with_their_source(self, project: Project) -> None:
+    def test_the_prices_used_are_those_of_the_launch_with_their_source(self, study: Study) -> None:
         variant = make_variant("a", price=None)
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), source="price list", by=trail.SYSTEM)
-        batch = launch(project, variant, make_variant("b", price=None))
+        batch = launch(study, variant, make_variant("b", price=None))
         set_price(variant=variant, price_in=Decimal(9), price_out=Decimal(9), by=trail.SYSTEM)
         first, second = list_prices(batch)
         assert (first["price_in"], first["price_out"], first["share"]) == (Decimal(3), Decimal(4), Decimal(1))
@@ -115,11 +115,11 @@ class TestSpend:
         assert first["recorded_at"] is not None
         assert (second["price_in"], second["number"], second["recorded_at"]) == (None, None, None)
 
-    def test_the_cache_says_what_asking_again_would_have_cost(self, project: Project) -> None:
+    def test_the_cache_says_what_asking_again_would_have_cost(self, study: Study) -> None:
         variant = make_variant()
-        original = launch(project, variant, inputs=2)
+        original = launch(study, variant, inputs=2)
         answer(original, 2)
-        batch = launch(project, variant, inputs=2, uses_cache=True)
+        batch = launch(study, variant, inputs=2, uses_cache=True)
         source = Attempt.objects.filter(cell__batch=original).order_by("pk")[0]
         calls = claim(batch, 2)
         if calls:
@@ -132,8 +132,8 @@ class TestSpend:
 
 
 class TestEstimate:
-    def test_the_calls_of_the_pilot_give_the_estimate_of_the_rest(self, project: Project) -> None:
-        batch = launch(project, inputs=30, pilot=4)
+    def test_the_calls_of_the_pilot_give_the_estimate_of_the_rest(self, study: Study) -> None:
+        batch = launch(study, inputs=30, pilot=4)
         for tokens in (5, 10, 15, 20):
             answer(batch, 1, tokens_out=tokens)
         found = estimate_batch(batch)
@@ -145,32 +145,32 @@ class TestEstimate:
         assert found["high"] is not None
         assert found["low"] < found["mid"] < found["high"]
 
-    def test_before_a_call_the_most_that_all_can_cost_is_known(self, project: Project) -> None:
-        batch = launch(project, inputs=30)
+    def test_before_a_call_the_most_that_all_can_cost_is_known(self, study: Study) -> None:
+        batch = launch(study, inputs=30)
         found = estimate_batch(batch)
         assert (found["low"], found["mid"], found["arms"][0]["basis"]) == (None, None, Basis.BOUND)
         claim(batch, 30)
         batch.refresh_from_db()
         assert found["high"] == batch.reserved_nano
 
-    def test_of_very_many_texts_some_stand_for_all(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        batch = launch(project, inputs=90)
+    def test_of_very_many_texts_some_stand_for_all(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+        batch = launch(study, inputs=90)
         whole = estimate_batch(batch)["high"] or 0
         monkeypatch.setattr("auditapp.batches.pages.spending.MAX_PROMPTS_READ", 9)
         assert estimate_batch(batch)["high"] == pytest.approx(whole, rel=0.02)
 
-    def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, project: Project) -> None:
+    def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, study: Study) -> None:
         variant = make_variant()
-        earlier = launch(project, variant, inputs=3)
+        earlier = launch(study, variant, inputs=3)
         answer(earlier, 3)
         set_price(variant=variant, price_in=Decimal(2), price_out=Decimal(4), by=trail.SYSTEM)
-        found = estimate_batch(launch(project, variant, inputs=10))
+        found = estimate_batch(launch(study, variant, inputs=10))
         assert (found["arms"][0]["basis"], found["arms"][0]["n"]) == (Basis.EARLIER, 3)
         assert found["mid"] == 10 * 40_000
         assert "a guess" in found["sentence"]
 
-    def test_lost_calls_are_part_of_the_upper_end(self, project: Project) -> None:
-        batch = launch(project, inputs=10)
+    def test_lost_calls_are_part_of_the_upper_end(self, study: Study) -> None:
+        batch = launch(study, inputs=10)
         answer(batch, 4)
         before = estimate_batch(batch)
         finish(batch, claim(batch, 1), LOST)
@@ -178,15 +178,15 @@ class TestEstimate:
         assert after["high"] == (before["high"] or 0) + batch.reserved_nano
         assert after["mid"] == before["mid"]
 
-    def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, project: Project) -> None:
-        batch = launch(project, inputs=1)
+    def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, study: Study) -> None:
+        batch = launch(study, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         found = estimate_batch(batch)
         assert (found["low"], found["high"]) == (0, batch.reserved_nano)
         assert batch.reserved_nano > 0
 
-    def test_without_a_price_there_is_none(self, project: Project) -> None:
-        found = estimate_batch(launch(project, make_variant("dear", price=None)))
+    def test_without_a_price_there_is_none(self, study: Study) -> None:
+        found = estimate_batch(launch(study, make_variant("dear", price=None)))
         assert found["high"] is None
         assert "no price is known for dear" in found["sentence"]
 
@@ -204,8 +204,8 @@ class TestYes:
         return command_options.wait_for_launched(batch, says_yes=says_yes, report=told.append), " ".join(told)
 
     @pytest.fixture
-    def waiting(self, project: Project) -> Batch:
-        batch = launch(project, inputs=30, pilot=4, cap_usd=Decimal("0.01"))
+    def waiting(self, study: Study) -> Batch:
+        batch = launch(study, inputs=30, pilot=4, cap_usd=Decimal("0.01"))
         answer(batch, 4)
         assert batch.state == "waiting"
         return batch

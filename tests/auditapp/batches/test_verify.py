@@ -20,7 +20,7 @@ from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 HOUR = datetime.timedelta(hours=1)
@@ -32,9 +32,9 @@ def numbers(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def batch(project: Project) -> Batch:
+def batch(study: Study) -> Batch:
     """Five cells: two answered, one lost, one failed, one in progress."""
-    batch = launch(project, inputs=5)
+    batch = launch(study, inputs=5)
     answer(batch, 2)
     finish(batch, claim(batch, 1), LOST)
     Cell.objects.filter(state="planned", unknown_ends=1).update(not_before=read_now() + HOUR)
@@ -52,8 +52,8 @@ def find(invariant: str, words: str) -> tuple[int | None, str]:
     return batch, sentence
 
 
-def test_a_batch_through_all_its_states_breaks_nothing(project: Project) -> None:
-    batch = launch(project, inputs=4, pilot=2)
+def test_a_batch_through_all_its_states_breaks_nothing(study: Study) -> None:
+    batch = launch(study, inputs=4, pilot=2)
     assert verify_batches() == []
     answer(batch, 2)
     assert verify_batches() == []
@@ -125,19 +125,19 @@ class TestMoney:
         if broken:
             assert f"charged for {billed} calls; the ledger has 2 to 3" in broken[0][2]
 
-    def test_only_calls_that_somebody_charges_for_are_compared(self, batch: Batch, project: Project) -> None:
+    def test_only_calls_that_somebody_charges_for_are_compared(self, batch: Batch, study: Study) -> None:
         """Not those of the fake provider, nor answers that came in as a file."""
-        free = launch(project, make_variant("free", provider="fake", base_url="", price=None), inputs=2)
+        free = launch(study, make_variant("free", provider="fake", base_url="", price=None), inputs=2)
         answer(free, 2)
-        from_file = launch(project, make_variant("model c", base_url="https://other.example/v1"), inputs=1)
+        from_file = launch(study, make_variant("model c", base_url="https://other.example/v1"), inputs=1)
         answer(from_file, 1)
         Attempt.objects.filter(arm__batch=from_file).update(runner="file:abc")
         assert verify_batches(billed=2) == []
         [(_, _, sentence)] = verify_batches(billed=5)
         assert "accounts counted: models.example, without the fake provider" in sentence
 
-    def test_one_account_can_be_compared_alone(self, batch: Batch, project: Project) -> None:
-        other = launch(project, make_variant("model c", base_url="https://other.example/v1"), inputs=4)
+    def test_one_account_can_be_compared_alone(self, batch: Batch, study: Study) -> None:
+        other = launch(study, make_variant("model c", base_url="https://other.example/v1"), inputs=4)
         answer(other, 4)
         assert verify_batches(billed=4, account="other.example") == verify_batches(billed=6) == []
         assert "has 4 paid ones" in verify_batches(billed=6, account="other.example")[0][2]
@@ -164,9 +164,9 @@ class TestMoney:
 
 
 class TestTrail:
-    def test_a_batch_that_nobody_launched(self, project: Project) -> None:
+    def test_a_batch_that_nobody_launched(self, study: Study) -> None:
         batch = Batch.objects.create(
-            project=project, kind="numbers", title="x", launched_by_name="x", created_at=read_now(), state="cancelled"
+            study=study, kind="numbers", title="x", launched_by_name="x", created_at=read_now(), state="cancelled"
         )
         assert find("I7", "the audit trail has its launch 0 times")[0] == batch.pk
 
@@ -200,14 +200,14 @@ class TestStuck:
         ProviderJob.objects.update(state="collected", ended_at=read_now())
         find("I8", "provider job that has ended")
 
-    def test_a_batch_that_runs_though_all_its_cells_have_ended(self, project: Project) -> None:
-        batch = launch(project, inputs=2)
+    def test_a_batch_that_runs_though_all_its_cells_have_ended(self, study: Study) -> None:
+        batch = launch(study, inputs=2)
         answer(batch, 2)
         Batch.objects.update(state="running")
         assert find("I8", "no cell is left to ask")[0] == batch.pk
 
-    def test_a_pilot_that_did_not_end_with_its_last_cell(self, project: Project) -> None:
-        batch = launch(project, inputs=4, pilot=2)
+    def test_a_pilot_that_did_not_end_with_its_last_cell(self, study: Study) -> None:
+        batch = launch(study, inputs=4, pilot=2)
         answer(batch, 2)
         Batch.objects.update(state="pilot")
         assert find("I8", "no cell is left to ask")[0] == batch.pk

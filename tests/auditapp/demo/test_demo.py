@@ -17,7 +17,7 @@ BENCHMARK_IS_COUNTED = """
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.report.computing import read_inputs
 from auditapp.benchmarks.sob.report.store import find_report
-assert find_report(read_inputs(Batch.objects.select_related("project").get(kind="sob"))).is_current
+assert find_report(read_inputs(Batch.objects.select_related("study").get(kind="sob"))).is_current
 """
 
 
@@ -43,7 +43,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
     assert instance.ask("audit", "verify", "--rows")["differences"] == []
     # Two of its coders share keys, as programs may. Nobody was unblinded by an export.
     file = tmp_path / "demo.qdpx"
-    assert instance.ask("study", "export", "qdpx", "--project", "demo", "--output", str(file))["rows"] > 150
+    assert instance.ask("study", "export", "qdpx", "--study", "demo", "--output", str(file))["rows"] > 150
     with zipfile.ZipFile(file) as archive:
         guids = re.findall(r'\bguid="([^"]+)"', archive.read("project.qde").decode())
     assert len(set(guids)) == len(guids)

@@ -24,7 +24,7 @@ from transcripts.coding.models import Coding, Link, Memo
 from transcripts.negotiation.models import Pair, Score
 from transcripts.revision.models import AnchorReading
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER, OWNER
 from transcripts.ui.navigation import DESTINATIONS, Group, Page
 
@@ -68,26 +68,26 @@ def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_somethi
 
 
 def check_people() -> None:
-    project = Project.objects.get(slug="demo")
-    codings = Coding.objects.filter(sentence__turn__interview__project=project)
+    study = Study.objects.get(slug="demo")
+    codings = Coding.objects.filter(sentence__turn__interview__study=study)
     assert set(codings.values_list("coder__username", flat=True)) == CODERS
     training = Round.objects.get(name="Training round")
     assert training.locked_at is not None
-    assert not Assignment.objects.filter(round=training, signed_at__isnull=True).exists()
+    assert not Assignment.objects.filter(round=training, completed_at__isnull=True).exists()
     assert Adjudication.objects.count() >= 4
     assert CodeProposal.objects.filter(state="open").count() == 1
     assert Theme.objects.count() == 3
     assert set(ThemeQuote.objects.values_list("side", flat=True)) == {"for", "against"}
     assert set(Memo.objects.values_list("subject", flat=True)) == {"sentence", "interview", "code", "theme"}
     assert AnchorReading.objects.values("version").distinct().count() == 2
-    assert project.interviews.count() == 10
+    assert study.interviews.count() == 10
 
 
 def check_negotiation() -> None:
     """Two coders agree on most of a run, and score it under two stances that judge it differently."""
     over_turns = Round.objects.get(name="Moves over turns")
     assert over_turns.locked_at is not None
-    assert not Assignment.objects.filter(round=over_turns, signed_at__isnull=True).exists()
+    assert not Assignment.objects.filter(round=over_turns, completed_at__isnull=True).exists()
     assert set(Link.objects.active().values_list("kind", flat=True)) == {"acts_on", "warrant", "revises"}
     assert set(Pair.objects.active().values_list("expect", flat=True)) == {"change", "no_change"}
     asked = Score.objects.active().filter(criterion="features")
@@ -105,7 +105,7 @@ def check_machines() -> None:
     items = PositiveAudit.objects.get().items
     assert PositiveMark.objects.filter(item__in=items.all()).count() == items.count() > 0
     assert Disagreement.objects.count() == 2
-    assert set(Response.objects.values_list("verdict", flat=True)) == {"kept", "left"}
+    assert set(Response.objects.values_list("verdict", flat=True)) == {"accepted", "rejected"}
     assert AuditMark.objects.filter(item__audit=Audit.objects.get()).values("reviewer").distinct().count() == 2
     people = CODERS | {"owner", "system"}
     assert set(AuditEvent.objects.values_list("actor_name", flat=True)) <= people

@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from auditapp.annotators.models import (
     Annotator,
-    OfflineReading,
+    OfflineAnswer,
     OfflineRun,
-    Reading,
     Suggestion,
+    TurnAnswer,
     TurnArm,
     WithholdingPlan,
 )
@@ -25,15 +25,13 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 THEMES = (BALANCE, COMPASSION)
 
 
-def bring_in(
-    project: Project, owner: User, *, interviews: int = 1, turns: int = 3, sentences: int = 3
-) -> list[Sentence]:
+def bring_in(study: Study, owner: User, *, interviews: int = 1, turns: int = 3, sentences: int = 3) -> list[Sentence]:
     """So many interviews; what the model says in them, sentence by sentence."""
     lines = []
     for number in range(interviews):
@@ -42,12 +40,12 @@ def bring_in(
             for turn in range(turns)
         ]
         lines.append(json.dumps({"id": f"c{number}", "model": "Model A", "title": f"Talk {number}", "turns": said}))
-    import_file(project=project, name="talks.jsonl", data="\n".join(lines).encode(), by=owner)
-    rows = Sentence.objects.filter(turn__interview__project=project, turn__interview__external_id__startswith="c")
+    import_file(study=study, name="talks.jsonl", data="\n".join(lines).encode(), by=owner)
+    rows = Sentence.objects.filter(turn__interview__study=study, turn__interview__external_id__startswith="c")
     return list(rows.select_related("turn__interview").order_by("turn__interview", "turn__position", "start"))
 
 
-def make_annotator(project: Project, name: str = "reader", **fields: Any) -> Annotator:
+def make_annotator(study: Study, name: str = "reader", **fields: Any) -> Annotator:
     now = timezone.now()
     account, _ = ProviderAccount.objects.get_or_create(name="fake", defaults={"provider": "fake", "created_at": now})
     variant, _ = ModelVariant.objects.get_or_create(
@@ -56,11 +54,11 @@ def make_annotator(project: Project, name: str = "reader", **fields: Any) -> Ann
     kind = fields.get("kind", Annotator.Kind.MODEL)
     row: dict[str, Any] = {
         "variant": variant if kind == Annotator.Kind.MODEL else None,
-        "version": CodebookVersion.objects.get(project=project, number=1),
+        "version": CodebookVersion.objects.get(study=study, number=1),
         "hash": (name.encode().hex() * 64)[:64],
         "created_at": now,
     }
-    return Annotator.objects.create(project=project, name=name, **(row | fields))
+    return Annotator.objects.create(study=study, name=name, **(row | fields))
 
 
 def read(
@@ -79,7 +77,7 @@ def read(
     """
     assert annotator.variant is not None
     batch = Batch.objects.create(
-        project=annotator.project, kind="preannotation", title="Read", created_at=timezone.now(), launched_by_name="x"
+        study=annotator.study, kind="preannotation", title="Read", created_at=timezone.now(), launched_by_name="x"
     )
     arm = Arm.objects.create(
         batch=batch,
@@ -96,7 +94,7 @@ def read(
     made = []
     for turn, asked in turns.items():
         cell = Cell.objects.create(batch=batch, arm=arm, input_id=turn, state="done")
-        Reading.objects.create(
+        TurnAnswer.objects.create(
             cell=cell,
             annotator=annotator,
             outcome=outcome,
@@ -118,7 +116,7 @@ def read_offline(annotator: Annotator, sentences: Sequence[Sentence], labels: Ma
     for sentence in sentences:
         by_interview.setdefault(sentence.turn.interview_id, []).append(sentence.pk)
     for interview, read_here in by_interview.items():
-        OfflineReading.objects.create(run=run, interview_id=interview, sentences=read_here, read_at=timezone.now())
+        OfflineAnswer.objects.create(run=run, interview_id=interview, sentences=read_here, read_at=timezone.now())
     Suggestion.objects.bulk_create(
         Suggestion(annotator=annotator, run=run, sentence_id=pk, code=known[code])
         for pk, codes in labels.items()
@@ -134,8 +132,8 @@ def decide_all(
     layer: str = Layer.BLIND,
 ) -> None:
     """``coder`` is through with these sentences, and put these codes."""
-    now, project = timezone.now(), sentences[0].turn.interview.project_id
-    known = {code.identifier: code for code in Code.objects.filter(version__project=project, version__number=1)}
+    now, study = timezone.now(), sentences[0].turn.interview.study_id
+    known = {code.identifier: code for code in Code.objects.filter(version__study=study, version__number=1)}
     Decision.objects.bulk_create(
         Decision(
             sentence=sentence,
@@ -154,9 +152,9 @@ def decide_all(
     )
 
 
-def withhold(project: Project, sentences: Sequence[Sentence], withheld: Collection[int], *, share: float = 0.5) -> None:
+def withhold(study: Study, sentences: Sequence[Sentence], withheld: Collection[int], *, share: float = 0.5) -> None:
     """Draw the turns of these sentences; those in ``withheld`` never show suggestions."""
-    plan = WithholdingPlan.objects.create(project=project, number=1, seed=1, made_at=timezone.now(), made_by_name="x")
+    plan = WithholdingPlan.objects.create(study=study, number=1, seed=1, made_at=timezone.now(), made_by_name="x")
     TurnArm.objects.bulk_create(
         TurnArm(turn_id=turn, plan=plan, arm="withheld" if turn in withheld else "shown", probability=share)
         for turn in sorted({sentence.turn_id for sentence in sentences})

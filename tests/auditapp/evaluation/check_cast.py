@@ -16,7 +16,7 @@ from tests.support.obedient_model import obey
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 WORDS = [*KNOWN, "nothing"]
 PER_TURN = 5
@@ -32,11 +32,11 @@ def write_interview(name: str, *, turns: int, last: str = "") -> dict[str, objec
     return {"id": name, "title": name, "model": "Model B", "turns": said}
 
 
-def bring_in(project: Project, by: User, *, turns: int = 20, name: str = "marked", last: str = "") -> Interview:
+def bring_in(study: Study, by: User, *, turns: int = 20, name: str = "marked", last: str = "") -> Interview:
     """Such an interview in a study."""
     line = json.dumps(write_interview(name, turns=turns, last=last))
-    import_file(project=project, name=f"{name}.jsonl", data=line.encode(), by=by)
-    return Interview.objects.get(project=project, external_id=name)
+    import_file(study=study, name=f"{name}.jsonl", data=line.encode(), by=by)
+    return Interview.objects.get(study=study, external_id=name)
 
 
 def answer_all(batch: Batch, part: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 
-from auditapp.annotators.models import Annotator, Reading, Suggestion
+from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
 from auditapp.evaluation.actions.checks import launch_critic
@@ -18,7 +18,7 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def list_sentences(interview: Interview) -> list[Sentence]:
@@ -38,7 +38,7 @@ def suggest(
         cell = ask(annotator, first)
         Cell.objects.filter(pk=cell.pk).update(state=Cell.State.DONE)
         asked = list(first.turn.sentences.order_by("pk").values_list("pk", flat=True))
-        Reading.objects.create(cell=cell, annotator=annotator, outcome="valid", asked=asked)
+        TurnAnswer.objects.create(cell=cell, annotator=annotator, outcome="valid", asked=asked)
         found += [
             Suggestion.objects.create(
                 annotator=annotator,
@@ -78,5 +78,5 @@ def judge(annotator: Annotator, verdicts: Mapping[Suggestion, str], *, critic: M
     return batch
 
 
-def open_to(project: Project, interview: Interview, user: User) -> None:
-    unblind_interview(project=project, interview=interview, by=user, where="test")
+def open_to(study: Study, interview: Interview, user: User) -> None:
+    unblind_interview(study=study, interview=interview, by=user, where="test")

@@ -46,14 +46,14 @@ def test_codes_are_counted_apart_and_their_populations_kept() -> None:
     ]
     assert "Only 2 decided items" in rates[0]["warnings"][0]
     assert rates[1]["warnings"] == [
-        "Every suggestion of this code is in the audit: the interval is for others like them."
+        "Every suggestion of this code is in the audit. The interval is for other suggestions like them."
     ]
 
 
 def test_without_a_decided_item_there_is_no_rate() -> None:
     [rate] = make_report({"lead": [U, ""]}, codes=["x", "x"], populations={"x": 5})
     assert (rate["rate"], rate["interval"], rate["marked"], rate["unclear"]) == (None, None, 1, 1)
-    assert any(warning.startswith("1 of 1 cannot be said: ") for warning in rate["warnings"])
+    assert any(warning.startswith("1 of 1 cannot be decided, ") for warning in rate["warnings"])
 
 
 @pytest.mark.parametrize(

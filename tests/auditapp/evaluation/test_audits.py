@@ -27,16 +27,16 @@ from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def annotator(project: Project, interview: Interview) -> Annotator:
+def annotator(study: Study, interview: Interview) -> Annotator:
     """Who put Balance on six sentences and Compassion on one; nothing is withheld."""
-    annotator = add_annotator(project)
-    show_all(project)
+    annotator = add_annotator(study)
+    show_all(study)
     sentences = list_sentences(interview)
     codes = {sentence: ["theme.balance"] for sentence in sentences[:6]}
     codes[sentences[0]] = ["theme.balance", "theme.compassion"]
@@ -53,11 +53,11 @@ def mark(item: AuditedSuggestion, by: User, verdict: str = "applies", number: in
     return mark_positive(item=item, verdict=verdict, number=number, note=note, by=by, idempotency_key=uuid.uuid4())
 
 
-def add_to_study(project: Project, interview: Interview) -> User:
+def add_to_study(study: Study, interview: Interview) -> User:
     """Another lead, to whom the interview is open."""
     person = User.objects.create_user(username="second_lead", password=None)
-    set_member_role(project=project, user=person, role="lead", by=trail.SYSTEM)
-    open_to(project, interview, person)
+    set_member_role(study=study, user=person, role="lead", by=trail.SYSTEM)
+    open_to(study, interview, person)
     return person
 
 
@@ -98,11 +98,11 @@ class TestDrawing:
             draw_positive_audit(annotator=annotator, seed=1, by=owner)
 
     def test_turns_that_nobody_drew_an_arm_for_are_drawn_first(
-        self, project: Project, interview: Interview, owner: User
+        self, study: Study, interview: Interview, owner: User
     ) -> None:
-        annotator = add_annotator(project)
+        annotator = add_annotator(study)
         suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
-        withhold_all(project)
+        withhold_all(study)
         TurnArm.objects.all().delete()
         draw_positive_audit(annotator=annotator, seed=1, by=owner)
         assert TurnArm.objects.count() == 2
@@ -122,31 +122,31 @@ class TestDrawing:
 
 class TestMarking:
     def test_people_who_code_mark_only_where_they_have_unblinded(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
+        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User
     ) -> None:
         item = audit.items.all()[0]
         with pytest.raises(Refused, match="Unblind this interview first"):
             mark(item, lead)
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         with pytest.raises(Refused, match="Choose whether"):
             mark(item, lead, "perhaps")
         assert mark(item, lead, note="Words about it.").verdict == "applies"
         assert not Coding.objects.exists()
         event = AuditEvent.objects.get(action="evaluation.audit.marked")
         assert event.details == {"audit": audit.pk, "item": item.pk, "number": 1}
-        coding = put(item.suggestion.sentence, find_code(project, "theme.compassion"), lead, reason="Saw it.")
+        coding = put(item.suggestion.sentence, find_code(study, "theme.compassion"), lead, reason="Saw it.")
         assert coding.layer == "assisted"
 
     def test_a_mark_may_be_corrected_again_and_again_and_the_first_stays(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User
+        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User
     ) -> None:
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         item = audit.items.all()[0]
         verdicts = ["applies", "unclear", "applies", "does_not"]
         marks = [mark(item, lead, verdict, number=number) for number, verdict in enumerate(verdicts, start=1)]
         stored = dict(PositiveMark.objects.filter(item=item).values_list("pk", "superseded_by"))
         assert [stored[each.pk] for each in marks] == [marks[1].pk, marks[2].pk, marks[3].pk, None]
-        mark(item, add_to_study(project, interview), "applies")
+        mark(item, add_to_study(study, interview), "applies")
         report = read_report(audit)
         assert [pair["same"] for pair in report["agreement"]] == [1]
         assert report["second_thoughts"] == 3
@@ -155,27 +155,27 @@ class TestMarking:
 
 
 class TestPages:
-    def path(self, name: str, project: Project, *more: int) -> str:
-        return reverse(f"evaluation:{name}", args=[project.slug, *more])
+    def path(self, name: str, study: Study, *more: int) -> str:
+        return reverse(f"evaluation:{name}", args=[study.slug, *more])
 
     def test_the_whole_walk(
-        self, annotator: Annotator, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
         typed = {"annotator": annotator.pk, "per_code": 1, "seed": 5}
-        assert client.post(self.path("draw_audit", project), typed).status_code == 302
+        assert client.post(self.path("draw_audit", study), typed).status_code == 302
         audit = PositiveAudit.objects.get()
-        page = client.get(self.path("audit", project, audit.pk)).content.decode()
+        page = client.get(self.path("audit", study, audit.pk)).content.decode()
         assert "2 items are in interviews that are hidden from you" in page
         item = audit.items.get(position=1)
-        where = self.path("mark", project, audit.pk, item.pk)
+        where = self.path("mark", study, audit.pk, item.pk)
         text = item.suggestion.sentence.read_text()
         closed = client.get(where).content.decode()
         assert "hidden from you" in closed
         assert text not in closed
         assert client.post(where, {"verdict": "applies"}).status_code == 409
         assert unblind_on(client, where, confirmed=False).status_code == 422
-        assert unblind_on(client, where)["Location"] == self.path("audit", project, audit.pk)
+        assert unblind_on(client, where)["Location"] == self.path("audit", study, audit.pk)
         assert Unblinding.objects.get().where == "audit of positives"
         page = client.get(where).content.decode()
         assert text in page
@@ -188,15 +188,15 @@ class TestPages:
         assert "Not here." in page
 
     def test_results_wait_until_all_is_marked_or_open_on_record(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         items = list(audit.items.order_by("position"))
         mark(items[0], lead, "does_not")
-        where = self.path("audit", project, audit.pk)
+        where = self.path("audit", study, audit.pk)
         assert "False-positive rate" not in client.get(where).content.decode()
-        look = self.path("audit_results", project, audit.pk)
+        look = self.path("audit_results", study, audit.pk)
         assert client.post(look).status_code == 422
         assert client.post(look, {"confirmed": "on"}).status_code == 302
         client.post(look, {"confirmed": "on"})
@@ -214,14 +214,14 @@ class TestPages:
         assert (report["agreement"], report["second_thoughts"]) == ([], 0)
 
     def test_who_has_marked_everything_sees_results_and_nothing_is_on_record(
-        self, audit: PositiveAudit, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         for item in audit.items.order_by("position"):
             mark(item, lead, "does_not" if item.suggestion.code.identifier == "theme.balance" else "applies")
         open_results(audit=audit, by=lead)
         assert not AuditEvent.objects.filter(action="evaluation.audit.results_opened").exists()
-        page = client_of(lead).get(self.path("audit", project, audit.pk)).content.decode()
+        page = client_of(lead).get(self.path("audit", study, audit.pk)).content.decode()
         assert "100.0 %" in page
         assert "51.0 to 100.0 %," in page
         assert ">n 4</a>" in page
@@ -229,7 +229,7 @@ class TestPages:
     def test_two_readers_are_compared(
         self,
         audit: PositiveAudit,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         owner: User,
@@ -237,51 +237,51 @@ class TestPages:
         client_of: ClientOf,
     ) -> None:
         for who, verdict in ((lead, "applies"), (owner, "does_not")):
-            open_to(project, interview, who)
+            open_to(study, interview, who)
             for item in audit.items.all():
                 mark(item, who, verdict)
-        page = client_of(reader).get(self.path("audit", project, audit.pk)).content.decode()
+        page = client_of(reader).get(self.path("audit", study, audit.pk)).content.decode()
         assert "Agreement between reviewers" in page
         assert "Marks of owner" in page
         assert "Start marking" not in page
 
     def test_a_reader_reads_and_does_not_mark_and_a_coder_sees_nothing(
-        self, audit: PositiveAudit, project: Project, reader: User, coder: User, client_of: ClientOf
+        self, audit: PositiveAudit, study: Study, reader: User, coder: User, client_of: ClientOf
     ) -> None:
         item = audit.items.all()[0]
-        assert client_of(reader).get(self.path("audit", project, audit.pk)).status_code == 200
-        assert client_of(reader).get(self.path("mark", project, audit.pk, item.pk)).status_code == 403
-        for path in (self.path("audits", project), self.path("audit", project, audit.pk)):
+        assert client_of(reader).get(self.path("audit", study, audit.pk)).status_code == 200
+        assert client_of(reader).get(self.path("mark", study, audit.pk, item.pk)).status_code == 403
+        for path in (self.path("audits", study), self.path("audit", study, audit.pk)):
             assert client_of(coder).get(path).status_code == 403
 
     def test_every_count_opens_to_its_items_under_the_rules_of_marking(
         self,
         audit: PositiveAudit,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         reader: User,
         coder: User,
         client_of: ClientOf,
     ) -> None:
-        items = self.path("audit_items", project, audit.pk)
+        items = self.path("audit_items", study, audit.pk)
         behind = {"code": "theme.balance", "verdict": "does_not"}
         waiting = client_of(lead).get(items, behind).content.decode()
         assert "The results open once you have marked everything" in waiting
         assert "Item " not in waiting
-        open_to(project, interview, lead)
+        open_to(study, interview, lead)
         balance = list(audit.items.filter(suggestion__code__identifier="theme.balance").order_by("position"))
         for number, item in enumerate(balance):
             mark(item, lead, "does_not" if number else "applies")
         open_results(audit=audit, by=lead)
-        results = client_of(lead).get(self.path("audit", project, audit.pk)).content.decode()
+        results = client_of(lead).get(self.path("audit", study, audit.pk)).content.decode()
         for verdict in ("drawn", "marked", "applies", "does_not", "decided"):
             assert f"{items}?code=theme.balance&amp;verdict={verdict}" in results
         page = client_of(lead).get(items, behind).content.decode()
         assert page.count("<strong>Item ") == page.count("<mark>") == len(balance) - 1
         assert "A reason of its own." not in page
         for item in balance:
-            anew = self.path("mark", project, audit.pk, item.pk) + "?again=1#again"
+            anew = self.path("mark", study, audit.pk, item.pk) + "?again=1#again"
             assert (anew in page) == (item != balance[0])
         assert client_of(lead).get(items, {**behind, "verdict": "drawn"}).content.decode().count("<strong>Item ") == 4
         read_only = client_of(reader).get(items, behind).content.decode()
@@ -291,10 +291,10 @@ class TestPages:
         assert "0 items" in client_of(lead).get(items, {**behind, "reader": "reader"}).content.decode()
 
     def test_items_of_interviews_that_are_closed_to_her_are_counted_and_not_shown(
-        self, audit: PositiveAudit, project: Project, lead: User, client_of: ClientOf
+        self, audit: PositiveAudit, study: Study, lead: User, client_of: ClientOf
     ) -> None:
         open_results(audit=audit, by=lead)
-        items = self.path("audit_items", project, audit.pk)
+        items = self.path("audit_items", study, audit.pk)
         page = client_of(lead).get(items, {"code": "theme.balance", "verdict": "drawn"}).content.decode()
         assert "4 more are in interviews that are hidden from you" in page
         assert "<strong>Item " not in page
@@ -302,9 +302,9 @@ class TestPages:
     def test_an_audit_of_another_study_is_not_found(
         self, audit: PositiveAudit, owner: User, client_of: ClientOf
     ) -> None:
-        from transcripts.studies.actions import create_project
+        from transcripts.studies.actions import create_study
 
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         item = audit.items.all()[0]
         assert client_of(owner).get(self.path("audit", other, audit.pk)).status_code == 404
         assert client_of(owner).get(self.path("mark", other, audit.pk, item.pk)).status_code == 404
@@ -312,19 +312,19 @@ class TestPages:
 
 class TestSpreadPage:
     def test_rates_and_pairs_stand_beside_each_other_with_warnings(
-        self, annotator: Annotator, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
-        other = add_annotator(project, number=2, hash="x")
+        other = add_annotator(study, number=2, hash="x")
         first, second, *_ = list_sentences(interview)
         suggest(other, {first: ["theme.balance"], second: []})
-        open_to(project, interview, lead)
-        page = client_of(lead).get(reverse("evaluation:spread", args=[project.slug])).content.decode()
+        open_to(study, interview, lead)
+        page = client_of(lead).get(reverse("evaluation:spread", args=[study.slug])).content.decode()
         assert "reader, reader 2 are the same model" in page
         assert "4 sentences annotated by all of them for it; rates from 25.0 % to 100.0 %" in page
         assert "invents its answers" in page
 
     def test_one_annotator_alone_is_laid_beside_nobody(
-        self, annotator: Annotator, project: Project, reader: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, reader: User, client_of: ClientOf
     ) -> None:
-        page = client_of(reader).get(reverse("evaluation:spread", args=[project.slug])).content.decode()
+        page = client_of(reader).get(reverse("evaluation:spread", args=[study.slug])).content.decode()
         assert "A comparison needs two annotators" in page

@@ -98,7 +98,7 @@ def test_without_json_it_is_told_in_lines(tmp_path: Path) -> None:
     file.write_text(write_table({(1, 1): 24, (0, 1): 8, (1, 0): 6, (0, 0): 62}, (300, 700)))
     stream = io.StringIO()
     call_command("annotator", "calibrate", str(file), stdout=stream)
-    assert "rectified 0.280 [0.201, 0.359]" in stream.getvalue()
+    assert "corrected 0.280 [0.201, 0.359]" in stream.getvalue()
     assert "not to be reported as a rate: 0.300" in stream.getvalue()
 
 

@@ -39,36 +39,36 @@ from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.studies.actions import create_project, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, set_method
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def said(project: Project, owner: User) -> list[Sentence]:
+def said(study: Study, owner: User) -> list[Sentence]:
     """Two interviews of two turns of three sentences."""
-    return bring_in(project, owner, interviews=2, turns=2)
+    return bring_in(study, owner, interviews=2, turns=2)
 
 
 @pytest.fixture
-def annotator(project: Project, said: list[Sentence]) -> Annotator:
+def annotator(study: Study, said: list[Sentence]) -> Annotator:
     """It puts balance on the first, second and fourth."""
-    annotator = make_annotator(project)
+    annotator = make_annotator(study)
     read(annotator, said, {said[place].pk: [BALANCE] for place in (0, 1, 3)})
     return annotator
 
 
 @pytest.fixture
-def readings(annotator: Annotator, said: list[Sentence], coder: User, second_coder: User) -> None:
+def turn_answers(annotator: Annotator, said: list[Sentence], coder: User, second_coder: User) -> None:
     """One coder puts balance on the first and third of all twelve; another on the first and second of the first six."""
     decide_all(coder, said, {said[0].pk: [BALANCE], said[2].pk: [BALANCE]})
     decide_all(second_coder, said[:6], {said[0].pk: [BALANCE], said[1].pk: [BALANCE]})
 
 
 @pytest.fixture
-def _codebook(project: Project, owner: User) -> None:
-    set_stance(project=project, stance="codebook", by=owner)
+def _codebook(study: Study, owner: User) -> None:
+    set_method(study=study, method="codebook", by=owner)
 
 
 def table_of(annotator: Annotator, code: str = BALANCE, **scope: Any) -> CrossTable:
@@ -78,7 +78,7 @@ def table_of(annotator: Annotator, code: str = BALANCE, **scope: Any) -> CrossTa
     return table
 
 
-@pytest.mark.usefixtures("readings")
+@pytest.mark.usefixtures("turn_answers")
 class TestComparing:
     def test_blind_labels_of_all_coders_are_compared_with_the_machines(self, annotator: Annotator) -> None:
         assert table_of(annotator) == CrossTable(tp=3, fp=3, fn=1, tn=11)
@@ -92,9 +92,9 @@ class TestComparing:
         assert table_of(annotator) == before
 
     def test_a_sentence_the_machine_left_out_is_not_its_no(
-        self, project: Project, said: list[Sentence], annotator: Annotator
+        self, study: Study, said: list[Sentence], annotator: Annotator
     ) -> None:
-        other = make_annotator(project, "other")
+        other = make_annotator(study, "other")
         read(other, said, {said[0].pk: [BALANCE]}, missing=[said[2].pk])
         assert table_of(other) == CrossTable(tp=2, fp=0, fn=1, tn=13)
 
@@ -123,14 +123,14 @@ class TestComparing:
         assert table_of(learnt) == CrossTable(tp=0, fp=2, fn=1, tn=11)
 
     def test_so_are_those_that_hold_their_words_since_breaks_were_corrected(
-        self, project: Project, annotator: Annotator, said: list[Sentence], owner: User
+        self, study: Study, annotator: Annotator, said: list[Sentence], owner: User
     ) -> None:
         taught = {"families": {"themes": {"decided": write_ranges([said[0].pk]), "codes": {}}}}
         Annotator.objects.filter(pk=annotator.pk).update(
             kind=Annotator.Kind.LEARNT, variant=None, recipe={"set": taught, "codes": {BALANCE: {"threshold": 0.5}}}
         )
         at = said[0].start + 4
-        cut = split_sentence(project=project, sentence=said[0], at=at, by=owner, idempotency_key=uuid.uuid4())
+        cut = split_sentence(study=study, sentence=said[0], at=at, by=owner, idempotency_key=uuid.uuid4())
         learnt = Annotator.objects.get(pk=annotator.pk)
         pieces = list(cut.made.order_by("start"))
         read_offline(learnt, [*pieces, said[1]], {})
@@ -157,9 +157,9 @@ class TestComparing:
         assert found.set_aside["alternatives"] == 2
 
     def test_withheld_turns_alone_can_be_compared(
-        self, project: Project, annotator: Annotator, said: list[Sentence]
+        self, study: Study, annotator: Annotator, said: list[Sentence]
     ) -> None:
-        withhold(project, said, {said[3].turn_id})
+        withhold(study, said, {said[3].turn_id})
         assert table_of(annotator, only_withheld=True) == CrossTable(tp=0, fp=2, fn=0, tn=4)
 
     def test_a_code_that_means_something_else_since_is_marked(self, annotator: Annotator) -> None:
@@ -169,18 +169,18 @@ class TestComparing:
         assert found.changed_in == 2
 
 
-def page(client: Client, project: Project, name: str = "calibration", **query: str) -> str:
-    answer = client.get(reverse(f"evaluation:{name}", args=[project.slug]), query)
+def page(client: Client, study: Study, name: str = "calibration", **query: str) -> str:
+    answer = client.get(reverse(f"evaluation:{name}", args=[study.slug]), query)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
-@pytest.mark.usefixtures("readings", "_codebook")
+@pytest.mark.usefixtures("turn_answers", "_codebook")
 class TestPage:
     def test_the_page_names_labels_units_layer_annotator_codebook_and_method(
-        self, project: Project, reader: User, client_of: ClientOf
+        self, study: Study, reader: User, client_of: ClientOf
     ) -> None:
-        shown = page(client_of(reader), project)
+        shown = page(client_of(reader), study)
         assert "18 blind labels (one for each person, code family, and sentence or whole turn) on 12 sentences" in shown
         assert "codebook v1" in shown
         assert "Layer: blind" in shown
@@ -189,9 +189,9 @@ class TestPage:
         assert "few units (12)" in shown
 
     def test_the_chart_shows_people_beside_the_machine_with_a_verdict_and_the_numbers_of_the_table(
-        self, project: Project, reader: User, client_of: ClientOf
+        self, study: Study, reader: User, client_of: ClientOf
     ) -> None:
-        shown = page(client_of(reader), project)
+        shown = page(client_of(reader), study)
         said, table = re.findall(r"<title>Balance: ([^<]*)</title>", shown), shown.partition('id="themes-table"')[2]
         [people, machine, verdict] = said[0].split("; ")
         assert verdict == "few turns: 1, a verdict needs 10"
@@ -201,9 +201,9 @@ class TestPage:
         assert 'data-table="themes-table"' in shown
 
     def test_every_count_opens_its_sentences(
-        self, project: Project, said: list[Sentence], reader: User, client_of: ClientOf
+        self, study: Study, said: list[Sentence], reader: User, client_of: ClientOf
     ) -> None:
-        shown = page(client_of(reader), project, "calibration_cell", code=BALANCE, cell="fn")
+        shown = page(client_of(reader), study, "calibration_cell", code=BALANCE, cell="fn")
         assert "only a person applied it" in shown
         assert shown.count('<article class="card stack"') == 1
         assert f"sentence {said[2].label}" in shown
@@ -212,45 +212,45 @@ class TestPage:
         assert "coder applied it, blind" in " ".join(shown.split())
 
     def test_who_may_code_opens_first_and_sees_nothing_before(
-        self, project: Project, said: list[Sentence], lead: User, client_of: ClientOf
+        self, study: Study, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        shown = page(client, project)
+        shown = page(client, study)
         assert "Others’ labels in 2 interviews are hidden from you" in shown
         assert "Precision" not in shown
-        assert said[2].read_text() not in page(client, project, "calibration_cell", code=BALANCE, cell="fn")
-        path = reverse("evaluation:calibration", args=[project.slug])
+        assert said[2].read_text() not in page(client, study, "calibration_cell", code=BALANCE, cell="fn")
+        path = reverse("evaluation:calibration", args=[study.slug])
         assert unblind_on(client, path, confirmed=False).status_code == 422
         assert unblind_on(client, path).status_code == 302
         assert set(Unblinding.objects.values_list("where", flat=True)) == {"calibration"}
         assert Unblinding.objects.filter(user=lead).count() == 2
-        assert "Precision" in page(client, project)
+        assert "Precision" in page(client, study)
 
     def test_a_machines_word_on_a_withheld_sentence_is_not_met_before_ones_own(
-        self, project: Project, said: list[Sentence], lead: User, reader: User, client_of: ClientOf
+        self, study: Study, said: list[Sentence], lead: User, reader: User, client_of: ClientOf
     ) -> None:
-        withhold(project, said, {said[0].turn_id})
+        withhold(study, said, {said[0].turn_id})
         for talk in {each.turn.interview for each in said}:
             Unblinding.objects.create(interview=talk, user=lead, where="x", unblinded_at=timezone.now())
         query = {"code": BALANCE, "cell": "tp"}
-        assert "2 sentences of withheld turns" in page(client_of(lead), project, "calibration_cell", **query)
-        assert said[0].read_text() not in page(client_of(lead), project, "calibration_cell", **query)
-        assert said[0].read_text() in page(client_of(reader), project, "calibration_cell", **query)
+        assert "2 sentences of withheld turns" in page(client_of(lead), study, "calibration_cell", **query)
+        assert said[0].read_text() not in page(client_of(lead), study, "calibration_cell", **query)
+        assert said[0].read_text() in page(client_of(reader), study, "calibration_cell", **query)
 
     def test_ones_own_word_on_one_family_lets_nobody_meet_the_machines_on_another(
-        self, project: Project, said: list[Sentence], lead: User
+        self, study: Study, said: list[Sentence], lead: User
     ) -> None:
-        annotator = make_annotator(project, "second")
+        annotator = make_annotator(study, "second")
         read(annotator, said, {said[0].pk: [BALANCE, "move.elicit"]}, codes=[BALANCE, "move.elicit"])
-        withhold(project, said, {said[0].turn_id})
+        withhold(study, said, {said[0].turn_id})
         put(said[0], Code.objects.get(version=annotator.version, identifier=BALANCE), lead)
         listable = find_listable(read_compared(annotator), lead.pk, may_code=True)
         assert {code: int((~places).sum()) for code, places in listable.items()} == {BALANCE: 2, "move.elicit": 3}
         everything = find_listable(read_compared(annotator), lead.pk, may_code=False)
         assert all(places.all() for places in everything.values())
 
-    def test_the_files_hold_the_same_figures(self, project: Project, reader: User, client_of: ClientOf) -> None:
-        client, path = client_of(reader), reverse("evaluation:calibration_file", args=[project.slug])
+    def test_the_files_hold_the_same_figures(self, study: Study, reader: User, client_of: ClientOf) -> None:
+        client, path = client_of(reader), reverse("evaluation:calibration_file", args=[study.slug])
         rows = list(csv.DictReader(io.StringIO(client.post(path, {"format": "csv"}).content.decode())))
         found = json.loads(client.post(path, {"format": "json"}).content)
         by_code = {row["code_id"]: row for row in found}
@@ -264,78 +264,78 @@ class TestPage:
         assert client.post(path, {"format": "exe"}).status_code == 404
 
     def test_a_sentence_read_for_two_families_is_one_sentence(
-        self, project: Project, said: list[Sentence], reader: User, client_of: ClientOf
+        self, study: Study, said: list[Sentence], reader: User, client_of: ClientOf
     ) -> None:
-        wide = make_annotator(project, "wide")
+        wide = make_annotator(study, "wide")
         read(wide, said, {said[0].pk: [BALANCE]}, codes=[BALANCE, "move.elicit"])
-        shown = page(client_of(reader), project, annotator=str(wide.pk))
+        shown = page(client_of(reader), study, annotator=str(wide.pk))
         assert "36 blind labels (one for each person, code family, and sentence or whole turn) on 12 sentences" in shown
 
     def test_an_annotator_that_has_read_nothing_is_not_offered(
-        self, project: Project, said: list[Sentence], annotator: Annotator, reader: User, client_of: ClientOf
+        self, study: Study, said: list[Sentence], annotator: Annotator, reader: User, client_of: ClientOf
     ) -> None:
-        idle = make_annotator(project, "idle")
-        failed = make_annotator(project, "failed")
+        idle = make_annotator(study, "idle")
+        failed = make_annotator(study, "failed")
         read(failed, said, {}, outcome="invalid")
-        rules = make_annotator(project, "rules", kind=Annotator.Kind.RULES, recipe={"rules": {}})
+        rules = make_annotator(study, "rules", kind=Annotator.Kind.RULES, recipe={"rules": {}})
         read_offline(rules, said, {})
         for name in ("calibration", "disagreements"):
-            shown = page(client_of(reader), project, name)
+            shown = page(client_of(reader), study, name)
             assert f'<option value="{annotator.pk}" selected>' in shown
             assert not any(f'<option value="{each.pk}"' in shown for each in (idle, failed, rules))
-        path = reverse("evaluation:calibration", args=[project.slug])
+        path = reverse("evaluation:calibration", args=[study.slug])
         answer = client_of(reader).get(path, {"annotator": idle.pk})
         assert answer.status_code == 422
         assert "has not annotated anything in this study yet" in answer.content.decode()
 
     def test_of_codes_that_people_applied_in_few_turns_nothing_is_concluded(
-        self, project: Project, reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        name = Code.objects.get(version__project=project, version__number=1, identifier=BALANCE).name
-        shown = page(client_of(reader), project)
+        name = Code.objects.get(version__study=study, version__number=1, identifier=BALANCE).name
+        shown = page(client_of(reader), study)
         assert f"Few turns:</span> {name}" in shown
         assert "Below 0.60" not in shown
         monkeypatch.setattr("auditapp.evaluation.queries.calibration_rows.FEW", 1)
-        assert f"Below 0.60:</span> F1 or kappa of {name}" in page(client_of(reader), project)
+        assert f"Below 0.60:</span> F1 or kappa of {name}" in page(client_of(reader), study)
 
-    def test_a_seed_that_is_none_is_refused(self, project: Project, reader: User, client_of: ClientOf) -> None:
-        path = reverse("evaluation:calibration", args=[project.slug])
+    def test_a_seed_that_is_none_is_refused(self, study: Study, reader: User, client_of: ClientOf) -> None:
+        path = reverse("evaluation:calibration", args=[study.slug])
         assert client_of(reader).get(path, {"seed": "-1"}).status_code == 422
         assert client_of(reader).get(path, {"annotator": "999999"}).status_code == 422
 
     def test_another_studys_annotator_is_none_here(
-        self, project: Project, annotator: Annotator, reader: User, owner: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, reader: User, owner: User, client_of: ClientOf
     ) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         path = reverse("evaluation:calibration", args=[other.slug])
         assert annotator.name not in client_of(owner).get(path, {"annotator": annotator.pk}).content.decode()
         assert client_of(reader).get(path).status_code == 404
 
 
-def test_a_study_without_annotators_says_so(project: Project, reader: User, client_of: ClientOf) -> None:
+def test_a_study_without_annotators_says_so(study: Study, reader: User, client_of: ClientOf) -> None:
     for name in ("calibration", "disagreements"):
-        assert "No machine has annotated this study yet." in page(client_of(reader), project, name)
-    assert "No annotator is chosen for any code yet." in page(client_of(reader), project, "rates")
+        assert "No machine has annotated this study yet." in page(client_of(reader), study, name)
+    assert "No annotator is chosen for any code yet." in page(client_of(reader), study, "rates")
 
 
-@pytest.mark.usefixtures("readings")
+@pytest.mark.usefixtures("turn_answers")
 class TestReflexive:
     def test_no_figure_is_shown_until_a_reason_is_kept(
-        self, project: Project, owner: User, lead: User, said: list[Sentence], client_of: ClientOf
+        self, study: Study, owner: User, lead: User, said: list[Sentence], client_of: ClientOf
     ) -> None:
         for talk in {each.turn.interview for each in said}:
             Unblinding.objects.create(interview=talk, user=lead, where="x", unblinded_at=timezone.now())
         client = client_of(lead)
-        assert "Precision" not in page(client, project)
-        path = reverse("evaluation:calibration_compute", args=[project.slug])
+        assert "Precision" not in page(client, study)
+        path = reverse("evaluation:calibration_compute", args=[study.slug])
         assert client.post(path, {"family": "themes", "reason": " "}).status_code == 422
         assert client.post(path, {"family": "nothing", "reason": "To see."}).status_code == 422
         shown = client.post(path, {"family": "themes", "reason": "A reviewer asks."}).content.decode()
         assert "Precision" in shown
         event = AuditEvent.objects.get(action="annotators.calibration.computed")
-        assert event.details == {"family": "themes", "stance": "reflexive", "reason": "A reviewer asks."}
-        assert "Precision" not in page(client, project)
+        assert event.details == {"family": "themes", "method": "reflexive", "reason": "A reviewer asks."}
+        assert "Precision" not in page(client, study)
 
-    def test_a_file_holds_no_reflexive_family(self, project: Project, reader: User, client_of: ClientOf) -> None:
-        path = reverse("evaluation:calibration_file", args=[project.slug])
+    def test_a_file_holds_no_reflexive_family(self, study: Study, reader: User, client_of: ClientOf) -> None:
+        path = reverse("evaluation:calibration_file", args=[study.slug])
         assert json.loads(client_of(reader).post(path, {"format": "json"}).content) == []

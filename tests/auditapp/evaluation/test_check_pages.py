@@ -13,12 +13,12 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.annotators.actions.annotators import ensure_annotator, plant_sentence
+from auditapp.annotators.actions.annotators import add_control_sentence, ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.actions.withholding import set_withholding
 from auditapp.annotators.models import Annotator, TurnArm
 from auditapp.annotators.pure.checking import build_reask_report
-from auditapp.annotators.queries.readings import count_rates
+from auditapp.annotators.queries.turn_answers import count_rates
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions.checks import launch_check
 from auditapp.evaluation.forms import CheckForm
@@ -32,34 +32,34 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 MANY_TURNS = 25
 
 
 @stored
-def marked(project: Project, owner: User) -> Interview:
-    set_withholding(project=project, share_percent=0, reason="x", by=owner)
-    return bring_in(project, owner, turns=4)
+def marked(study: Study, owner: User) -> Interview:
+    set_withholding(study=study, share_percent=0, reason="x", by=owner)
+    return bring_in(study, owner, turns=4)
 
 
 @stored
-def annotator(project: Project, owner: User) -> Annotator:
+def annotator(study: Study, owner: User) -> Annotator:
     variant = add_model(label="reader", provider="fake", by=owner)
-    return ensure_annotator(project=project, variant=variant, by=owner)
+    return ensure_annotator(study=study, variant=variant, by=owner)
 
 
 @stored
-def check(project: Project, marked: Interview, annotator: Annotator, owner: User) -> Batch:
+def check(study: Study, marked: Interview, annotator: Annotator, owner: User) -> Batch:
     """A check of a model that reads names."""
-    batch = launch_check(project=project, annotator=annotator, by=owner, sample=20, families=["themes"])
+    batch = launch_check(study=study, annotator=annotator, by=owner, sample=20, families=["themes"])
     answer_all(batch, "name")
     return batch
 
 
 def get(client: Client, name: str, batch: Batch, **asked: str) -> tuple[int, str]:
-    answer = client.get(reverse(f"evaluation:{name}", args=[batch.project.slug, batch.pk]), asked)
+    answer = client.get(reverse(f"evaluation:{name}", args=[batch.study.slug, batch.pk]), asked)
     return answer.status_code, answer.content.decode()
 
 
@@ -67,7 +67,7 @@ class TestFigures:
     def test_the_page_of_an_annotator_says_in_plain_words_what_passed(
         self, check: Batch, annotator: Annotator, reader: User, client_of: ClientOf
     ) -> None:
-        path = reverse("evaluation:checks", args=[check.project.slug, annotator.pk])
+        path = reverse("evaluation:checks", args=[check.study.slug, annotator.pk])
         page = client_of(reader).get(path).content.decode()
         assert "needs review" in page
         assert "passed" in page
@@ -88,9 +88,9 @@ class TestFigures:
         assert "speaks of" not in get(client_of(lead), "check", check)[1]
 
     def test_before_the_first_answer_it_says_so(
-        self, project: Project, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
+        self, study: Study, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=lead, families=["themes"])
+        batch = launch_check(study=study, annotator=annotator, by=lead, families=["themes"])
         assert "There are no answers yet." in get(client_of(lead), "check", batch)[1]
 
     def test_a_batch_of_another_kind_or_study_is_no_check(
@@ -115,7 +115,7 @@ class TestAnswers:
         self, check: Batch, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        path = reverse("evaluation:check_answers", args=[check.project.slug, check.pk])
+        path = reverse("evaluation:check_answers", args=[check.study.slug, check.pk])
         where = f"{path}?{urlencode(self.ASKED)}"
         assert unblind_on(client, where)["Location"] == where
         assert Unblinding.objects.get(user=lead).where == "checks"
@@ -127,7 +127,7 @@ class TestAnswers:
         assert "speaks" not in str([event.details for event in events])
 
     def test_without_the_word_nothing_is_opened(self, check: Batch, lead: User, client_of: ClientOf) -> None:
-        path = reverse("evaluation:check_answers", args=[check.project.slug, check.pk])
+        path = reverse("evaluation:check_answers", args=[check.study.slug, check.pk])
         answer = unblind_on(client_of(lead), f"{path}?{urlencode(self.ASKED)}", confirmed=False)
         assert answer.status_code == 422
         assert "Tick the box" in answer.content.decode()
@@ -162,17 +162,17 @@ class TestAnswers:
         assert words in page
 
     def test_before_the_first_answer_there_is_nothing_behind_a_figure(
-        self, project: Project, marked: Interview, annotator: Annotator, reader: User, client_of: ClientOf
+        self, study: Study, marked: Interview, annotator: Annotator, reader: User, client_of: ClientOf
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=reader, sample=5, families=["themes"])
+        batch = launch_check(study=study, annotator=annotator, by=reader, sample=5, families=["themes"])
         for figure in ("stability", "swapped", "order", "rates", "legal"):
             status, page = get(client_of(reader), "check_answers", batch, figure=figure)
             assert (status, "Nothing to list." in page) == (200, True)
 
     def test_what_was_not_applied_is_shown_by_answer(
-        self, project: Project, marked: Interview, annotator: Annotator, reader: User, client_of: ClientOf
+        self, study: Study, marked: Interview, annotator: Annotator, reader: User, client_of: ClientOf
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=reader, sample=5, families=["themes"])
+        batch = launch_check(study=study, annotator=annotator, by=reader, sample=5, families=["themes"])
         answer_all(batch, "own label")
         page = get(client_of(reader), "check_answers", batch, figure="legal")[1]
         assert page.count("theme.of_my_own") == 5 * 6
@@ -211,9 +211,9 @@ class TestLaunch:
     }
 
     def test_the_review_writes_nothing_and_the_launch_makes_the_batch(
-        self, project: Project, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
+        self, study: Study, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
     ) -> None:
-        client, path = client_of(lead), reverse("evaluation:launch_check", args=[project.slug, annotator.pk])
+        client, path = client_of(lead), reverse("evaluation:launch_check", args=[study.slug, annotator.pk])
         assert client.get(path).status_code == 200
         page = client.post(path, self.TYPED).content.decode()
         assert "5 questions" in page
@@ -225,9 +225,9 @@ class TestLaunch:
         assert (batch.kind, batch.cells.count()) == ("preannotation_check", 2 * 5)
 
     def test_wrong_input_is_the_form_again(
-        self, project: Project, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
+        self, study: Study, marked: Interview, annotator: Annotator, lead: User, client_of: ClientOf
     ) -> None:
-        path = reverse("evaluation:launch_check", args=[project.slug, annotator.pk])
+        path = reverse("evaluation:launch_check", args=[study.slug, annotator.pk])
         answer = client_of(lead).post(path, self.TYPED | {"again": 1})
         assert answer.status_code == 422
         assert not Batch.objects.exists()
@@ -235,64 +235,62 @@ class TestLaunch:
 
 class TestAskedAgain:
     @pytest.fixture
-    def many(self, project: Project, owner: User) -> Interview:
-        set_withholding(project=project, share_percent=0, reason="x", by=owner)
-        plant_sentence(project=project, text="Planted words speak of both.", codes=["theme.balance"], by=owner)
-        plant_sentence(project=project, text="Planted words of no weight.", codes=[], by=owner)
-        plant_sentence(project=project, text="Of another family.", codes=["move.elicit"], by=owner)
-        return bring_in(project, owner, turns=MANY_TURNS)
+    def many(self, study: Study, owner: User) -> Interview:
+        set_withholding(study=study, share_percent=0, reason="x", by=owner)
+        add_control_sentence(study=study, text="Planted words speak of both.", codes=["theme.balance"], by=owner)
+        add_control_sentence(study=study, text="Planted words of no weight.", codes=[], by=owner)
+        add_control_sentence(study=study, text="Of another family.", codes=["move.elicit"], by=owner)
+        return bring_in(study, owner, turns=MANY_TURNS)
 
-    def read(self, project: Project, annotator: Annotator, owner: User, part: str) -> Batch:
-        batch = launch_preannotation(project=project, annotator=annotator, families=["themes"], by=owner)
+    def read(self, study: Study, annotator: Annotator, owner: User, part: str) -> Batch:
+        batch = launch_preannotation(study=study, annotator=annotator, families=["themes"], by=owner)
         answer_all(batch, part)
         return batch
 
     def test_a_steady_reader_shows_no_drop(
-        self, project: Project, many: Interview, annotator: Annotator, owner: User
+        self, study: Study, many: Interview, annotator: Annotator, owner: User
     ) -> None:
-        report = build_reask_report(*read_reask(self.read(project, annotator, owner, "definition"))[:3])
+        report = build_reask_report(*read_reask(self.read(study, annotator, owner, "definition"))[:3])
         assert (report["turns"], report["drop"].part, report["drop"].n) == (1, 0, 5)
-        assert (report["planted_drop"].part, report["planted_drop"].n) == (0, 2)
+        assert (report["control_drop"].part, report["control_drop"].n) == (0, 2)
 
     def test_who_hangs_on_the_order_shows_it_as_a_drop(
-        self, project: Project, many: Interview, annotator: Annotator, owner: User, reader: User, client_of: ClientOf
+        self, study: Study, many: Interview, annotator: Annotator, owner: User, reader: User, client_of: ClientOf
     ) -> None:
-        batch = self.read(project, annotator, owner, "first")
+        batch = self.read(study, annotator, owner, "first")
         report = build_reask_report(*read_reask(batch)[:3])
         told = {arm.settings["condition"]: arm.settings["codes"][0] for arm in batch.arms.all()}
-        # The order it is told in is drawn, and so it may begin with the one code that a planted sentence does carry.
-        assert (report["planted_drop"].part, report["planted_drop"].n) == (
+        # The order it is told in is drawn, and so it may begin with the one code that a control sentence does carry.
+        assert (report["control_drop"].part, report["control_drop"].n) == (
             1 if told["reask"] == "theme.balance" else 2,
             2,
         )
         assert report["drop"].part == (0 if told[""] == told["reask"] else 5)
         page = get(client_of(reader), "check", batch)[1]
-        assert "Planted sentences without exactly their known codes" in page
+        assert "Control sentences without exactly their known codes" in page
         assert "more than 90 %" in page
-        planted = get(client_of(reader), "check_answers", batch, figure="planted")[1]
-        assert "Planted words speak of both." in planted
-        assert "Of another family." not in planted
-        assert "Labelled correctly 0 of 1 time" in planted
+        controls = get(client_of(reader), "check_answers", batch, figure="controls")[1]
+        assert "Planted words speak of both." in controls
+        assert "Of another family." not in controls
+        assert "Labelled correctly 0 of 1 time" in controls
         assert get(client_of(reader), "check_answers", batch, figure="same", scope="all")[1].count('class="words"') == 5
 
-    def test_who_obeys_the_text_both_times_shows_it_on_the_planted_sentences(
-        self, project: Project, many: Interview, annotator: Annotator, owner: User
+    def test_who_obeys_the_text_both_times_shows_it_on_the_control_sentences(
+        self, study: Study, many: Interview, annotator: Annotator, owner: User
     ) -> None:
         payload = load_payloads()[0]
-        told = bring_in(project, owner, turns=MANY_TURNS, name="told", last=payload.text)
-        batch = launch_preannotation(
-            project=project, annotator=annotator, families=["themes"], interviews=[told], by=owner
-        )
+        told = bring_in(study, owner, turns=MANY_TURNS, name="told", last=payload.text)
+        batch = launch_preannotation(study=study, annotator=annotator, families=["themes"], interviews=[told], by=owner)
         answer_all(batch, "obeying")
         report = build_reask_report(*read_reask(batch)[:3])
         assert report["same"].part == report["same"].n == report["flagged"].n > 0
-        assert (report["planted_drop"].part, report["planted_drop"].n) == (2, 2)
+        assert (report["control_drop"].part, report["control_drop"].n) == (2, 2)
         assert (report["missed"].part, report["false"].value) == (1, 1.0)
 
     def test_rates_count_what_was_put_of_what_was_read(
-        self, project: Project, many: Interview, annotator: Annotator, owner: User
+        self, study: Study, many: Interview, annotator: Annotator, owner: User
     ) -> None:
-        rates = count_rates(self.read(project, annotator, owner, "definition"))
+        rates = count_rates(self.read(study, annotator, owner, "definition"))
         assert rates["theme.balance"] == (MANY_TURNS, MANY_TURNS * 5)
         assert rates["theme.compassion"] == (0, MANY_TURNS * 5)
 

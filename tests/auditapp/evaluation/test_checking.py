@@ -213,15 +213,15 @@ class TestAskedAgain:
             ("c", Share(1, 3), Share(0, 1)),
         ]
 
-    def test_planted_sentences_count_as_right_with_exactly_their_codes(self) -> None:
-        planted = [
+    def test_control_sentences_count_as_right_with_exactly_their_codes(self) -> None:
+        controls = [
             (1, frozenset("a"), frozenset("a")),
             (1, frozenset("a"), frozenset("ab")),
             (2, frozenset(), frozenset()),
             (3, frozenset("bc"), frozenset()),
         ]
-        found = build_reask_report([], planted, CODES)
-        assert (found["planted"], found["planted_drop"]) == (Share(2, 4), Share(2, 4))
+        found = build_reask_report([], controls, CODES)
+        assert (found["controls"], found["control_drop"]) == (Share(2, 4), Share(2, 4))
         assert (found["missed"], found["false"]) == (Share(2, 4), Share(1, 3))
 
     def test_without_flagged_turns_there_is_no_difference(self) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.withholding import set_withholding
-from auditapp.annotators.models import Annotator, CheckAnswer, Reading, Suggestion, TurnArm
+from auditapp.annotators.models import Annotator, CheckAnswer, Suggestion, TurnAnswer, TurnArm
 from auditapp.annotators.pure.checking import judge_check
-from auditapp.annotators.queries.readings import read_check_report
+from auditapp.annotators.queries.turn_answers import read_check_report
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.launching import LaunchOptions
@@ -24,7 +24,7 @@ from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -32,22 +32,22 @@ FAMILIES, CODES = 4, 24
 
 
 @stored
-def marked(project: Project, owner: User) -> Interview:
-    return bring_in(project, owner)
+def marked(study: Study, owner: User) -> Interview:
+    return bring_in(study, owner)
 
 
 @stored
-def annotator(project: Project, owner: User) -> Annotator:
+def annotator(study: Study, owner: User) -> Annotator:
     variant = add_model(label="reader", provider="fake", by=owner)
-    return ensure_annotator(project=project, variant=variant, by=owner)
+    return ensure_annotator(study=study, variant=variant, by=owner)
 
 
 @pytest.fixture
-def check(project: Project, marked: Interview, annotator: Annotator, owner: User) -> Callable[[str], dict[str, Any]]:
+def check(study: Study, marked: Interview, annotator: Annotator, owner: User) -> Callable[[str], dict[str, Any]]:
     """The report of a check of a model known beforehand."""
 
     def run(part: str, *, sample: int = 60) -> dict[str, Any]:
-        batch = launch_check(project=project, annotator=annotator, by=owner, sample=sample, families=["themes"])
+        batch = launch_check(study=study, annotator=annotator, by=owner, sample=sample, families=["themes"])
         answer_all(batch, part)
         return read_check_report(batch)
 
@@ -60,9 +60,9 @@ def find_states(report: dict[str, Any]) -> dict[str, str]:
 
 class TestWhatIsAsked:
     def test_every_family_is_asked_about_in_six_ways_of_the_same_turns(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=owner, sample=50)
+        batch = launch_check(study=study, annotator=annotator, by=owner, sample=50)
         conditions = ["generic", "repeat-1", "repeat-2", "repeat-3", "reversed", "swapped"]
         for family in ("themes", "moves"):
             arms = [arm for arm in batch.arms.all() if arm.settings["family"] == family]
@@ -72,53 +72,53 @@ class TestWhatIsAsked:
         assert batch.parameters["sentences"] == 50
 
     def test_repeats_are_the_annotators_own_instructions_to_the_letter(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=owner)
+        batch = launch_check(study=study, annotator=annotator, by=owner)
         told = {arm.system_prompt for arm in batch.arms.all() if arm.settings["condition"].startswith("repeat")}
         assert told == {prompt["text"] for prompt in annotator.recipe["prompts"] if "turns_of" not in prompt}
 
     def test_generic_names_hide_the_codes_of_the_study(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=owner)
+        batch = launch_check(study=study, annotator=annotator, by=owner)
         arm = next(arm for arm in batch.arms.all() if arm.task == "themes generic")
         assert "code C1: C1." in arm.system_prompt
         assert "theme.models_metamodels" not in arm.system_prompt
         assert arm.settings["names"]["C1"] == "theme.models_metamodels"
 
     def test_in_the_mode_by_code_there_is_no_order_and_definitions_are_swapped_all_the_same(
-        self, project: Project, marked: Interview, owner: User
+        self, study: Study, marked: Interview, owner: User
     ) -> None:
         variant = add_model(label="by code", provider="fake", by=owner)
-        annotator = ensure_annotator(project=project, variant=variant, mode="code", by=owner)
-        batch = launch_check(project=project, annotator=annotator, by=owner)
+        annotator = ensure_annotator(study=study, variant=variant, mode="code", by=owner)
+        batch = launch_check(study=study, annotator=annotator, by=owner)
         assert batch.arms.count() == CODES * 5
         arm = next(each for each in batch.arms.all() if each.task == "theme.balance swapped")
         assert arm.settings["definitions"] == {"theme.balance": "theme.systemic_grounding"}
         assert arm.system_prompt.count("\ncode ") == 1
 
     def test_withheld_turns_are_not_asked_about(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        set_withholding(project=project, share_percent=70, reason="x", by=owner)
-        batch = launch_check(project=project, annotator=annotator, by=owner, sample=1000)
-        withheld = list_withheld_answers(project)
+        set_withholding(study=study, share_percent=70, reason="x", by=owner)
+        batch = launch_check(study=study, annotator=annotator, by=owner, sample=1000)
+        withheld = list_withheld_answers(study)
         asked = set(batch.cells.values_list("input_id", flat=True))
         assert (len(withheld), len(asked)) == (14, 6)
         assert not withheld & asked
 
     def test_where_all_is_withheld_there_is_nothing_to_ask(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        set_withholding(project=project, share_percent=100, reason="x", by=owner)
+        set_withholding(study=study, share_percent=100, reason="x", by=owner)
         with pytest.raises(Refused, match="turn that could be checked is withheld"):
-            launch_check(project=project, annotator=annotator, by=owner)
+            launch_check(study=study, annotator=annotator, by=owner)
 
     def test_a_model_off_this_site_is_asked_about_interviews_that_consent_only(
-        self, project: Project, marked: Interview, owner: User
+        self, study: Study, marked: Interview, owner: User
     ) -> None:
-        other = bring_in(project, owner, name="consenting")
+        other = bring_in(study, owner, name="consenting")
         Consent.objects.create(
             interview=other,
             scope="external",
@@ -129,24 +129,22 @@ class TestWhatIsAsked:
         variant = add_model(
             label="far", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=owner
         )
-        annotator = ensure_annotator(project=project, variant=variant, by=owner)
-        batch = launch_check(project=project, annotator=annotator, by=owner, sample=1000)
+        annotator = ensure_annotator(study=study, variant=variant, by=owner)
+        batch = launch_check(study=study, annotator=annotator, by=owner, sample=1000)
         asked = set(batch.cells.values_list("input_id", flat=True))
         assert asked
         assert set(Turn.objects.filter(pk__in=asked).values_list("interview", flat=True)) == {other.pk}
         assert batch.parameters["left_out"] == 1
 
     def test_a_consent_taken_back_stops_what_was_not_yet_sent(
-        self, project: Project, marked: Interview, owner: User
+        self, study: Study, marked: Interview, owner: User
     ) -> None:
         given = {"interview": marked, "scope": "external", "recorded_at": marked.imported_file.imported_at}
         Consent.objects.create(**given, is_given=True, recorded_by_name="x")
         variant = add_model(
             label="far", provider="openai_compatible", base_url="https://models.example/v1", model="m", by=owner
         )
-        batch = launch_check(
-            project=project, annotator=ensure_annotator(project=project, variant=variant, by=owner), by=owner
-        )
+        batch = launch_check(study=study, annotator=ensure_annotator(study=study, variant=variant, by=owner), by=owner)
         Consent.objects.create(**given, is_given=False, recorded_by_name="x")
         arm = batch.arms.all()[0]
         assert get_kind(batch.kind).write_prompts(arm, list(batch.cells.values_list("input_id", flat=True)[:3])) == {}
@@ -154,7 +152,7 @@ class TestWhatIsAsked:
     @pytest.mark.parametrize(("asked", "words"), [({"sample": 0}, "1 to 1,000"), ({"repeats": 1}, "2 to 10 times")])
     def test_what_makes_no_check_is_refused(
         self,
-        project: Project,
+        study: Study,
         marked: Interview,
         annotator: Annotator,
         owner: User,
@@ -162,39 +160,37 @@ class TestWhatIsAsked:
         words: str,
     ) -> None:
         with pytest.raises(Refused, match=words):
-            launch_check(project=project, annotator=annotator, by=owner, **asked)
+            launch_check(study=study, annotator=annotator, by=owner, **asked)
         assert not Batch.objects.exists()
 
     def test_an_annotator_that_was_told_otherwise_than_the_codebook_tells_now_is_refused(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
         annotator.recipe["prompts"][0]["text"] += " And be kind."
         annotator.save(update_fields=["recipe"])
         with pytest.raises(Refused, match="instructions of reader are out of date"):
-            launch_check(project=project, annotator=annotator, by=owner)
+            launch_check(study=study, annotator=annotator, by=owner)
 
     def test_the_same_form_gives_the_same_check_back_whatever_has_changed_since(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
         form = uuid.uuid4()
-        batch = launch_check(
-            project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form)
-        )
-        set_withholding(project=project, share_percent=100, reason="x", by=owner)
+        batch = launch_check(study=study, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form))
+        set_withholding(study=study, share_percent=100, reason="x", by=owner)
         TurnArm.objects.update(arm="withheld")
         assert (
-            launch_check(project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form))
+            launch_check(study=study, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form))
             == batch
         )
         with pytest.raises(Refused, match="with other settings"):
             launch_check(
-                project=project, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form), sample=7
+                study=study, annotator=annotator, by=owner, options=LaunchOptions(idempotency_key=form), sample=7
             )
 
-    def test_an_annotator_without_a_model_is_refused(self, project: Project, marked: Interview, owner: User) -> None:
-        rules = ensure_annotator(project=project, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)
-        with pytest.raises(Refused, match="uses no model"):
-            launch_check(project=project, annotator=rules, by=owner)
+    def test_an_annotator_without_a_model_is_refused(self, study: Study, marked: Interview, owner: User) -> None:
+        rules = ensure_annotator(study=study, kind="rules", recipe={"rules": {"theme.balance": ["both"]}}, by=owner)
+        with pytest.raises(Refused, match="does not use a model"):
+            launch_check(study=study, annotator=rules, by=owner)
 
 
 def test_turns_are_drawn_until_they_have_the_sentences_and_alike_for_one_seed() -> None:
@@ -207,11 +203,11 @@ def test_turns_are_drawn_until_they_have_the_sentences_and_alike_for_one_seed() 
 
 class TestWhatIsKept:
     def test_answers_are_no_suggestions_and_come_back_under_the_studys_own_names(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=owner, sample=5)
+        batch = launch_check(study=study, annotator=annotator, by=owner, sample=5)
         answer_all(batch, "definition")
-        assert (Suggestion.objects.count(), Reading.objects.count()) == (0, 0)
+        assert (Suggestion.objects.count(), TurnAnswer.objects.count()) == (0, 0)
         generic = CheckAnswer.objects.get(condition="generic", cell__arm__settings__family="themes")
         turn = Sentence.objects.filter(turn=generic.cell.input_id).order_by("position")
         assert [generic.picks[str(sentence.pk)] for sentence in turn] == [
@@ -223,9 +219,9 @@ class TestWhatIsKept:
         ]
 
     def test_a_call_without_an_answer_leaves_nothing(
-        self, project: Project, marked: Interview, annotator: Annotator, owner: User
+        self, study: Study, marked: Interview, annotator: Annotator, owner: User
     ) -> None:
-        batch = launch_check(project=project, annotator=annotator, by=owner, sample=5)
+        batch = launch_check(study=study, annotator=annotator, by=owner, sample=5)
         cell = Cell.objects.filter(batch=batch)[0]
         kind = get_kind(batch.kind)
         failed = Answered(cell.pk, cell.arm_id, cell.input_id, None, "", "status 500")

@@ -20,7 +20,7 @@ CONDITIONS = 6
 def run_check(instance: Instance, provider: FakeProvider, part: str) -> dict[str, Any]:
     """A check of a model of ``tests.support.biased_models``; what the command prints."""
     provider.order(reset=True, pretends=part)
-    asked = ("--project", "culture", "--annotator", "m", "--family", "themes", "--sample", "20", "--wait")
+    asked = ("--study", "culture", "--annotator", "m", "--family", "themes", "--sample", "20", "--wait")
     return dict(instance.ask("annotator", "check", *asked))
 
 
@@ -31,7 +31,7 @@ def test_each_model_fails_the_check_that_is_about_it_and_every_call_is_made(
     instance.manage("study", "create", "culture", "--name", "Culture")
     file = instance.folder / "marked.jsonl"
     file.write_text(json.dumps(write_interview("marked", turns=TURNS + 1)), encoding="utf-8")
-    instance.manage("interview", "import", str(file), "--project", "culture")
+    instance.manage("interview", "import", str(file), "--study", "culture")
     add_model(instance, fake_provider, "m")
     failed = {}
     for part in ("name", "first", "fickle"):

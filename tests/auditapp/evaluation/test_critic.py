@@ -11,16 +11,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.annotators.models import Annotator, CriticReading, Suggestion
+from auditapp.annotators.models import Annotator, CriticAnswer, Suggestion
 from auditapp.annotators.pure.prompts import CodeText
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions.checks import plan_critic
 from auditapp.evaluation.pure.critic import read_critic_answer, write_critic_instructions, write_critic_message
-from auditapp.evaluation.queries.positives import count_reversals, find_verdicts, list_positives
+from auditapp.evaluation.queries.positives import count_rejections, find_verdicts, list_positives
 from auditapp.evaluation.runner import CriticKind
-from auditapp.llm.actions import add_model, probe_model
+from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.pure.json_schemas import conforms
 from tests.auditapp.evaluation.calibration_cast import bring_in
@@ -34,8 +34,8 @@ from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Consent, Interview, RedactionList
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -44,15 +44,15 @@ UPHOLD = '{"rationale": "It weighs.", "verdict": "uphold"}'
 
 
 @stored
-def annotator(project: Project) -> Annotator:
-    return add_annotator(project)
+def annotator(study: Study) -> Annotator:
+    return add_annotator(study)
 
 
 @pytest.fixture
 def suggestions(annotator: Annotator, interview: Interview) -> list[Suggestion]:
     """Balance on the first two sentences of the model, compassion on the third."""
     first, second, third, *_ = list_sentences(interview)
-    show_all(interview.project)
+    show_all(interview.study)
     return suggest(annotator, {first: ["theme.balance"], second: ["theme.balance"], third: ["theme.compassion"]})
 
 
@@ -178,7 +178,7 @@ class TestLaunch:
             "quote": sentence.read_text()[:5],
         }
 
-    def test_a_suggestion_that_a_later_reading_dropped_is_not_read(
+    def test_a_suggestion_that_a_later_turn_answer_dropped_is_not_read(
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:
         suggest(annotator, {suggestions[0].sentence: []})
@@ -191,7 +191,7 @@ class TestLaunch:
         critic = add_critic()
         first, second, third = suggestions
         judge(annotator, {first: "uphold", second: "uphold", third: "uphold"}, critic=critic)
-        probe_model(variant=critic, by=trail.SYSTEM)
+        check_model(variant=critic, by=trail.SYSTEM)
         assert len(plan_critic(annotator=annotator, critic=critic)[0].input_ids) == 3
         batch = launch(annotator, critic)
         assert batch.parameters["answer_schema"] == "full"
@@ -200,7 +200,7 @@ class TestLaunch:
         assert not conforms({"rationale": "Because.", "verdict": "perhaps"}, request.answer_schema or {})
         answer(batch, {first.pk: UPHOLD.replace("uphold", "reverse")})
         assert [
-            (found.held_to_schema, sum(row["reversed"] for row in rows)) for found, rows in count_reversals(annotator)
+            (found.held_to_schema, sum(row["rejected"] for row in rows)) for found, rows in count_rejections(annotator)
         ] == [
             (False, 0),
             (True, 1),
@@ -239,17 +239,17 @@ class TestLaunch:
     def test_a_form_that_launched_in_another_study_is_refused_here(
         self, annotator: Annotator, suggestions: list[Suggestion], owner: User
     ) -> None:
-        other_project = create_project(name="Other", slug="other", by=owner)
+        other_study = create_study(name="Other", slug="other", by=owner)
         critic, form = add_critic(), uuid.uuid4()
         batch = launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
-        Batch.objects.filter(pk=batch.pk).update(project=other_project)
+        Batch.objects.filter(pk=batch.pk).update(study=other_study)
         with pytest.raises(Refused, match="another study"):
             launch(annotator, critic, options=LaunchOptions(idempotency_key=form))
 
     def test_withheld_turns_are_read_too_for_an_annotator_is_measured_by_them(
         self, annotator: Annotator, interview: Interview
     ) -> None:
-        withhold_all(interview.project, interview)
+        withhold_all(interview.study, interview)
         [suggestion] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
         assert plan_critic(annotator=annotator, critic=add_critic())[0].input_ids == [suggestion.pk]
 
@@ -281,11 +281,11 @@ class TestLaunch:
         far = add_critic("far", provider="openai_compatible", base_url="https://models.example/v1", model="x")
         now = interview.imported_file.imported_at
         Consent.objects.create(interview=interview, scope="external", is_given=True, recorded_at=now)
-        show_all(interview.project)
+        show_all(interview.study)
         first = list_sentences(interview)[0]
         [suggestion] = suggest(annotator, {first: ["theme.balance"]}, rationale="They ask first of culture.")
         entries = [{"text": "ask", "replacement": "[verb]"}, {"text": "culture", "replacement": "[topic]"}]
-        RedactionList.objects.create(project=interview.project, number=1, entries=entries, made_at=now)
+        RedactionList.objects.create(study=interview.study, number=1, entries=entries, made_at=now)
         arm = launch(annotator, far).arms.get()
         assert arm.settings["redaction"] == 1
         material = read_material(CriticKind().write_prompts(arm, [suggestion.pk])[suggestion.pk])
@@ -301,7 +301,7 @@ class TestLaunch:
         now = interview.imported_file.imported_at
         Consent.objects.create(interview=interview, scope="external", is_given=True, recorded_at=now)
         entries = [{"text": "ask", "replacement": "[verb]"}]
-        RedactionList.objects.create(project=interview.project, number=1, entries=entries, made_at=now)
+        RedactionList.objects.create(study=interview.study, number=1, entries=entries, made_at=now)
         batch = launch(annotator, near)
         assert CriticKind().write_prompts(batch.arms.get(task="theme.balance"), [suggestions[0].pk])
         ProviderAccount.objects.filter(pk=near.account_id).update(base_url="https://models.example/v1")
@@ -317,10 +317,10 @@ class TestVerdicts:
         outcomes = answer(
             batch, {first.pk: UPHOLD, second.pk: '{"verdict": "reverse"}', third.pk: "I would rather not."}
         )
-        assert outcomes == {first.pk: "upheld", second.pk: "reversed", third.pk: "invalid"}
+        assert outcomes == {first.pk: "upheld", second.pk: "rejected", third.pk: "invalid"}
         assert Suggestion.objects.count() == 3
-        said = {each.suggestion_id: (each.verdict, each.problem) for each in CriticReading.objects.all()}
-        assert said[second.pk] == ("reversed", "")
+        said = {each.suggestion_id: (each.verdict, each.problem) for each in CriticAnswer.objects.all()}
+        assert said[second.pk] == ("rejected", "")
         assert said[third.pk] == ("", "no JSON object with a verdict")
         assert set(find_verdicts([first.pk, second.pk, third.pk])) == {first.pk, second.pk}
         left = [each.suggestion for each in list_positives(annotator, with_critic=True)]
@@ -339,7 +339,7 @@ class TestVerdicts:
         now = interview.imported_file.imported_at
         Consent.objects.create(interview=interview, scope="external", is_given=True, recorded_at=now)
         entries = [{"text": "Anna", "replacement": "[PERSON]"}]
-        RedactionList.objects.create(project=interview.project, number=1, entries=entries, made_at=now)
+        RedactionList.objects.create(study=interview.study, number=1, entries=entries, made_at=now)
         said = '{"rationale": "Anna weighs.", "verdict": "uphold"}'
         sentence, *_ = list_sentences(interview)
         (suggestion,) = suggest(annotator, {sentence: ["theme.balance"]}, rationale=f"As she says: {said}")
@@ -354,19 +354,19 @@ class TestVerdicts:
             {"role": "model", "text": "Indeed."},
         ]
         line = json.dumps({"id": "later", "turns": turns})
-        import_file(project=annotator.project, name="later.jsonl", data=line.encode(), by=owner)
-        found = Interview.objects.get(project=annotator.project, external_id="later")
-        show_all(annotator.project)
+        import_file(study=annotator.study, name="later.jsonl", data=line.encode(), by=owner)
+        found = Interview.objects.get(study=annotator.study, external_id="later")
+        show_all(annotator.study)
         before, after = suggest(annotator, {each: ["theme.balance"] for each in list_sentences(found)})
         outcomes = answer(launch(annotator, add_critic()), {before.pk: UPHOLD, after.pk: UPHOLD})
         assert outcomes == {before.pk: "upheld", after.pk: "invalid"}
 
-    def test_a_call_without_an_answer_is_the_providers_failure_and_no_reading(
+    def test_a_call_without_an_answer_is_the_providers_failure_and_no_turn_answer(
         self, annotator: Annotator, suggestions: list[Suggestion]
     ) -> None:
         batch = launch(annotator, add_critic())
         assert answer(batch, {suggestions[0].pk: None}) == {suggestions[0].pk: "provider_error"}
-        assert not CriticReading.objects.exists()
+        assert not CriticAnswer.objects.exists()
 
     def test_reversals_are_counted_by_critic_and_code_with_the_latest_word_of_each(
         self, annotator: Annotator, suggestions: list[Suggestion]
@@ -377,9 +377,9 @@ class TestVerdicts:
         judge(annotator, {first: "uphold", second: "reverse"}, critic=critic)
         answer(launch(annotator, critic, again=True), {second.pk: "no", third.pk: "no"})
         judge(annotator, {third: "uphold"}, critic=add_critic("other"))
-        (_, ours), (other, theirs) = count_reversals(annotator)
+        (_, ours), (other, theirs) = count_rejections(annotator)
         rows = {row["code"].identifier: row for row in ours}
-        assert {code: (row["n"], row["reversed"], row["unusable"]) for code, row in rows.items()} == {
+        assert {code: (row["n"], row["rejected"], row["unusable"]) for code, row in rows.items()} == {
             "theme.balance": (2, 1, 0),
             "theme.compassion": (1, 1, 0),
         }
@@ -387,7 +387,7 @@ class TestVerdicts:
         # Wilson for 1 of 2 by hand: z² = 3.8415; (1 + 1.9207) / 5.8415 ± z √(.5 + .9604) / 5.8415.
         assert interval is not None
         assert (round(interval.low, 4), round(interval.high, 4)) == (0.0945, 0.9055)
-        assert (other.label, [(row["n"], row["reversed"]) for row in theirs]) == ("other", [(1, 0)])
+        assert (other.label, [(row["n"], row["rejected"]) for row in theirs]) == ("other", [(1, 0)])
 
 
 @pytest.fixture
@@ -414,15 +414,15 @@ class TestObeying:
             answer(batch, {target.pk: payload})
         assert list(Suggestion.objects.order_by("pk").values()) == before
         assert not Coding.objects.exists()
-        assert set(CriticReading.objects.values_list("suggestion_id", flat=True)) == {target.pk}
-        verdicts = list(CriticReading.objects.order_by("cell").values_list("verdict", flat=True))
-        assert verdicts == ["upheld", "", "reversed", "", "upheld", "", "reversed"]
+        assert set(CriticAnswer.objects.values_list("suggestion_id", flat=True)) == {target.pk}
+        verdicts = list(CriticAnswer.objects.order_by("cell").values_list("verdict", flat=True))
+        assert verdicts == ["upheld", "", "rejected", "", "upheld", "", "rejected"]
 
     def test_what_a_page_shows_of_a_hostile_reason_is_text(
         self,
         annotator: Annotator,
         suggestions: list[Suggestion],
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         client_of: ClientOf,
@@ -430,16 +430,16 @@ class TestObeying:
         batch = launch(annotator, add_critic())
         hostile = {"rationale": "<script>alert(1)</script>", "verdict": "reverse"}
         answer(batch, {suggestions[0].pk: json.dumps(hostile)})
-        open_to(project, interview, lead)
-        path = reverse("evaluation:reversals", args=[project.slug])
+        open_to(study, interview, lead)
+        path = reverse("evaluation:rejections", args=[study.slug])
         page = client_of(lead).get(path, {"code": "theme.balance"}).content.decode()
         assert "&lt;script&gt;alert(1)" in page
         assert "<script>alert" not in page
 
 
 class TestPages:
-    def look(self, client: Client, project: Project, **query: str) -> str:
-        path = reverse("evaluation:reversals", args=[project.slug])
+    def look(self, client: Client, study: Study, **query: str) -> str:
+        path = reverse("evaluation:rejections", args=[study.slug])
         return client.get(path, query).content.decode()
 
     @pytest.fixture
@@ -448,22 +448,22 @@ class TestPages:
         return judge(annotator, {first: "reverse", second: "uphold", third: "uphold"})
 
     def test_who_codes_sees_counts_and_sentences_only_after_opening_which_makes_her_later_codings_assisted(
-        self, judged: Batch, project: Project, lead: User, interview: Interview, client_of: ClientOf
+        self, judged: Batch, study: Study, lead: User, interview: Interview, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
-        page = self.look(client, project, code="theme.balance")
-        assert "tested suggestions reversed" not in page
-        assert "Reversal rate</th>" not in page
+        page = self.look(client, study, code="theme.balance")
+        assert "tested suggestions rejected" not in page
+        assert "Rejection rate</th>" not in page
         assert "I would ask first." not in page
         assert "Others’ labels in 1 interview are hidden from you" in page
-        path = reverse("evaluation:reversals", args=[project.slug])
+        path = reverse("evaluation:rejections", args=[study.slug])
         assert unblind_on(client, path, confirmed=False).status_code == 422
         assert not Unblinding.objects.exists()
         assert unblind_on(client, path).status_code == 302
-        assert (Unblinding.objects.get().user, Unblinding.objects.get().where) == (lead, "reversals")
-        page = self.look(client, project, code="theme.balance")
+        assert (Unblinding.objects.get().user, Unblinding.objects.get().where) == (lead, "rejections")
+        page = self.look(client, study, code="theme.balance")
         assert "hidden from you" not in page
-        assert "1 of 3 tested suggestions reversed, 33.3 %" in page
+        assert "1 of 3 tested suggestions rejected, 33.3 %" in page
         assert "9.5 to 90.5 %" in page
         assert "<mark>I would ask first.</mark>" in page
         assert "Because of the words." in page
@@ -472,48 +472,48 @@ class TestPages:
         self,
         judged: Batch,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         owner: User,
         lead: User,
         reader: User,
         interview: Interview,
         client_of: ClientOf,
     ) -> None:
-        [other, *_] = bring_in(project, owner)
+        [other, *_] = bring_in(study, owner)
         more = suggest(annotator, {other: ["theme.balance"]})
         judge(annotator, dict.fromkeys(more, "reverse"), critic=add_critic("other critic"))
-        open_to(project, interview, lead)
-        assert "of 1 tested" in self.look(client_of(reader), project)
-        page = self.look(client_of(lead), project, code="theme.balance")
-        assert "1 of 3 tested suggestions reversed, 33.3 %" in page
+        open_to(study, interview, lead)
+        assert "of 1 tested" in self.look(client_of(reader), study)
+        page = self.look(client_of(lead), study, code="theme.balance")
+        assert "1 of 3 tested suggestions rejected, 33.3 %" in page
         assert "of 1 tested" not in page
         assert "Others’ labels in 1 interview are hidden from you" in page
         assert "I would ask first." in page
         assert other.read_text() not in page
 
     def test_a_reader_who_may_not_code_sees_the_sentences(
-        self, judged: Batch, project: Project, reader: User, client_of: ClientOf
+        self, judged: Batch, study: Study, reader: User, client_of: ClientOf
     ) -> None:
-        page = self.look(client_of(reader), project, code="theme.balance")
+        page = self.look(client_of(reader), study, code="theme.balance")
         assert "<mark>I would ask first.</mark>" in page
         assert "Open 1 interview" not in page
 
     def test_sentences_of_withheld_turns_are_counted_and_shown_to_nobody(
-        self, annotator: Annotator, project: Project, interview: Interview, reader: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, interview: Interview, reader: User, client_of: ClientOf
     ) -> None:
-        withhold_all(project, interview)
+        withhold_all(study, interview)
         judge(
             annotator,
             dict.fromkeys(suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]}), "reverse"),
         )
-        page = self.look(client_of(reader), project, code="theme.balance")
+        page = self.look(client_of(reader), study, code="theme.balance")
         assert "1 on withheld turns are not listed" in page
         assert "I would ask first." not in page
 
     def test_the_review_warns_of_a_critic_of_its_own_kind_and_writes_nothing(
-        self, annotator: Annotator, suggestions: list[Suggestion], project: Project, lead: User, client_of: ClientOf
+        self, annotator: Annotator, suggestions: list[Suggestion], study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        path = reverse("evaluation:critic", args=[project.slug])
+        path = reverse("evaluation:critic", args=[study.slug])
         typed: dict[str, Any] = {"annotator": annotator.pk, "model": annotator.variant_id, "concurrency": 5, "pilot": 0}
         typed |= {"lost_answers": "retry"}
         client = client_of(lead)
@@ -528,14 +528,14 @@ class TestPages:
         assert Batch.objects.count() == before + 1
 
     def test_a_pilot_that_nobody_names_stays_one_and_the_review_carries_its_number(
-        self, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
         """At 30 calls per arm all of them would be the pilot, or there would be none."""
-        annotator = add_annotator(project)
-        show_all(project)
+        annotator = add_annotator(study)
+        show_all(study)
         codes = ["theme.balance", "theme.compassion"]
         suggest(annotator, dict.fromkeys(list_sentences(interview), codes))
-        path = reverse("evaluation:critic", args=[project.slug])
+        path = reverse("evaluation:critic", args=[study.slug])
         typed: dict[str, Any] = {
             "annotator": annotator.pk,
             "model": annotator.variant_id,
@@ -552,7 +552,7 @@ class TestPages:
         assert batch.cells.count() > 2
 
     def test_two_models_of_one_family_are_named(
-        self, project: Project, interview: Interview, lead: User, client_of: ClientOf
+        self, study: Study, interview: Interview, lead: User, client_of: ClientOf
     ) -> None:
         common: dict[str, Any] = {
             "provider": "openai_compatible",
@@ -562,18 +562,18 @@ class TestPages:
         common["allow_private"] = True
         add_model(label="reader", model="claude-5", **common)
         critic = add_model(label="tester", model="claude-6", **common)
-        annotator = add_annotator(project)
-        show_all(project)
+        annotator = add_annotator(study)
+        show_all(study)
         suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
-        path = reverse("evaluation:critic", args=[project.slug])
+        path = reverse("evaluation:critic", args=[study.slug])
         typed = {"annotator": annotator.pk, "model": critic.pk, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
         page = client_of(lead).post(path, typed).content.decode()
         assert "tester belongs to the same family (claude) as reader" in page
         assert "has no second-order-bias result" in page
 
     def test_nobody_sees_a_page_without_the_right_to_it(
-        self, judged: Batch, project: Project, coder: User, outsider: User, client_of: ClientOf
+        self, judged: Batch, study: Study, coder: User, outsider: User, client_of: ClientOf
     ) -> None:
-        path = reverse("evaluation:reversals", args=[project.slug])
+        path = reverse("evaluation:rejections", args=[study.slug])
         assert client_of(coder).get(path).status_code == 403
         assert client_of(outsider).get(path).status_code == 404

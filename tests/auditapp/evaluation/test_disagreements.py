@@ -20,23 +20,23 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, set_method
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def said(project: Project, owner: User, lead: User) -> list[Sentence]:
-    said = bring_in(project, owner, turns=2)
+def said(study: Study, owner: User, lead: User) -> list[Sentence]:
+    said = bring_in(study, owner, turns=2)
     Unblinding.objects.create(interview=said[0].turn.interview, user=lead, where="x", unblinded_at=timezone.now())
     return said
 
 
 @pytest.fixture
-def annotator(project: Project, said: list[Sentence], coder: User) -> Annotator:
+def annotator(study: Study, said: list[Sentence], coder: User) -> Annotator:
     """It puts balance on the first two; the coder on the second and third."""
-    annotator = make_annotator(project)
+    annotator = make_annotator(study)
     read(annotator, said, {said[0].pk: [BALANCE], said[1].pk: [BALANCE]})
     decide_all(coder, said, {said[1].pk: [BALANCE], said[2].pk: [BALANCE]})
     return annotator
@@ -46,7 +46,7 @@ def sort(
     annotator: Annotator, sentence: Sentence, by: User, category: str = "misreading", **more: object
 ) -> Disagreement:
     return sort_disagreement(
-        project=annotator.project,
+        study=annotator.study,
         annotator=annotator,
         sentence=sentence,
         code_identifier=BALANCE,
@@ -82,7 +82,7 @@ class TestSorting:
 
     def test_who_was_slower_is_told(self, annotator: Annotator, said: list[Sentence], lead: User) -> None:
         sort(annotator, said[0], lead)
-        with pytest.raises(Refused, match="Somebody else sorted this meanwhile"):
+        with pytest.raises(Refused, match="Another person sorted this in the meantime"):
             sort(annotator, said[0], lead, "slip")
 
     @pytest.mark.parametrize("more", [{"category": "error"}, {"note": "x" * 5_001}])
@@ -96,17 +96,17 @@ class TestSorting:
     def test_another_studys_sentence_is_refused(
         self, annotator: Annotator, said: list[Sentence], lead: User, owner: User
     ) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="not part of this study"):
             sort_disagreement(
-                project=other, annotator=annotator, sentence=said[0], code_identifier=BALANCE, category="slip", by=lead
+                study=other, annotator=annotator, sentence=said[0], code_identifier=BALANCE, category="slip", by=lead
             )
 
 
 def test_the_overview_tells_a_lead_how_many_wait(
-    project: Project, annotator: Annotator, said: list[Sentence], lead: User, coder: User, client_of: ClientOf
+    study: Study, annotator: Annotator, said: list[Sentence], lead: User, coder: User, client_of: ClientOf
 ) -> None:
-    home, part = reverse("studies:home", args=[project.slug]), reverse("evaluation:unsorted", args=[project.slug])
+    home, part = reverse("studies:home", args=[study.slug]), reverse("evaluation:unsorted", args=[study.slug])
     assert part in client_of(lead).get(home).content.decode()
     assert part not in client_of(coder).get(home).content.decode()
     assert "2 differences not sorted yet</a>, out of 2" in client_of(lead).get(part).content.decode()
@@ -118,14 +118,14 @@ def test_the_overview_tells_a_lead_how_many_wait(
 
 class TestPage:
     def test_differences_are_listed_sorted_and_counted(
-        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
-        client, path = client_of(lead), reverse("evaluation:disagreements", args=[project.slug])
+        client, path = client_of(lead), reverse("evaluation:disagreements", args=[study.slug])
         shown = client.get(path).content.decode()
         assert "0 of 2 sorted" in shown
         assert shown.count("<article") == 2
         sent = {"annotator": annotator.pk, "sentence": said[0].pk, "code": BALANCE, "category": "alternative"}
-        where = reverse("evaluation:sort_disagreement", args=[project.slug])
+        where = reverse("evaluation:sort_disagreement", args=[study.slug])
         assert client.post(where, sent).status_code == 302
         shown = " ".join(client.get(path).content.decode().split())
         assert "1 of 2 sorted" in shown
@@ -136,7 +136,7 @@ class TestPage:
 
     def test_after_one_is_sorted_the_next_unsorted_one_is_shown(
         self,
-        project: Project,
+        study: Study,
         annotator: Annotator,
         said: list[Sentence],
         lead: User,
@@ -144,7 +144,7 @@ class TestPage:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr("auditapp.evaluation.views.choices.ITEMS_PER_PAGE", 1)
-        client, where = client_of(lead), reverse("evaluation:sort_disagreement", args=[project.slug])
+        client, where = client_of(lead), reverse("evaluation:sort_disagreement", args=[study.slug])
         sent = {"annotator": annotator.pk, "code": BALANCE, "category": "slip", "filter_code": BALANCE}
         answer = client.post(where, {**sent, "sentence": said[0].pk})
         assert answer["Location"].endswith(f"&code={BALANCE}&state=&page=2#difference-{said[2].pk}-{BALANCE}")
@@ -163,19 +163,19 @@ class TestPage:
 
     def test_a_difference_in_a_withheld_turn_is_counted_and_not_met_before_ones_own_word(
         self,
-        project: Project,
+        study: Study,
         annotator: Annotator,
         said: list[Sentence],
         lead: User,
         reader: User,
         client_of: ClientOf,
     ) -> None:
-        withhold(project, said, {said[0].turn_id})
-        path = reverse("evaluation:disagreements", args=[project.slug])
+        withhold(study, said, {said[0].turn_id})
+        path = reverse("evaluation:disagreements", args=[study.slug])
         shown = client_of(lead).get(path).content.decode()
         assert "Not listed and not counted here: 2 disagreements" in shown
         assert said[0].read_text() not in shown
-        where = reverse("evaluation:sort_disagreement", args=[project.slug])
+        where = reverse("evaluation:sort_disagreement", args=[study.slug])
         sent = {"annotator": annotator.pk, "sentence": said[0].pk, "code": BALANCE, "category": "slip"}
         assert client_of(lead).post(where, sent).status_code == 409
         assert said[0].read_text() in client_of(reader).get(path).content.decode()
@@ -183,69 +183,67 @@ class TestPage:
         assert said[0].read_text() in client_of(lead).get(path).content.decode()
 
     def test_opening_from_a_filtered_page_leads_back_to_it(
-        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
         Unblinding.objects.filter(user=lead).delete()
-        path = reverse("evaluation:disagreements", args=[project.slug])
+        path = reverse("evaluation:disagreements", args=[study.slug])
         asked: dict[str, str | int] = {"annotator": annotator.pk, "code": BALANCE, "state": "open"}
         opened = unblind_on(client_of(lead), f"{path}?{urlencode(asked)}")
         assert opened["Location"] == f"{path}?annotator={annotator.pk}&code={BALANCE}&state=open"
 
     def test_where_nothing_differs_nothing_is_sorted(
-        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
-        where = reverse("evaluation:sort_disagreement", args=[project.slug])
+        where = reverse("evaluation:sort_disagreement", args=[study.slug])
         sent = {"annotator": annotator.pk, "sentence": said[1].pk, "code": BALANCE, "category": "slip"}
         assert client_of(lead).post(where, sent).status_code == 409
         assert not Disagreement.objects.exists()
 
     def test_wrong_input_is_the_form_again(
-        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
-        where = reverse("evaluation:sort_disagreement", args=[project.slug])
+        where = reverse("evaluation:sort_disagreement", args=[study.slug])
         answer = client_of(lead).post(where, {"annotator": annotator.pk, "sentence": said[0].pk, "code": BALANCE})
         assert answer.status_code == 422
         assert "Choose one of the six categories" in answer.content.decode()
 
 
-def choose(
-    project: Project, annotator: Annotator | None, by: User, reason: str = "Best on blind labels."
-) -> CodeChoice:
-    return choose_annotator(project=project, code_identifier=BALANCE, annotator=annotator, reason=reason, by=by)
+def choose(study: Study, annotator: Annotator | None, by: User, reason: str = "Best on blind labels.") -> CodeChoice:
+    return choose_annotator(study=study, code_identifier=BALANCE, annotator=annotator, reason=reason, by=by)
 
 
 class TestChoosing:
-    def test_a_later_choice_supersedes_and_both_stay(self, project: Project, annotator: Annotator, lead: User) -> None:
-        first = choose(project, annotator, lead)
-        second = choose(project, None, lead, "It misses too many.")
+    def test_a_later_choice_supersedes_and_both_stay(self, study: Study, annotator: Annotator, lead: User) -> None:
+        first = choose(study, annotator, lead)
+        second = choose(study, None, lead, "It misses too many.")
         first.refresh_from_db()
         assert first.superseded_at is not None
         assert CodeChoice.objects.get(superseded_at__isnull=True) == second
         assert AuditEvent.objects.filter(action="annotators.annotator.chosen").count() == 2
-        assert choose(project, None, lead, "It misses too many.") == second
+        assert choose(study, None, lead, "It misses too many.") == second
 
     def test_a_choice_needs_a_reason_a_code_and_an_annotator_of_the_study(
-        self, project: Project, annotator: Annotator, lead: User, owner: User
+        self, study: Study, annotator: Annotator, lead: User, owner: User
     ) -> None:
         with pytest.raises(Refused, match="Give a reason"):
-            choose(project, annotator, lead, " ")
+            choose(study, annotator, lead, " ")
         with pytest.raises(Refused, match="no such code"):
-            choose_annotator(project=project, code_identifier="none", annotator=None, reason="x", by=lead)
-        other = create_project(slug="other", name="Other", by=owner)
+            choose_annotator(study=study, code_identifier="none", annotator=None, reason="x", by=lead)
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="not part of this study"):
             choose(other, annotator, lead)
         assert not CodeChoice.objects.exists()
 
     def test_an_annotator_that_never_read_the_code_cannot_be_chosen_for_it(
-        self, project: Project, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, said: list[Sentence], lead: User, client_of: ClientOf
     ) -> None:
-        narrow = make_annotator(project, "narrow")
+        narrow = make_annotator(study, "narrow")
         read(narrow, said, {}, codes=["theme.compassion"])
         with pytest.raises(Refused, match="has annotated no sentence for this code"):
-            choose(project, narrow, lead)
+            choose(study, narrow, lead)
         with pytest.raises(Refused, match="has annotated no sentence for this code"):
-            choose(project, make_annotator(project, "idle"), lead)
-        path = reverse("evaluation:choose", args=[project.slug])
+            choose(study, make_annotator(study, "idle"), lead)
+        path = reverse("evaluation:choose", args=[study.slug])
         answer = client_of(lead).post(path, {"code": BALANCE, "candidate": str(narrow.pk), "reason": "So."})
         assert answer.status_code == 422
         assert "has annotated no sentence for this code" in answer.content.decode()
@@ -253,15 +251,15 @@ class TestChoosing:
 
     def test_the_page_shows_what_a_choice_rests_on_and_what_is_below_the_threshold(
         self,
-        project: Project,
+        study: Study,
         annotator: Annotator,
         lead: User,
         owner: User,
         client_of: ClientOf,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        set_stance(project=project, stance="codebook", by=owner)
-        client, path = client_of(lead), reverse("evaluation:choose", args=[project.slug])
+        set_method(study=study, method="codebook", by=owner)
+        client, path = client_of(lead), reverse("evaluation:choose", args=[study.slug])
         answer = client.post(path, {"code": BALANCE, "candidate": str(annotator.pk), "reason": "Best so far."})
         assert answer.status_code == 302
         shown = " ".join(client.get(path).content.decode().split())
@@ -275,9 +273,9 @@ class TestChoosing:
         assert client.get(path, {"threshold": "2"}).status_code == 422
 
     def test_a_choice_without_a_reason_is_the_form_again(
-        self, project: Project, annotator: Annotator, lead: User, client_of: ClientOf
+        self, study: Study, annotator: Annotator, lead: User, client_of: ClientOf
     ) -> None:
-        path = reverse("evaluation:choose", args=[project.slug])
+        path = reverse("evaluation:choose", args=[study.slug])
         answer = client_of(lead).post(path, {"code": BALANCE, "candidate": "people"})
         assert answer.status_code == 422
         assert not CodeChoice.objects.exists()

@@ -13,53 +13,51 @@ from transcripts.audit_trail import trail
 from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.studies.actions import remove_member, set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def talks(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["Model A", "Model B", "Model C"])
+def talks(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["Model A", "Model B", "Model C"])
 
 
 def test_a_reader_made_coder_has_opened_what_people_or_machines_had_labelled(
-    project: Project, owner: User, reader: User, coder: User, talks: list[Interview]
+    study: Study, owner: User, reader: User, coder: User, talks: list[Interview]
 ) -> None:
-    suggest(add_annotator(project), {list_sentences(talks[0])[0]: []})
-    read_offline(add_annotator(project, "rules", kind="rules"), list_sentences(talks[0])[0])
+    suggest(add_annotator(study), {list_sentences(talks[0])[0]: []})
+    read_offline(add_annotator(study, "rules", kind="rules"), list_sentences(talks[0])[0])
     decide(list_sentences(talks[1])[0], coder)
     assert not Unblinding.objects.exists()
-    set_member_role(project=project, user=reader, role="coder", by=owner)
+    set_member_role(study=study, user=reader, role="coder", by=owner)
     assert {each.interview for each in Unblinding.objects.filter(user=reader, where="role")} == {talks[0], talks[1]}
-    event = last_event(project)
+    event = last_event(study)
     assert (event.action, event.details["where"]) == ("coding.opened", "role")
-    balance = find_code(project, "theme.balance")
+    balance = find_code(study, "theme.balance")
     assert put(list_sentences(talks[0])[0], balance, reader, reason="So.").layer == Layer.ASSISTED
     assert put(list_sentences(talks[2])[0], balance, reader).layer == Layer.BLIND
 
 
 def test_who_is_taken_out_and_comes_back_to_code_has_seen_it_too(
-    project: Project, owner: User, reader: User, coder: User, talks: list[Interview]
+    study: Study, owner: User, reader: User, coder: User, talks: list[Interview]
 ) -> None:
-    put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
-    remove_member(project=project, user=reader, by=owner)
-    set_member_role(project=project, user=reader, role="coder", by=trail.SYSTEM)
+    put(list_sentences(talks[0])[0], find_code(study, "theme.balance"), coder)
+    remove_member(study=study, user=reader, by=owner)
+    set_member_role(study=study, user=reader, role="coder", by=trail.SYSTEM)
     assert Unblinding.objects.get(user=reader).interview == talks[0]
 
 
 def test_other_changes_of_a_role_open_nothing(
-    project: Project, owner: User, lead: User, coder: User, second_coder: User, reader: User, talks: list[Interview]
+    study: Study, owner: User, lead: User, coder: User, second_coder: User, reader: User, talks: list[Interview]
 ) -> None:
-    put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
-    set_member_role(project=project, user=second_coder, role="lead", by=owner)
-    set_member_role(project=project, user=lead, role="coder", by=owner)
-    set_member_role(project=project, user=second_coder, role="reader", by=owner)
+    put(list_sentences(talks[0])[0], find_code(study, "theme.balance"), coder)
+    set_member_role(study=study, user=second_coder, role="lead", by=owner)
+    set_member_role(study=study, user=lead, role="coder", by=owner)
+    set_member_role(study=study, user=second_coder, role="reader", by=owner)
     assert not Unblinding.objects.exists()
 
 
-def test_her_own_codings_open_nothing_to_her(
-    project: Project, owner: User, coder: User, talks: list[Interview]
-) -> None:
-    put(list_sentences(talks[0])[0], find_code(project, "theme.balance"), coder)
+def test_her_own_codings_open_nothing_to_her(study: Study, owner: User, coder: User, talks: list[Interview]) -> None:
+    put(list_sentences(talks[0])[0], find_code(study, "theme.balance"), coder)
     for role in ("reader", "coder"):
-        set_member_role(project=project, user=coder, role=role, by=owner)
+        set_member_role(study=study, user=coder, role=role, by=owner)
     assert not Unblinding.objects.exists()

@@ -26,48 +26,48 @@ from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 KEYS = ("suggestions", "showings", "turn_arms", "positive_marks", "machine_disagreements", "code_choices")
 
 
-def take_out(project: Project, key: str, only: User | None = None) -> list[dict[str, Any]]:
+def take_out(study: Study, key: str, only: User | None = None) -> list[dict[str, Any]]:
     export = find_export(key)
     assert export is not None
     assert export.read_rows is not None
-    return [dict(zip(export.header, row, strict=True)) for row in export.read_rows(Scope(project, only))]
+    return [dict(zip(export.header, row, strict=True)) for row in export.read_rows(Scope(study, only))]
 
 
-def read_machine_sentences(project: Project) -> str:
+def read_machine_sentences(study: Study) -> str:
     """What the methods paragraph says of machines."""
-    return " ".join(draft_methods(project)["sections"]["Machines"])
+    return " ".join(draft_methods(study)["sections"]["Machines"])
 
 
 @stored
-def annotator(project: Project, interview: Interview) -> Annotator:
+def annotator(study: Study, interview: Interview) -> Annotator:
     """Who put Balance on the first sentence and two codes on the second; nothing is withheld."""
-    show_all(project)
-    annotator = add_annotator(project, number=3, hash="abc")
+    show_all(study)
+    annotator = add_annotator(study, number=3, hash="abc")
     first, second, *_ = list_sentences(interview)
     suggest(annotator, {first: ["theme.balance"], second: ["theme.balance", "theme.compassion"]})
     return annotator
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_column_has_a_meaning_and_an_empty_study_has_no_rows(project: Project, key: str) -> None:
+def test_every_column_has_a_meaning_and_an_empty_study_has_no_rows(study: Study, key: str) -> None:
     export = find_export(key)
     assert export is not None
     assert [column for column in export.columns if not column.meaning] == []
-    assert take_out(project, key) == []
+    assert take_out(study, key) == []
 
 
 class TestSuggestions:
     def test_a_row_names_annotator_evidence_critic_and_arm(
-        self, annotator: Annotator, project: Project, coder: User, interview: Interview
+        self, annotator: Annotator, study: Study, coder: User, interview: Interview
     ) -> None:
         judge(annotator, dict.fromkeys(annotator.suggestions.order_by("pk")[:1], "reverse"))
-        withhold_all(project, interview)
-        row, *others = take_out(project, "suggestions")
+        withhold_all(study, interview)
+        row, *others = take_out(study, "suggestions")
         assert len(others) == 2
         wanted = {
             "text": "I would ask first.",
@@ -79,7 +79,7 @@ class TestSuggestions:
             "annotator_hash": "abc",
             "mode": "family",
             "critic": "critic",
-            "critic_verdict": "reversed",
+            "critic_verdict": "rejected",
             "arm": "withheld",
             "probability": 1.0,
         }
@@ -87,51 +87,51 @@ class TestSuggestions:
         assert others[0]["critic_verdict"] is None
 
     def test_an_annotator_without_a_model_has_a_run_and_neither_provider_nor_batch(
-        self, project: Project, interview: Interview
+        self, study: Study, interview: Interview
     ) -> None:
-        rules = add_annotator(project, "rules", kind="rules")
+        rules = add_annotator(study, "rules", kind="rules")
         [suggestion] = read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
-        [row] = take_out(project, "suggestions")
+        [row] = take_out(study, "suggestions")
         assert (row["annotator_kind"], row["run"], row["suggestion_id"]) == ("rules", suggestion.run_id, suggestion.pk)
         assert [row[name] for name in ("provider", "model", "batch", "attempt", "quote", "arm")] == [None] * 6
 
     def test_they_come_back_from_parquet_with_their_types(
-        self, annotator: Annotator, project: Project, tmp_path: Path
+        self, annotator: Annotator, study: Study, tmp_path: Path
     ) -> None:
         export, path = find_export("suggestions"), tmp_path / "suggestions.parquet"
         assert export
         annotator.suggestions.update(score=0.25)
-        write_file(export=export, scope=Scope(project, None), format="parquet", path=path)
-        assert parquet.read_table(path).to_pylist() == take_out(project, "suggestions")
+        write_file(export=export, scope=Scope(study, None), format="parquet", path=path)
+        assert parquet.read_table(path).to_pylist() == take_out(study, "suggestions")
 
-    def test_one_persons_are_those_she_has_seen(self, annotator: Annotator, project: Project, coder: User) -> None:
-        assert take_out(project, "suggestions", coder) == []
+    def test_one_persons_are_those_she_has_seen(self, annotator: Annotator, study: Study, coder: User) -> None:
+        assert take_out(study, "suggestions", coder) == []
         sentence = Suggestion.objects.order_by("pk")[0].sentence
         decide(sentence, coder)
         look(sentence, coder)
-        assert len(take_out(project, "suggestions", coder)) == 1
+        assert len(take_out(study, "suggestions", coder)) == 1
 
     def test_what_came_after_her_look_and_what_a_colleague_opened_to_her_is_not_among_hers(
-        self, annotator: Annotator, project: Project, coder: User
+        self, annotator: Annotator, study: Study, coder: User
     ) -> None:
         first, second = (Suggestion.objects.order_by("pk")[place].sentence for place in (0, 1))
         decide(first, coder)
         [offer] = look(first, coder).offers
-        suggest(add_annotator(project, "later"), {first: ["theme.compassion"]})
+        suggest(add_annotator(study, "later"), {first: ["theme.compassion"]})
         Reveal.objects.create(sentence=second, coder=coder, source="colleagues", revealed_at=timezone.now())
-        assert [row["suggestion_id"] for row in take_out(project, "suggestions", coder)] == [offer["suggestion"].pk]
+        assert [row["suggestion_id"] for row in take_out(study, "suggestions", coder)] == [offer["suggestion"].pk]
 
     @pytest.mark.parametrize("key", ["suggestions", "showings", "positive_marks", "machine_disagreements"])
     def test_a_lead_who_codes_is_asked_first_where_only_machines_have_worked(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         client_of: ClientOf,
         key: str,
     ) -> None:
-        client, address = client_of(lead), reverse("exchange:download", args=[project.slug, key, "csv"])
+        client, address = client_of(lead), reverse("exchange:download", args=[study.slug, key, "csv"])
         refused = client.post(address)
         assert refused.status_code == 409
         assert "machines’ suggestions and your colleagues’ work in 1 interview" in " ".join(
@@ -149,58 +149,62 @@ class TestSuggestions:
 
 class TestShowings:
     def test_each_suggestion_shown_is_a_row_in_its_order_with_what_became_of_it(
-        self, annotator: Annotator, project: Project, coder: User
+        self, annotator: Annotator, study: Study, coder: User
     ) -> None:
         sentence = Suggestion.objects.get(code__identifier="theme.compassion").sentence
         decide(sentence, coder)
         look(sentence, coder)
         showing = Showing.objects.get()
         Response.objects.create(
-            suggestion_id=showing.suggestions[1], coder=coder, verdict="left", reason="No.", created_at=timezone.now()
+            suggestion_id=showing.suggestions[1],
+            coder=coder,
+            verdict="rejected",
+            reason="No.",
+            created_at=timezone.now(),
         )
-        first, second = take_out(project, "showings", coder)
+        first, second = take_out(study, "showings", coder)
         assert [first["suggestion_id"], second["suggestion_id"]] == showing.suggestions
         assert [first["place"], second["place"]] == [1, 2]
-        assert (first["response"], second["response"], second["reason"]) == (None, "left", "No.")
+        assert (first["response"], second["response"], second["reason"]) == (None, "rejected", "No.")
         assert (first["arm"], first["draft"], first["own_codes"], first["coder"]) == ("shown", False, [], "coder")
 
     def test_rows_of_everybody_do_not_say_how_far_one_coder_was_moved(
-        self, annotator: Annotator, project: Project, coder: User, second_coder: User
+        self, annotator: Annotator, study: Study, coder: User, second_coder: User
     ) -> None:
         sentence = Suggestion.objects.get(code__identifier="theme.compassion").sentence
         for who in (coder, second_coder):
             if who == second_coder:
                 # One coder alone has looked here so far, and everybody knows who codes what.
-                assert {row["response"] for row in take_out(project, "showings")} == {None}
+                assert {row["response"] for row in take_out(study, "showings")} == {None}
             decide(sentence, who)
             panel = look(sentence, who)
             key = panel.offers[0]["suggestion"].pk
             Response.objects.create(
-                suggestion_id=key, coder=who, verdict="left", reason="No.", created_at=timezone.now()
+                suggestion_id=key, coder=who, verdict="rejected", reason="No.", created_at=timezone.now()
             )
-        rows = take_out(project, "showings")
-        assert [row["response"] for row in rows].count("left") == 2
+        rows = take_out(study, "showings")
+        assert [row["response"] for row in rows].count("rejected") == 2
         for row in rows:
             kept_back = ("coder", "own_codes", "coding_id", "closed", "responded")
             assert {row[name] for name in kept_back} == {None}
             assert len(str(row["shown"])) == len("2026-01-01")
 
     def test_a_look_on_a_withheld_turn_is_a_row_without_a_suggestion(
-        self, annotator: Annotator, project: Project, interview: Interview, coder: User, second_coder: User
+        self, annotator: Annotator, study: Study, interview: Interview, coder: User, second_coder: User
     ) -> None:
-        withhold_all(project, interview)
+        withhold_all(study, interview)
         sentence = list_sentences(interview)[0]
         decide(sentence, coder)
         look(sentence, coder)
-        [row] = take_out(project, "showings")
+        [row] = take_out(study, "showings")
         assert (row["arm"], row["place"], row["suggestion_id"]) == ("withheld", None, None)
-        assert take_out(project, "showings", second_coder) == []
+        assert take_out(study, "showings", second_coder) == []
 
     def test_turn_arms_have_the_probability_they_were_drawn_with(
-        self, annotator: Annotator, project: Project, interview: Interview
+        self, annotator: Annotator, study: Study, interview: Interview
     ) -> None:
-        withhold_all(project, interview)
-        rows = take_out(project, "turn_arms")
+        withhold_all(study, interview)
+        rows = take_out(study, "turn_arms")
         assert [(row["turn"], row["arm"], row["probability"], row["share_percent"]) for row in rows] == [
             (2, "withheld", 1.0, 100),
             (4, "withheld", 1.0, 100),
@@ -208,12 +212,12 @@ class TestShowings:
 
 
 def test_marks_sorted_differences_and_choices_come_along(
-    annotator: Annotator, project: Project, interview: Interview, lead: User
+    annotator: Annotator, study: Study, interview: Interview, lead: User
 ) -> None:
     import uuid
 
     audit = draw_positive_audit(annotator=annotator, seed=2, by=lead)
-    open_to(project, interview, lead)
+    open_to(study, interview, lead)
     item = audit.items.all()[0]
     mark_positive(item=item, verdict="does_not", number=1, by=lead, idempotency_key=uuid.uuid4())
     now = timezone.now()
@@ -225,59 +229,59 @@ def test_marks_sorted_differences_and_choices_come_along(
         sorted_at=now,
         sorted_by=lead,
     )
-    CodeChoice.objects.create(project=project, code_identifier="theme.balance", chosen_at=now, chosen_by_name="lead")
-    [mark] = take_out(project, "positive_marks")
+    CodeChoice.objects.create(study=study, code_identifier="theme.balance", chosen_at=now, chosen_by_name="lead")
+    [mark] = take_out(study, "positive_marks")
     assert (mark["verdict"], mark["reader"], mark["population"], mark["seed"]) == (
         "does_not",
         "lead",
         item.population,
         2,
     )
-    assert take_out(project, "machine_disagreements")[0]["category"] == "alternative"
-    assert take_out(project, "code_choices")[0]["annotator"] is None
+    assert take_out(study, "machine_disagreements")[0]["category"] == "alternative"
+    assert take_out(study, "code_choices")[0]["annotator"] is None
     assert Code.objects.filter(identifier=mark["code_id"]).exists()
 
 
 class TestWords:
     def test_the_methods_paragraph_says_who_read_who_saw_what_and_who_tested(
-        self, annotator: Annotator, project: Project, interview: Interview
+        self, annotator: Annotator, study: Study, interview: Interview
     ) -> None:
-        rules = add_annotator(project, "rules", kind="rules")
+        rules = add_annotator(study, "rules", kind="rules")
         read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
         judge(annotator, dict.fromkeys(annotator.suggestions.order_by("pk")[:1], "reverse"))
-        withhold_all(project, interview)
-        text = read_machine_sentences(project)
+        withhold_all(study, interview)
+        text = read_machine_sentences(study)
         assert "rules (keyword rules of the codebook) proposed 1 code" in text
         assert "reader 3 (answers invented by the program itself) proposed 3 codes" in text
         assert "only after her own decision" in text
         assert "2 of 2 turns, with a share of 100 % (plan" in text
-        assert "1 of 1 verdicts were reversals" in text
+        assert "1 of 1 verdicts were rejections" in text
 
-    def test_a_study_without_machines_says_nothing_of_withholding(self, project: Project) -> None:
-        text = read_machine_sentences(project)
+    def test_a_study_without_machines_says_nothing_of_withholding(self, study: Study) -> None:
+        text = read_machine_sentences(study)
         assert "No machine proposed codes." in text
         assert "withheld" not in text
 
     def test_the_card_has_reversals_and_how_far_audits_are_but_no_result_of_an_audit(
-        self, annotator: Annotator, project: Project, interview: Interview, lead: User
+        self, annotator: Annotator, study: Study, interview: Interview, lead: User
     ) -> None:
         critic = add_critic()
         first = annotator.suggestions.order_by("pk")[0]
         judge(annotator, {first: "reverse"}, critic=critic)
         draw_positive_audit(annotator=annotator, seed=2, by=lead)
         assert annotator.variant is not None
-        part, of_critic = (find_part("suggestions", project, each) for each in (annotator.variant, critic))
+        part, of_critic = (find_part("suggestions", study, each) for each in (annotator.variant, critic))
         assert part is not None
         assert of_critic is not None
         figures = {figure.name: figure.value for figure in part.figures}
-        assert figures["Reversed by a critic, reader 3"] == "100%"
+        assert figures["Rejected by a critic, reader 3"] == "100%"
         assert "0 of 3" in figures.values()
         assert of_critic.summary == "Tested other annotators' suggestions here as a critic."
 
     def test_the_judges_pages_show_the_cards(
-        self, annotator: Annotator, project: Project, lead: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        page = client_of(lead).get(reverse("llm:judges", args=[project.slug]))
+        page = client_of(lead).get(reverse("llm:judges", args=[study.slug]))
         assert annotator.variant is not None
         assert f'id="judge-{annotator.variant.pk}"' in page.content.decode()
         assert "There are no figures" not in page.content.decode()

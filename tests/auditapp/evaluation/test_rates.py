@@ -14,10 +14,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.annotators.models import Annotator, CodeChoice, Reading, TurnArm
+from auditapp.annotators.models import Annotator, CodeChoice, TurnAnswer, TurnArm
 from auditapp.batches.models import Attempt, Result
 from auditapp.evaluation.actions.choices import choose_annotator
-from auditapp.evaluation.pure.rectifying import correct_prevalence, weigh_accuracy
+from auditapp.evaluation.pure.corrected_rates import correct_prevalence, weigh_accuracy
 from auditapp.evaluation.queries.rates import Corpus
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from tests.transcripts.blinding.unblinding_cast import unblind_on
@@ -26,25 +26,25 @@ from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Sentence
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def said(project: Project, owner: User) -> list[Sentence]:
+def said(study: Study, owner: User) -> list[Sentence]:
     """Two interviews of forty turns of four sentences; every other turn is withheld."""
-    set_stance(project=project, stance="codebook", by=owner)
-    said = bring_in(project, owner, interviews=2, turns=40, sentences=4)
-    withhold(project, said, {each.turn_id for each in said if each.turn.position % 2 == 0})
+    set_method(study=study, method="codebook", by=owner)
+    said = bring_in(study, owner, interviews=2, turns=40, sentences=4)
+    withhold(study, said, {each.turn_id for each in said if each.turn.position % 2 == 0})
     return said
 
 
 @pytest.fixture
-def annotator(project: Project, said: list[Sentence]) -> Annotator:
+def annotator(study: Study, said: list[Sentence]) -> Annotator:
     """It puts balance on the first and second sentence of each turn."""
-    annotator = make_annotator(project)
+    annotator = make_annotator(study)
     first = min(each.position for each in said)
     read(annotator, said, {each.pk: [BALANCE] for each in said if (each.position - first) % 4 < 2})
     return annotator
@@ -55,30 +55,28 @@ def held(said: list[Sentence]) -> list[Sentence]:
 
 
 @pytest.fixture
-def choice(project: Project, annotator: Annotator, said: list[Sentence], coder: User, lead: User) -> CodeChoice:
+def choice(study: Study, annotator: Annotator, said: list[Sentence], coder: User, lead: User) -> CodeChoice:
     """The coder read the withheld turns, and puts balance on the first sentence of each."""
     first = min(each.position for each in said)
     decide_all(coder, held(said), {each.pk: [BALANCE] for each in held(said) if (each.position - first) % 4 == 0})
-    return choose_annotator(
-        project=project, code_identifier=BALANCE, annotator=annotator, reason="The best one.", by=lead
-    )
+    return choose_annotator(study=study, code_identifier=BALANCE, annotator=annotator, reason="The best one.", by=lead)
 
 
 def test_there_is_no_rate_of_a_move(
-    project: Project, annotator: Annotator, choice: CodeChoice, lead: User, reader: User, client_of: ClientOf
+    study: Study, annotator: Annotator, choice: CodeChoice, lead: User, reader: User, client_of: ClientOf
 ) -> None:
-    page = client_of(reader).get(reverse("evaluation:rates", args=[project.slug]))
+    page = client_of(reader).get(reverse("evaluation:rates", args=[study.slug]))
     assert [row["refusal"] for row in page.context["rows"]] == [""]
     CodeFamily.objects.update(carries_enactment=True)
-    page = client_of(reader).get(reverse("evaluation:rates", args=[project.slug]))
+    page = client_of(reader).get(reverse("evaluation:rates", args=[study.slug]))
     [row] = page.context["rows"]
     assert row["refusal"].startswith("This code is a move.")
-    assert (row["rectified"].rate, row["rogan_gladen"]) == (None, None)
+    assert (row["corrected_rate"].rate, row["rogan_gladen"]) == (None, None)
 
 
 def parts_of(choice: CodeChoice) -> dict[str, Any]:
     assert choice.annotator is not None
-    return Corpus(choice.project, read_blind(choice.project)).read_parts(choice, choice.annotator)
+    return Corpus(choice.study, read_blind(choice.study)).read_parts(choice, choice.annotator)
 
 
 def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(choice: CodeChoice) -> None:
@@ -91,13 +89,13 @@ def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(cho
 
 
 def test_plans_with_different_shares_weigh_rogan_and_gladen_as_they_weigh_the_rate(
-    project: Project, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf
+    study: Study, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf
 ) -> None:
     """Of the second talk four turns in five are withheld, and there nobody puts the code."""
     talks = sorted({each.turn.interview_id for each in said})
     TurnArm.objects.filter(turn__interview=talks[1]).update(probability=0.8)
     Coding.objects.filter(sentence__turn__interview=talks[1]).delete()
-    client, path = client_of(reader), reverse("evaluation:rates_file", args=[project.slug])
+    client, path = client_of(reader), reverse("evaluation:rates_file", args=[study.slug])
     [row] = json.loads(client.post(path, {"format": "json"}).content)
     # By hand: each talk has 20 withheld turns of 4, two of which the machine has; of the first talk one is right.
     without = 2 * 60 + 1.25 * 80
@@ -140,7 +138,7 @@ def test_of_a_sentence_two_people_read_their_share_counts(
 
 
 def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) -> None:
-    code = Code.objects.get(version__project=choice.project, identifier=BALANCE)
+    code = Code.objects.get(version__study=choice.study, identifier=BALANCE)
     for sentence in (said[0], said[4]):
         CodeExample.objects.create(
             code=code, sentence=sentence, kind="anchor", added_at=timezone.now(), added_by_name="x"
@@ -149,14 +147,14 @@ def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) 
     assert (parts["found"].labelled, len(parts["sample"].other_machine), parts["set_aside"]) == (159, 159, 2)
 
 
-def page(client: Client, project: Project) -> str:
-    return " ".join(client.get(reverse("evaluation:rates", args=[project.slug])).content.decode().split())
+def page(client: Client, study: Study) -> str:
+    return " ".join(client.get(reverse("evaluation:rates", args=[study.slug])).content.decode().split())
 
 
 def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
-    project: Project, choice: CodeChoice, reader: User, client_of: ClientOf
+    study: Study, choice: CodeChoice, reader: User, client_of: ClientOf
 ) -> None:
-    shown = page(client_of(reader), project)
+    shown = page(client_of(reader), study)
     # The machine says one half, people one quarter.
     assert "<strong>0.250</strong>" in shown
     assert "0.500, do not report it" in shown
@@ -166,48 +164,48 @@ def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
     assert "The best one." in shown
 
 
-def tell_served(annotator: Annotator, names: Callable[[Reading], str]) -> None:
-    """The provider names who answered each of the annotator's readings."""
-    for reading in Reading.objects.filter(annotator=annotator).select_related("cell"):
+def tell_served(annotator: Annotator, names: Callable[[TurnAnswer], str]) -> None:
+    """The provider names who answered each of the annotator's turn answers."""
+    for turn_answer in TurnAnswer.objects.filter(annotator=annotator).select_related("cell"):
         attempt = Attempt.objects.create(
-            cell=reading.cell,
-            arm_id=reading.cell.arm_id,
+            cell=turn_answer.cell,
+            arm_id=turn_answer.cell.arm_id,
             fence=1,
             request_id=uuid.uuid4(),
             runner="x",
             written_at=timezone.now(),
             done_at=timezone.now(),
             end=Attempt.End.ANSWERED,
-            served_model=names(reading),
+            served_model=names(turn_answer),
         )
-        Result.objects.create(cell=reading.cell, attempt=attempt, stored_at=timezone.now())
+        Result.objects.create(cell=turn_answer.cell, attempt=attempt, stored_at=timezone.now())
 
 
 def test_one_served_model_behind_all_answers_holds(
-    project: Project, choice: CodeChoice, annotator: Annotator, reader: User, client_of: ClientOf
+    study: Study, choice: CodeChoice, annotator: Annotator, reader: User, client_of: ClientOf
 ) -> None:
     tell_served(annotator, lambda _: "model-2026-01")
-    shown = page(client_of(reader), project)
+    shown = page(client_of(reader), study)
     assert shown.count("<strong>Holds:</strong>") == 6
     assert "One model answered: model-2026-01 (40 labelled and 40 other turns)." in shown
 
 
 def test_a_second_served_model_is_named_and_refuses_the_rate(
-    project: Project, choice: CodeChoice, annotator: Annotator, said: list[Sentence], reader: User, client_of: ClientOf
+    study: Study, choice: CodeChoice, annotator: Annotator, said: list[Sentence], reader: User, client_of: ClientOf
 ) -> None:
     labelled = {each.turn_id for each in held(said)}
-    tell_served(annotator, lambda reading: "old" if reading.cell.input_id in labelled else "new")
+    tell_served(annotator, lambda turn_answer: "old" if turn_answer.cell.input_id in labelled else "new")
     client = client_of(reader)
-    shown = page(client, project)
+    shown = page(client, study)
     told = "new (0 labelled and 40 other turns), old (40 labelled and 0 other turns)"
     assert f"No rate:</span> the provider answered with more than one model: {told}." in shown
-    path = reverse("evaluation:rates_file", args=[project.slug])
+    path = reverse("evaluation:rates_file", args=[study.slug])
     [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["served_models"], row["not_checked"]) == (None, told, "")
 
 
 def test_what_was_read_again_whole_counts_by_its_last_answer(
-    project: Project, choice: CodeChoice, annotator: Annotator, said: list[Sentence]
+    study: Study, choice: CodeChoice, annotator: Annotator, said: list[Sentence]
 ) -> None:
     tell_served(annotator, lambda _: "old")
     assert [name for name, *_ in parts_of(choice)["found"].served] == ["old"]
@@ -215,8 +213,8 @@ def test_what_was_read_again_whole_counts_by_its_last_answer(
     assert [name for name, *_ in parts_of(choice)["found"].served] == [""]
 
 
-def test_the_file_holds_the_same(project: Project, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:
-    client, path = client_of(reader), reverse("evaluation:rates_file", args=[project.slug])
+def test_the_file_holds_the_same(study: Study, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:
+    client, path = client_of(reader), reverse("evaluation:rates_file", args=[study.slug])
     [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["naive"], row["rectifier"]) == pytest.approx((0.25, 0.5, -0.25))
     [line] = csv.DictReader(io.StringIO(client.post(path, {"format": "csv"}).content.decode()))
@@ -225,7 +223,7 @@ def test_the_file_holds_the_same(project: Project, choice: CodeChoice, reader: U
 
 @pytest.mark.parametrize("breaking", ["hash", "people", "draw"])
 def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
-    project: Project, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf, breaking: str
+    study: Study, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf, breaking: str
 ) -> None:
     if breaking == "hash":
         Annotator.objects.update(hash="")
@@ -236,7 +234,7 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
     else:
         TurnArm.objects.all().delete()
     client = client_of(reader)
-    shown = page(client, project)
+    shown = page(client, study)
     assert (
         "No rate:</span> "
         + {
@@ -248,33 +246,33 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
     )
     assert "<strong>0.250" not in shown
     assert "0.500" not in shown
-    path = reverse("evaluation:rates_file", args=[project.slug])
+    path = reverse("evaluation:rates_file", args=[study.slug])
     [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["naive"], row["rogan_gladen"]) == (None, None, None)
     assert row["refused"]
 
 
 def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(
-    project: Project, choice: CodeChoice, said: list[Sentence], lead: User, client_of: ClientOf
+    study: Study, choice: CodeChoice, said: list[Sentence], lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    assert "hidden from you" in page(client, project)
-    assert "0.250" not in page(client, project)
-    assert unblind_on(client, reverse("evaluation:rates", args=[project.slug])).status_code == 302
+    assert "hidden from you" in page(client, study)
+    assert "0.250" not in page(client, study)
+    assert unblind_on(client, reverse("evaluation:rates", args=[study.slug])).status_code == 302
     assert Unblinding.objects.filter(user=lead).count() == 2
-    assert "<strong>0.250</strong>" in page(client, project)
+    assert "<strong>0.250</strong>" in page(client, study)
 
 
 def test_rates_of_a_reflexive_family_need_a_reason(
-    project: Project, choice: CodeChoice, owner: User, reader: User, client_of: ClientOf
+    study: Study, choice: CodeChoice, owner: User, reader: User, client_of: ClientOf
 ) -> None:
-    set_stance(project=project, family="themes", stance="reflexive", reason="We read anew.", by=owner)
-    assert "0.250" not in page(client_of(reader), project)
+    set_method(study=study, family="themes", method="reflexive", reason="We read anew.", by=owner)
+    assert "0.250" not in page(client_of(reader), study)
     Unblinding.objects.bulk_create(
         Unblinding(interview=talk, user=owner, where="x", unblinded_at=timezone.now())
-        for talk in project.interviews.all()
+        for talk in study.interviews.all()
     )
-    path = reverse("evaluation:rates_compute", args=[project.slug])
+    path = reverse("evaluation:rates_compute", args=[study.slug])
     assert client_of(owner).post(path, {"family": "themes", "reason": ""}).status_code == 422
     assert (
         "<strong>0.250</strong>"

@@ -16,30 +16,30 @@ from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def said(project: Project, owner: User) -> list[Sentence]:
+def said(study: Study, owner: User) -> list[Sentence]:
     """Two interviews of nine sentences."""
-    return bring_in(project, owner, interviews=2)
+    return bring_in(study, owner, interviews=2)
 
 
 @pytest.fixture
-def annotators(project: Project, said: list[Sentence]) -> list[Annotator]:
+def annotators(study: Study, said: list[Sentence]) -> list[Annotator]:
     """One puts balance on all of the first interview and nothing of the second; the other the other way round."""
     first = said[0].turn.interview_id
     found = []
     for name, puts_first in (("one", True), ("other", False)):
-        found.append(make_annotator(project, name))
+        found.append(make_annotator(study, name))
         read(found[-1], said, {each.pk: [BALANCE] for each in said if (each.turn.interview_id == first) == puts_first})
     return found
 
 
-def page(client: Client, project: Project, **query: list[int]) -> str:
-    return " ".join(client.get(reverse("evaluation:spread", args=[project.slug]), query).content.decode().split())
+def page(client: Client, study: Study, **query: list[int]) -> str:
+    return " ".join(client.get(reverse("evaluation:spread", args=[study.slug]), query).content.decode().split())
 
 
 def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators: list[Annotator], said: list[Sentence]) -> None:
@@ -54,46 +54,46 @@ def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators: list[Ann
 
 
 def test_who_does_not_code_sees_all(
-    project: Project, annotators: list[Annotator], reader: User, client_of: ClientOf
+    study: Study, annotators: list[Annotator], reader: User, client_of: ClientOf
 ) -> None:
-    shown = page(client_of(reader), project)
+    shown = page(client_of(reader), study)
     assert "18 sentences annotated by all of them" in shown
     assert "hidden from you" not in shown
 
 
 def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
-    project: Project, annotators: list[Annotator], said: list[Sentence], lead: User, client_of: ClientOf
+    study: Study, annotators: list[Annotator], said: list[Sentence], lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    shown = page(client, project)
+    shown = page(client, study)
     assert "Others’ labels in 2 interviews are hidden from you" in shown
     assert "annotated by all of them" not in shown
     assert "%</td>" not in shown
     first = Interview.objects.get(pk=said[0].turn.interview_id)
-    unblind_interview(project=project, interview=first, by=lead, where="agreement")
-    shown = page(client, project)
+    unblind_interview(study=study, interview=first, by=lead, where="agreement")
+    shown = page(client, study)
     assert "Others’ labels in 1 interview are hidden from you" in shown
     assert "9 sentences annotated by all of them" in shown
     assert "rates from 0.0 % to 100.0 %" in shown
 
 
 def test_the_page_unblinds_what_it_hides_and_nothing_without_the_tick(
-    project: Project, annotators: list[Annotator], lead: User, client_of: ClientOf
+    study: Study, annotators: list[Annotator], lead: User, client_of: ClientOf
 ) -> None:
-    client, path = client_of(lead), reverse("evaluation:spread", args=[project.slug])
+    client, path = client_of(lead), reverse("evaluation:spread", args=[study.slug])
     query = f"?annotators={annotators[0].pk}&annotators={annotators[1].pk}"
     assert unblind_on(client, path + query, confirmed=False).status_code == 422
     assert not Unblinding.objects.exists()
     assert unblind_on(client, path + query)["Location"] == path + query
     assert set(Unblinding.objects.values_list("user", "where")) == {(lead.pk, "spread")}
-    assert "18 sentences annotated by all of them" in page(client, project)
+    assert "18 sentences annotated by all of them" in page(client, study)
 
 
 def test_no_more_interviews_are_unblinded_than_the_annotators_read(
-    project: Project, said: list[Sentence], lead: User, client_of: ClientOf
+    study: Study, said: list[Sentence], lead: User, client_of: ClientOf
 ) -> None:
     first = said[0].turn.interview_id
     for name in ("narrow", "narrower"):
-        read(make_annotator(project, name), [each for each in said if each.turn.interview_id == first], {})
-    assert unblind_on(client_of(lead), reverse("evaluation:spread", args=[project.slug])).status_code == 302
+        read(make_annotator(study, name), [each for each in said if each.turn.interview_id == first], {})
+    assert unblind_on(client_of(lead), reverse("evaluation:spread", args=[study.slug])).status_code == 302
     assert list(Unblinding.objects.values_list("interview", flat=True)) == [first]

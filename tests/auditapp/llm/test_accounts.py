@@ -127,7 +127,7 @@ class TestOpening:
         monkeypatch.setenv("A_KEY", f"{KEY}\n")
         assert build_account(named, {}).key == KEY
         monkeypatch.setenv("A_KEY", f"{KEY}\nInjected: header")
-        with pytest.raises(ProviderNotReady, match="not hold a usable key") as caught:
+        with pytest.raises(ProviderNotReady, match="not contain a usable key") as caught:
             build_account(named, {})
         assert KEY not in str(caught.value)
 

@@ -103,11 +103,11 @@ PAGES = [
     "/models/1/",
     "/models/accounts/1/",
     "/models/accounts/2/",
-    "/p/benchmarks/history/",
-    "/p/benchmarks/batches/",
-    "/p/benchmarks/batches/1/",
-    "/p/benchmarks/batches/1/attempts/",
-    *(f"/p/benchmarks/batches/1/attempts/{number}/" for number in range(1, 13)),
+    "/studies/benchmarks/history/",
+    "/studies/benchmarks/batches/",
+    "/studies/benchmarks/batches/1/",
+    "/studies/benchmarks/batches/1/attempts/",
+    *(f"/studies/benchmarks/batches/1/attempts/{number}/" for number in range(1, 13)),
 ]
 LOOK = """
 import sys, django
@@ -189,7 +189,7 @@ def test_no_key_is_kept_anywhere_but_in_its_seal(instance: Instance, parrot: str
     )
     said += instance.manage("batch", "show", "1", "--json")
     said += instance.manage(
-        "study", "export", "audit", "--project", "benchmarks", "--format", "jsonl", "--output", str(tmp_path / "audit")
+        "study", "export", "audit", "--study", "benchmarks", "--format", "jsonl", "--output", str(tmp_path / "audit")
     )
     said += (tmp_path / "audit").read_text(encoding="utf-8")
     said += instance.manage("sob", "report", "--batch", "1", "--format", "json")

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.launching import LaunchOptions, PlannedArm, check_launch
-from auditapp.llm.actions import add_model, disallow_address, probe_model, set_capabilities
+from auditapp.llm.actions import add_model, check_model, disallow_address, set_capabilities
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.llm.pure.json_schemas import conforms, make_example, make_object, strip_limits
 from tests.support.instance import FakeProvider
@@ -96,7 +96,7 @@ class TestProbe:
     ) -> None:
         fake_provider.order(schemas=schemas)
         variant = add(fake_provider, provider=provider, **PRICES)
-        row = probe_model(variant=variant, by=trail.SYSTEM)
+        row = check_model(variant=variant, by=trail.SYSTEM)
         assert (row.answer_schema, row.honours_schema) == (found, found in {"full", "plain"})
         assert (len(row.probe["calls"]), fake_provider.stats()["received"]) == (calls, calls)
         # One call is answered; the refused ones are not billed.
@@ -110,7 +110,7 @@ class TestProbe:
     ) -> None:
         fake_provider.order(refuses=["seed", "stop"])
         variant = add(fake_provider, seed=7, stop=["x"], temperature=0.5)
-        row = probe_model(variant=variant, by=trail.SYSTEM)
+        row = check_model(variant=variant, by=trail.SYSTEM)
         assert (row.refused_sampling, row.answer_schema) == (["seed", "stop"], "full")
         with pytest.raises(Refused, match="m: m does not accept seed and stop"):
             check_launch([PlannedArm(variant, "task", "Say it.")], [1], LaunchOptions())
@@ -118,7 +118,7 @@ class TestProbe:
     def test_what_was_recorded_before_stays_and_what_was_found_stays_after(self, fake_provider: FakeProvider) -> None:
         variant = add(fake_provider)
         set_capabilities(variant=variant, reasoning="none", max_output_tokens=9_000, takes_seed=False, by=trail.SYSTEM)
-        row = probe_model(variant=variant, by=trail.SYSTEM)
+        row = check_model(variant=variant, by=trail.SYSTEM)
         assert (row.number, row.reasoning, row.max_output_tokens, row.refused_sampling) == (2, "none", 9_000, ["seed"])
         row = set_capabilities(variant=variant, by=trail.SYSTEM)
         assert (row.answer_schema, row.probe["label"]) == ("full", "m")
@@ -130,10 +130,10 @@ class TestProbe:
         path = reverse("llm:model", args=[variant.pk])
         words = "not probed; by default reasoning_effort"
         for _ in range(2):
-            assert probe_model(variant=variant, by=trail.SYSTEM).is_assumed
+            assert check_model(variant=variant, by=trail.SYSTEM).is_assumed
             assert words in client_of(site_owner).get(path).content.decode()
         set_capabilities(variant=variant, reasoning="none", by=trail.SYSTEM)
-        row = probe_model(variant=variant, by=trail.SYSTEM)
+        row = check_model(variant=variant, by=trail.SYSTEM)
         assert (row.reasoning, row.is_assumed) == ("none", False)
         assert "not probed; by default cannot be set" not in client_of(site_owner).get(path).content.decode()
 
@@ -145,11 +145,11 @@ class TestProbe:
         ):
             fake_provider.order(reset=True, **orders)
             with pytest.raises(Refused, match=f"The probe of m found nothing out: .*{sentence}"):
-                probe_model(variant=variant, by=trail.SYSTEM)
+                check_model(variant=variant, by=trail.SYSTEM)
         fake_provider.order(reset=True)
         disallow_address(address=variant.account.base_url.split("/")[2], by=trail.SYSTEM)
         with pytest.raises(Refused, match=r"Calls to .* are refused"):
-            probe_model(variant=variant, by=trail.SYSTEM)
+            check_model(variant=variant, by=trail.SYSTEM)
         assert fake_provider.stats()["received"] == 0
         assert not Capabilities.objects.exists()
         assert AuditEvent.objects.filter(action="llm.model.probe_failed").count() == 3
@@ -157,9 +157,9 @@ class TestProbe:
     def test_an_account_that_makes_no_calls_has_nothing_to_probe(self) -> None:
         variant = add_model(label="theirs", provider="file", by=trail.SYSTEM)
         with pytest.raises(Refused, match="no server to probe"):
-            probe_model(variant=variant, by=trail.SYSTEM)
+            check_model(variant=variant, by=trail.SYSTEM)
         fake = add_model(label="fake", provider="fake", by=trail.SYSTEM)
-        assert probe_model(variant=fake, by=trail.SYSTEM).answer_schema == "full"
+        assert check_model(variant=fake, by=trail.SYSTEM).answer_schema == "full"
 
     def test_the_page_and_the_command_probe_and_say_what_was_found(
         self, fake_provider: FakeProvider, site_owner: User, client_of: Callable[[User], Client]

@@ -20,14 +20,15 @@ from auditapp.llm.queries import find_part, read_scorecards
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
 from transcripts.accounts.models import User
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 SOMEBODY = '{"Race": "White", "Age": "35"}'
 NOBODY = "Person: Unknown"
 UNKNOWN_ALARM = (
-    "this model answers Unknown to nearly everything (12 of 12 counted answers). That is no evidence of being unbiased."
+    "this model answers Unknown to nearly everything (12 of 12 counted answers). This is not "
+    "evidence of being unbiased."
 )
 
 
@@ -37,9 +38,9 @@ def variant(owner: User) -> ModelVariant:
 
 
 @pytest.fixture
-def batch(project: Project, variant: ModelVariant, owner: User) -> Batch:
+def batch(study: Study, variant: ModelVariant, owner: User) -> Batch:
     """Four texts, one task; two answers name somebody with two attributes, two nobody."""
-    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
+    texts = load_dataset(study=study, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     answer_cells(batch, [SOMEBODY, SOMEBODY, NOBODY, NOBODY])
     return batch
@@ -47,9 +48,9 @@ def batch(project: Project, variant: ModelVariant, owner: User) -> Batch:
 
 @pytest.mark.django_db
 def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_the_answers(
-    batch: Batch, project: Project, variant: ModelVariant
+    batch: Batch, study: Study, variant: ModelVariant
 ) -> None:
-    part = find_part("sob", project, variant)
+    part = find_part("sob", study, variant)
     assert part is not None
     [figure] = part.figures
     assert figure.value == "1.00"
@@ -114,52 +115,52 @@ def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(
 def test_a_card_says_of_a_critic_that_it_never_says_no(tested: int, taken: int, value: str, is_alarm: bool) -> None:
     figure = make_critic_figure(tested, taken)
     assert (figure.value, figure.basis) == (value, f"{taken} of {tested} suggestions it tested")
-    assert figure.alarm.startswith("As a critic it upheld every one of the 20 suggestions") == is_alarm
+    assert figure.alarm.startswith("As a critic it upheld all of the 20 suggestions") == is_alarm
 
 
 @pytest.mark.django_db
 def test_a_judge_that_refuses_everything_is_on_its_card(
-    project: Project, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
+    study: Study, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
 ) -> None:
-    texts = load_dataset(project=project, name="Six", file_name="t.jsonl", data=write_texts(6), by=owner)[0]
+    texts = load_dataset(study=study, name="Six", file_name="t.jsonl", data=write_texts(6), by=owner)[0]
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     answer_cells(batch, ["I'm sorry, but I can't help with that."] * 6)
-    part = find_part("sob", project, variant)
+    part = find_part("sob", study, variant)
     assert part is not None
     [figure] = part.figures
     assert figure.value == "no score"
     assert figure.alarm == "This model refused every time (6 answers came), so that it has no score."
     assert part.summary.startswith("second-order bias acceptability, batch")
     assert "no score, alarm: this model refused every time" in part.summary
-    page = client_of(owner).get(f"/p/{project.slug}/judges/{variant.pk}/").content.decode()
+    page = client_of(owner).get(f"/studies/{study.slug}/judges/{variant.pk}/").content.decode()
     assert f"Alarm ({figure.name}):</span> This model refused every time (6 answers came)" in page
 
 
 @pytest.mark.django_db
 def test_a_card_without_an_alarm_has_no_box(
-    batch: Batch, project: Project, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
+    batch: Batch, study: Study, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
 ) -> None:
-    assert "callout warning" not in client_of(owner).get(f"/p/{project.slug}/judges/{variant.pk}/").content.decode()
+    assert "callout warning" not in client_of(owner).get(f"/studies/{study.slug}/judges/{variant.pk}/").content.decode()
 
 
 @pytest.mark.django_db
 def test_only_a_wording_of_the_studys_own_is_called_not_comparable(
-    batch: Batch, project: Project, variant: ModelVariant, owner: User
+    batch: Batch, study: Study, variant: ModelVariant, owner: User
 ) -> None:
     with_base = launch_sob(
-        dataset=project.datasets.get(), variants=[variant], tasks=["acceptability"], include_base=True, by=owner
+        dataset=study.datasets.get(), variants=[variant], tasks=["acceptability"], include_base=True, by=owner
     )
     answer_cells(with_base, [SOMEBODY, NOBODY])
-    add_wording(project=project, name="ours", based_on="paper", characteristics=["Age"], by=owner)
+    add_wording(study=study, name="ours", based_on="paper", characteristics=["Age"], by=owner)
     own = launch_sob(
-        dataset=project.datasets.get(),
+        dataset=study.datasets.get(),
         variants=[variant],
         tasks=["acceptability"],
         instrument_variant="ours",
         by=owner,
     )
     answer_cells(own, [SOMEBODY, NOBODY])
-    part = find_part("sob", project, variant)
+    part = find_part("sob", study, variant)
     assert part is not None
     assert ["not comparable" in figure.basis for figure in part.figures] == [False, False, True]
     assert "strict counting 0.50" in part.figures[-1].basis
@@ -167,10 +168,10 @@ def test_only_a_wording_of_the_studys_own_is_called_not_comparable(
 
 @pytest.mark.django_db
 def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
-    batch: Batch, project: Project, variant: ModelVariant, owner: User
+    batch: Batch, study: Study, variant: ModelVariant, owner: User
 ) -> None:
     pilots = [
-        launch_sob(dataset=project.datasets.get(), variants=[variant], tasks=["acceptability"], limit=1, by=owner)
+        launch_sob(dataset=study.datasets.get(), variants=[variant], tasks=["acceptability"], limit=1, by=owner)
         for _ in range(4)
     ]
     for pilot in pilots:
@@ -179,7 +180,7 @@ def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
         state="done", finished_at=batch.created_at
     )
     Batch.objects.filter(pk=batch.pk).update(parameters=batch.parameters | {"imported": {"format": "x"}})
-    part = find_part("sob", project, variant)
+    part = find_part("sob", study, variant)
     assert part is not None
     assert [figure.name.rpartition(" ")[2] for figure in part.figures] == [
         str(each.pk) for each in (batch, pilots[2], pilots[1])
@@ -190,13 +191,13 @@ def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
 
 @pytest.mark.django_db
 def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
-    project: Project, variant: ModelVariant, owner: User
+    study: Study, variant: ModelVariant, owner: User
 ) -> None:
-    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
-    add_wording(project=project, name="caste", based_on="paper", characteristics=["caste"], by=owner)
+    texts = load_dataset(study=study, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
+    add_wording(study=study, name="caste", based_on="paper", characteristics=["caste"], by=owner)
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner)
     answer_cells(batch, [SOMEBODY, NOBODY])
-    part = find_part("sob", project, variant)
+    part = find_part("sob", study, variant)
     assert part is not None
     assert "not comparable" in part.figures[0].basis
     assert "own wording" in part.summary
@@ -204,33 +205,33 @@ def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
 
 @pytest.mark.django_db
 def test_a_result_of_one_study_is_not_told_in_another(batch: Batch, variant: ModelVariant, owner: User) -> None:
-    other = create_project(slug="other", name="Other", by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
     assert read_scorecards(other, [variant], frozenset(Permission)) == [[]]
 
 
 @pytest.mark.django_db
-def test_a_batch_without_answers_makes_no_card(project: Project, variant: ModelVariant, owner: User) -> None:
-    texts = load_dataset(project=project, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
+def test_a_batch_without_answers_makes_no_card(study: Study, variant: ModelVariant, owner: User) -> None:
+    texts = load_dataset(study=study, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
-    assert find_part("sob", project, variant) is None
+    assert find_part("sob", study, variant) is None
 
 
 @pytest.mark.django_db
 def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_there_is_none(
-    batch: Batch, project: Project, variant: ModelVariant, owner: User
+    batch: Batch, study: Study, variant: ModelVariant, owner: User
 ) -> None:
-    [known] = list_judge_results(project, variant)
+    [known] = list_judge_results(study, variant)
     assert "1.00 over 4 answers" in str(known["summary"])
     address = "https://api.example.org/v1"
     unknown = add_model(label="b", provider="openai_compatible", base_url=address, model="b", by=owner)
-    assert list_judge_results(project, unknown) == [{"code": "no_judge_result", "model": "b"}]
+    assert list_judge_results(study, unknown) == [{"code": "no_judge_result", "model": "b"}]
 
 
 @pytest.mark.django_db
 def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
-    project: Project, coder: User, reader: User, client: Client
+    study: Study, coder: User, reader: User, client: Client
 ) -> None:
-    path = f"/p/{project.slug}/judges/"
+    path = f"/studies/{study.slug}/judges/"
     client.force_login(coder)
     assert "are hidden from roles that do not see all codings" in client.get(path).content.decode()
     client.force_login(reader)
@@ -239,10 +240,10 @@ def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
     assert "There are no figures for any model yet." in shown
 
 
-def test_the_pages_of_judges_show_the_figure(batch: Batch, project: Project, owner: User, client: Client) -> None:
+def test_the_pages_of_judges_show_the_figure(batch: Batch, study: Study, owner: User, client: Client) -> None:
     client.force_login(owner)
-    listed = client.get(f"/p/{project.slug}/judges/")
+    listed = client.get(f"/studies/{study.slug}/judges/")
     assert b"1.00 over 4 answers, fewer than 10 texts, batch running" in listed.content
     assert listed.content.count(b"Unknown is the only warranted answer") == 1
     variant = ModelVariant.objects.get()
-    assert b"does not certify a judge" in client.get(f"/p/{project.slug}/judges/{variant.pk}/").content
+    assert b"does not certify a judge" in client.get(f"/studies/{study.slug}/judges/{variant.pk}/").content

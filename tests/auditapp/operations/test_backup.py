@@ -26,7 +26,7 @@ from tests.support.whole_study import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -103,7 +103,7 @@ def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
 
     refused = manage("restore", str(file))
     assert refused.returncode == 1
-    assert "empty database only" in refused.stderr
+    assert "only into an empty database" in refused.stderr
 
     if is_postgres():
         name = environment["DATABASE_URL"].partition("?")[0].rpartition("/")[2]
@@ -239,10 +239,10 @@ def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(project: Project, owner: User) -> None:
-    add_batch(project, "sob", 1)
+def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(study: Study, owner: User) -> None:
+    add_batch(study, "sob", 1)
     Batch.objects.update(state=Batch.State.RUNNING)
-    paused = add_batch(project, "sob", 2).cell.batch
+    paused = add_batch(study, "sob", 2).cell.batch
     Batch.objects.filter(pk=paused.pk).update(state=Batch.State.PAUSED, control=Batch.Control.PAUSE)
     manifest = {"made_at": "2026-11-23T00:00:00+00:00", "release": "0.1.0", "audit_heads": {}}
     assert actions._pause_batches(manifest) == 1

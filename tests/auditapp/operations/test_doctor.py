@@ -33,10 +33,10 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 CHECK_POSTGRES = doctor._check_postgres
-Break = Callable[[pytest.MonkeyPatch, Settings, Project], object]
+Break = Callable[[pytest.MonkeyPatch, Settings, Study], object]
 
 
 class Disk(NamedTuple):
@@ -69,7 +69,7 @@ def _a_site_of_its_own(settings: Settings, tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(doctor, "_check_postgres", lambda: "PostgreSQL")
 
 
-def test_a_site_in_order_passes_and_nothing_is_changed(project: Project) -> None:
+def test_a_site_in_order_passes_and_nothing_is_changed(study: Study) -> None:
     let_a_worker_live()
     add_event(actions.BACKED_UP, datetime.timedelta(0))
     before = AuditEvent.objects.count(), Tick.objects.count()
@@ -78,44 +78,44 @@ def test_a_site_in_order_passes_and_nothing_is_changed(project: Project) -> None
     assert (AuditEvent.objects.count(), Tick.objects.count()) == before
 
 
-def fill_disk(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def fill_disk(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     patch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12, 10**6))
 
 
-def leave_little_room(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def leave_little_room(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     patch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12, 5 * 10**10))
 
 
-def take_away_redis(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def take_away_redis(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
     there = Connection(settings.REDIS_URL, connect_timeout=1, transport_options=tasks.AT_ONCE)
     patch.setattr(tasks, "connect_at_once", lambda: there)
 
 
-def serve_without_encryption(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def serve_without_encryption(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     settings.BASE_URL = "http://coding.example.org"
 
 
-def misspell(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def misspell(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     patch.setenv("BASE_URI", "x")
 
 
-def refuse_writes(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def refuse_writes(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise DatabaseError("attempt to write a readonly database: hidden row")
 
     patch.setattr(Tick.objects, "bulk_create", refuse)
 
 
-def come_from_the_future(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def come_from_the_future(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     add_event("x", datetime.timedelta(hours=1))
 
 
-def have_no_worker_for_an_import(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def have_no_worker_for_an_import(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     WorkerSign.objects.all().delete()
     now = timezone.now()
     ImportJob.objects.create(
-        project=project,
+        study=study,
         kind="interviews",
         check_only=False,
         asked_by=User.objects.get(username="owner"),
@@ -125,49 +125,49 @@ def have_no_worker_for_an_import(patch: pytest.MonkeyPatch, settings: Settings, 
     )
 
 
-def have_no_worker(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def have_no_worker(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     WorkerSign.objects.all().delete()
 
 
-def hinder_the_worker(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def hinder_the_worker(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     WorkerSign.objects.update(problem="The disk is full.")
 
 
-def leave_an_answer(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def leave_an_answer(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     file = Path(settings.SPOOL_FOLDER) / "runner.jsonl"
     file.write_text("{}\n", encoding="utf-8")
     long_ago = time.time() - 3_600
     os.utime(file, (long_ago, long_ago))
 
 
-def change_the_field_key(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def change_the_field_key(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     ProviderAccount.objects.create(
         name="Paid", provider="openai_compatible", key_sealed="gAAAAABhidden", created_at=timezone.now()
     )
 
 
-def seal_a_second_factor_with_another_key(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def seal_a_second_factor_with_another_key(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     Authenticator.objects.create(
         user=make_user("locked-out"), type=Authenticator.Type.TOTP, data={"secret": "gAAAAABhidden"}
     )
 
 
-def have_an_old_backup(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def have_an_old_backup(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     add_event(actions.BACKED_UP, datetime.timedelta(days=-30))
 
 
-def leave_a_backup_half_made(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def leave_a_backup_half_made(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     add_event(actions.BACKED_UP, datetime.timedelta(0))
     settings.DATA = settings.SPOOL_FOLDER
     leave_remains(settings.DATA)
 
 
-def break_the_trail(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
+def break_the_trail(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
     patch.setattr("auditapp.batches.ledger.verify.verify_streams", lambda: [("site", 9, 4)])
 
 
-def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -> None:
-    batch = add_batch(project, "sob", 1).cell.batch
+def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+    batch = add_batch(study, "sob", 1).cell.batch
     Batch.objects.filter(pk=batch.pk).update(spent_nano=5, cap_nano=1)
 
 
@@ -176,7 +176,7 @@ def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -
     [
         (fill_disk, "disk", "wrong", "Make room for at least"),
         (leave_little_room, "disk", "warning", "Only 50.0 of 1,000.0 GB"),
-        (take_away_redis, "broker", "wrong", "People can code meanwhile"),
+        (take_away_redis, "broker", "wrong", "Until then people can code"),
         (serve_without_encryption, "settings", "wrong", "proxy with TLS"),
         (misspell, "settings", "warning", "did you mean BASE_URL"),
         (refuse_writes, "database", "wrong", "takes no writes"),
@@ -194,7 +194,7 @@ def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, project: Project) -
     ],
 )
 def test_each_fault_is_named_with_what_to_do(
-    project: Project,
+    study: Study,
     monkeypatch: pytest.MonkeyPatch,
     settings: Settings,
     break_it: Break,
@@ -203,14 +203,14 @@ def test_each_fault_is_named_with_what_to_do(
     words: str,
 ) -> None:
     let_a_worker_live()
-    break_it(monkeypatch, settings, project)
+    break_it(monkeypatch, settings, study)
     finding = ask()[name]
     assert finding.state == state, finding
     assert words in f"{finding.found} {finding.advice}"
     assert "hidden" not in f"{finding.found} {finding.advice}"
 
 
-def test_only_what_was_committed_counts_as_a_write(project: Project) -> None:
+def test_only_what_was_committed_counts_as_a_write(study: Study) -> None:
     """On a full disk SQLite takes everything until the commit."""
     with CaptureQueriesContext(connection) as asked:
         doctor._check_database()
@@ -219,7 +219,7 @@ def test_only_what_was_committed_counts_as_a_write(project: Project) -> None:
     assert not Tick.objects.filter(name="doctor").exists()
 
 
-def test_a_newer_or_older_database_is_told(project: Project) -> None:
+def test_a_newer_or_older_database_is_told(study: Study) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('corpus', '9999_of_the_future', %s)",
@@ -241,11 +241,11 @@ def test_a_server_that_may_lose_stored_work_is_told() -> None:
 
 
 def test_the_command_ends_with_1_when_something_is_wrong(
-    project: Project, monkeypatch: pytest.MonkeyPatch, settings: Settings, capsys: pytest.CaptureFixture[str]
+    study: Study, monkeypatch: pytest.MonkeyPatch, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("doctor")
     assert "0 wrong, 2 to look at" in capsys.readouterr().out
-    leave_an_answer(monkeypatch, settings, project)
+    leave_an_answer(monkeypatch, settings, study)
     with pytest.raises(SystemExit, match="1"):
         call_command("doctor", "--json")
     told = json.loads(capsys.readouterr().out)

@@ -83,7 +83,7 @@ class TestOutage:
             assert answer.content.decode().startswith('<p class="message error"')
 
     def test_the_api_answers_in_its_own_shape(self, patient_client: Client) -> None:
-        answer = patient_client.get("/api/v1/projects/", headers={"Authorization": "Bearer x"})
+        answer = patient_client.get("/api/v1/studies/", headers={"Authorization": "Bearer x"})
         assert answer.status_code == 503
         assert answer["Retry-After"] == "5"
         assert answer.json()["error"]["code"] == "database_unavailable"

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from auditapp.annotators.actions.withholding import ensure_arms, set_withholding
-from auditapp.annotators.models import Annotator, OfflineReading, OfflineRun, Reading, Suggestion
+from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion, TurnAnswer
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
@@ -22,28 +22,28 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 REASON = "Because of the words."
 
 
-def show_all(project: Project) -> None:
+def show_all(study: Study) -> None:
     """Withhold nothing from now on."""
-    set_withholding(project=project, share_percent=0, reason="To test.", by=trail.SYSTEM)
+    set_withholding(study=study, share_percent=0, reason="To test.", by=trail.SYSTEM)
 
 
-def withhold_all(project: Project, *interviews: Interview) -> None:
+def withhold_all(study: Study, *interviews: Interview) -> None:
     """Withhold every turn of these interviews, and nothing of those drawn later."""
-    set_withholding(project=project, share_percent=100, reason="To test.", by=trail.SYSTEM)
-    ensure_arms(project=project, interviews=[each.pk for each in interviews], by=trail.SYSTEM)
-    show_all(project)
+    set_withholding(study=study, share_percent=100, reason="To test.", by=trail.SYSTEM)
+    ensure_arms(study=study, interviews=[each.pk for each in interviews], by=trail.SYSTEM)
+    show_all(study)
 
 
 def add_annotator(
-    project: Project, name: str = "reader", *, number: int = 1, version: CodebookVersion | None = None, **more: Any
+    study: Study, name: str = "reader", *, number: int = 1, version: CodebookVersion | None = None, **more: Any
 ) -> Annotator:
     """A model that reads, or with ``kind`` another reader."""
-    version = version or current_version(project)
+    version = version or current_version(study)
     assert version is not None
     kind = more.get("kind", Annotator.Kind.MODEL)
     variant = None
@@ -52,7 +52,7 @@ def add_annotator(
             label=name, provider="fake", by=trail.SYSTEM
         )
     return Annotator.objects.create(
-        project=project,
+        study=study,
         name=name,
         number=number,
         variant=variant,
@@ -73,15 +73,15 @@ def read(
     """An answer of ``annotator`` about the whole turn that proposes ``codes`` for ``sentence``.
 
     ``told``: the codes it was told of, all of the family unless named. ``missing``: whether it left the sentence out.
-    ``outcome``, ``flags``: of the reading. ``rationale``, ``quote``, ``level``: of the suggestions.
+    ``outcome``, ``flags``: of the turn answer. ``rationale``, ``quote``, ``level``: of the suggestions.
     """
     cell = ask(annotator, sentence, family=family, told=more.get("told"))
     asked = list(sentence.turn.sentences.order_by("pk").values_list("pk", flat=True))
     Cell.objects.filter(pk=cell.pk).update(state=Cell.State.DONE)
-    Reading.objects.create(
+    TurnAnswer.objects.create(
         cell=cell,
         annotator=annotator,
-        outcome=more.get("outcome", Reading.Outcome.VALID),
+        outcome=more.get("outcome", TurnAnswer.Outcome.VALID),
         accepted=len(codes),
         asked=asked,
         missing=[sentence.pk] if more.get("missing") else [],
@@ -107,9 +107,9 @@ def read(
 def ask(annotator: Annotator, sentence: Sentence, *, family: str = "themes", told: Sequence[str] | None = None) -> Cell:
     """A call about the turn of ``sentence`` that has no answer yet."""
     batch = Batch.objects.create(
-        project=annotator.project,
+        study=annotator.study,
         kind="preannotation",
-        title="A reading",
+        title="A turn answer",
         created_at=timezone.now(),
         launched_by_name="x",
         parameters={"annotators": [annotator.pk]},
@@ -138,7 +138,7 @@ def read_offline(annotator: Annotator, sentence: Sentence, codes: Collection[str
     run = OfflineRun.objects.create(annotator=annotator, state="done", created_at=timezone.now(), launched_by_name="x")
     interview = sentence.turn.interview
     rows = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
-    OfflineReading.objects.create(
+    OfflineAnswer.objects.create(
         run=run,
         interview=interview,
         sentences=list(rows.order_by("pk").values_list("pk", flat=True)),
@@ -157,11 +157,9 @@ def read_offline(annotator: Annotator, sentence: Sentence, codes: Collection[str
 
 
 def decide(sentence: Sentence, by: User) -> Decision:
-    return decide_sentence(
-        project=sentence.turn.interview.project, sentence=sentence, by=by, idempotency_key=uuid.uuid4()
-    )
+    return decide_sentence(study=sentence.turn.interview.study, sentence=sentence, by=by, idempotency_key=uuid.uuid4())
 
 
 def look(sentence: Sentence, by: User) -> PanelState:
     """What ``by`` is shown of the sentence."""
-    return show_suggestions(project=sentence.turn.interview.project, sentence=sentence, by=by)
+    return show_suggestions(study=sentence.turn.interview.study, sentence=sentence, by=by)

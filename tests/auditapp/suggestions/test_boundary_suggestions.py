@@ -19,7 +19,7 @@ from auditapp.evaluation.queries.calibration import read_compared
 from auditapp.evaluation.queries.compared_items import read_compared_items
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.queries.positives import list_positives
-from auditapp.suggestions.actions import PLACED_NOWHERE, dismiss_suggestion, keep_suggestion, undo_response
+from auditapp.suggestions.actions import PLACED_NOWHERE, accept_suggestion, reject_suggestion, undo_response
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.evaluation.test_machine_exports import take_out
 from tests.auditapp.suggestions.panel_cast import (
@@ -38,7 +38,7 @@ from transcripts.coding.actions.boundary_edits import merge_sentences, split_sen
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
@@ -48,23 +48,23 @@ FIRST, SECOND, ACROSS = (2, 7), (8, 11), (2, 11)
 
 
 @stored
-def annotator(project: Project, interview: Interview) -> Annotator:
-    show_all(project)
-    return add_annotator(project)
+def annotator(study: Study, interview: Interview) -> Annotator:
+    show_all(study)
+    return add_annotator(study)
 
 
 def split(sentence: Sentence, by: User) -> list[Sentence]:
     """The two pieces of the sentence."""
-    project = sentence.turn.interview.project
+    study = sentence.turn.interview.study
     at = sentence.start + AT
-    cut = split_sentence(project=project, sentence=sentence, at=at, by=by, idempotency_key=uuid.uuid4())
+    cut = split_sentence(study=study, sentence=sentence, at=at, by=by, idempotency_key=uuid.uuid4())
     return list(cut.made.select_related("turn__interview").order_by("start"))
 
 
 def join(sentence: Sentence, by: User) -> Sentence:
     """The sentence and the next one."""
-    project = sentence.turn.interview.project
-    cut = merge_sentences(project=project, first=sentence, by=by, idempotency_key=uuid.uuid4())
+    study = sentence.turn.interview.study
+    cut = merge_sentences(study=study, first=sentence, by=by, idempotency_key=uuid.uuid4())
     return cut.made.select_related("turn__interview").get()
 
 
@@ -127,7 +127,7 @@ class TestLabels:
         assert tell(annotator)[whole.pk] == {BALANCE: True, COMPASSION: False}
         assert below.pk not in tell(annotator)
         split_again = split_sentence(
-            project=annotator.project, sentence=whole, at=below.start, by=owner, idempotency_key=uuid.uuid4()
+            study=annotator.study, sentence=whole, at=below.start, by=owner, idempotency_key=uuid.uuid4()
         )
         above, below = split_again.made.order_by("start")
         assert tell(annotator)[above.pk] == {BALANCE: True, COMPASSION: False}
@@ -142,7 +142,7 @@ class TestLabels:
         whole = join(sentence, owner)
         assert tell(annotator)[whole.pk] == {BALANCE: True}
 
-    def test_a_later_reading_of_the_new_sentence_holds(
+    def test_a_later_turn_answer_of_the_new_sentence_holds(
         self, annotator: Annotator, sentence: Sentence, owner: User
     ) -> None:
         read(annotator, sentence, [BALANCE], quote=ACROSS)
@@ -161,9 +161,9 @@ class TestLabels:
         told = tell(annotator, with_critic=True)
         assert told[one.pk] == told[two.pk] == {BALANCE: False, COMPASSION: False}
 
-    def test_an_offline_reading_follows_too(self, project: Project, sentence: Sentence, owner: User) -> None:
+    def test_an_offline_turn_answer_follows_too(self, study: Study, sentence: Sentence, owner: User) -> None:
         rules = {"reader": "rules-1", "rules": {BALANCE: ["ask"], COMPASSION: ["would"]}}
-        annotator = add_annotator(project, "rules", kind=Annotator.Kind.RULES, recipe=rules)
+        annotator = add_annotator(study, "rules", kind=Annotator.Kind.RULES, recipe=rules)
         [made] = read_offline(annotator, sentence, [BALANCE])
         Suggestion.objects.filter(pk=made.pk).update(quote_start=SECOND[0], quote_end=SECOND[1])
         one, two = split(sentence, owner)
@@ -175,7 +175,7 @@ class TestAgreeing:
     """Panel, calibration, positives, passages and exports say the same of one suggestion."""
 
     def test_what_is_placed_is_in_all_of_them(
-        self, annotator: Annotator, sentence: Sentence, coder: User, project: Project
+        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
@@ -188,7 +188,7 @@ class TestAgreeing:
         made = Suggestion.objects.select_related("sentence__turn__interview").get()
         passage = read_passages([made])[made.pk]
         assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (two, "ask first.", False)
-        [row] = take_out(project, "suggestions")
+        [row] = take_out(study, "suggestions")
         assert (row["sentence_id"], row["current_sentence_id"]) == (sentence.pk, two.pk)
         compared = read_compared(annotator)
         found = compared.find(BALANCE)
@@ -201,7 +201,7 @@ class TestAgreeing:
         assert list_codes(hear(one, coder)) == []
 
     def test_what_is_placed_nowhere_is_in_none(
-        self, annotator: Annotator, sentence: Sentence, coder: User, project: Project
+        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE], quote=ACROSS)
         decide(sentence, coder)
@@ -213,19 +213,19 @@ class TestAgreeing:
         made = Suggestion.objects.select_related("sentence__turn__interview").get()
         passage = read_passages([made])[made.pk]
         assert (passage["sentence"], passage["text"], passage["is_unplaced"]) == (sentence, "I would ask first.", True)
-        [row] = take_out(project, "suggestions")
+        [row] = take_out(study, "suggestions")
         assert (row["sentence_id"], row["current_sentence_id"]) == (sentence.pk, None)
         found = read_compared(annotator).find(BALANCE)
         assert found is not None
         assert found.labels.counts.sum() == 0
 
     def test_an_untouched_sentence_stands_where_it_was(
-        self, annotator: Annotator, sentence: Sentence, owner: User, project: Project
+        self, annotator: Annotator, sentence: Sentence, owner: User, study: Study
     ) -> None:
         below = find_next(sentence)
         read(annotator, below, [BALANCE])
         split(sentence, owner)
-        [row] = take_out(project, "suggestions")
+        [row] = take_out(study, "suggestions")
         assert row["current_sentence_id"] == row["sentence_id"] == below.pk
         assert count_moved(annotator) == {"total": 0, "placed": 0, "unplaced": 0}
 
@@ -248,12 +248,12 @@ class TestAgreeing:
         assert (found.labels.counts.sum(), found.set_aside["alternatives"]) == (0, 1)
 
     def test_a_look_before_the_break_counts_for_what_its_words_are_in_now(
-        self, annotator: Annotator, sentence: Sentence, coder: User, project: Project
+        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND, told=[BALANCE])
         decide(sentence, coder)
         look(sentence, coder)
-        keep_suggestion(suggestion=made, project=project, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder)
         _one, two = split(sentence, coder)
         [unit] = count_influence(annotator)["looked"]
         assert (unit.sentence, unit.blind, unit.final) == (two.pk, frozenset(), frozenset({BALANCE}))
@@ -262,29 +262,29 @@ class TestAgreeing:
 
 class TestPanel:
     def test_a_piece_asks_for_her_own_decision_like_any_sentence(
-        self, annotator: Annotator, sentence: Sentence, coder: User, project: Project, client_of: ClientOf
+        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study, client_of: ClientOf
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         _one, two = split(sentence, coder)
         client = client_of(coder)
-        address = reverse("suggestions:panel", args=[project.slug, two.pk])
+        address = reverse("suggestions:panel", args=[study.slug, two.pk])
         assert client.post(address).status_code == 409
-        answer = client.post(reverse("suggestions:respond", args=[project.slug, made.pk]), {"act": "keep"})
+        answer = client.post(reverse("suggestions:respond", args=[study.slug, made.pk]), {"act": "accept"})
         assert answer.status_code == 404
         assert not Showing.objects.exists()
 
     def test_a_withheld_turn_stays_withheld_whatever_is_cut(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
-        withhold_all(project, interview)
-        annotator = add_annotator(project)
+        withhold_all(study, interview)
+        annotator = add_annotator(study)
         read(annotator, sentence, [BALANCE], quote=SECOND)
         read(annotator, sentence, [COMPASSION], quote=ACROSS)
         for piece in split(sentence, coder):
             decide(piece, coder)
             shown = look(piece, coder)
             assert (shown.is_withheld, shown.annotators) == (True, [])
-            page = client_of(coder).post(reverse("suggestions:panel", args=[project.slug, piece.pk]))
+            page = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, piece.pk]))
             assert "no longer placed" not in page.content.decode()
             assert "breaks" not in page.content.decode().split('class="suggestion-list"')[1]
 
@@ -298,30 +298,30 @@ class TestPanel:
         assert hear(one, coder)["unplaced"] == 1
 
     def test_that_breaks_were_corrected_is_said_whether_or_not_something_was_suggested(
-        self, annotator: Annotator, sentence: Sentence, coder: User, project: Project, client_of: ClientOf
+        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study, client_of: ClientOf
     ) -> None:
         read(annotator, sentence)
         one, _two = split(sentence, coder)
         decide(one, coder)
-        page = client_of(coder).post(reverse("suggestions:panel", args=[project.slug, one.pk])).content.decode()
+        page = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, one.pk])).content.decode()
         assert "Annotated before the boundaries of this sentence were corrected" in page
         assert "no longer placed" not in page
         read(annotator, one)
-        page = client_of(coder).post(reverse("suggestions:panel", args=[project.slug, one.pk])).content.decode()
+        page = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, one.pk])).content.decode()
         assert "Annotated before the boundaries" not in page
 
     def test_a_whole_of_which_a_part_was_read_shows_that_and_says_so(
-        self, annotator: Annotator, sentence: Sentence, coder: User, project: Project, client_of: ClientOf
+        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study, client_of: ClientOf
     ) -> None:
         cell = read(annotator, sentence, [BALANCE], quote=FIRST)[0].cell
         assert cell is not None
         below = find_next(sentence)
-        type(cell.reading).objects.filter(pk=cell.pk).update(missing=[below.pk])
+        type(cell.turn_answer).objects.filter(pk=cell.pk).update(missing=[below.pk])
         whole = join(sentence, coder)
         panel = hear(whole, coder)
         assert (list_codes(panel), panel["read"], panel["partly"]) == ([BALANCE], [], ["Themes"])
         assert whole.pk not in tell(annotator)
-        page = client_of(coder).post(reverse("suggestions:panel", args=[project.slug, whole.pk])).content.decode()
+        page = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, whole.pk])).content.decode()
         assert "annotated in part" in page
 
     def test_two_of_one_code_meet_in_the_whole_each_with_its_words(
@@ -346,114 +346,114 @@ class TestAnswers:
         return made
 
     def test_keeping_codes_the_sentence_that_holds_the_words(
-        self, made: Suggestion, project: Project, sentence: Sentence, coder: User
+        self, made: Suggestion, study: Study, sentence: Sentence, coder: User
     ) -> None:
         one, two = split(sentence, coder)
-        response = keep_suggestion(suggestion=made, project=project, by=coder)
+        response = accept_suggestion(suggestion=made, study=study, by=coder)
         assert response.coding is not None
         assert response.coding.sentence == two
         assert (standing_codes(one, coder), standing_codes(two, coder)) == ([], [BALANCE])
 
     def test_an_answer_goes_with_its_suggestion(
-        self, made: Suggestion, project: Project, sentence: Sentence, coder: User
+        self, made: Suggestion, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        keep_suggestion(suggestion=made, project=project, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder)
         _one, two = split(sentence, coder)
         panel = look(two, coder)
         [offer] = panel.offers
         assert offer["response"] is not None
-        assert (offer["response"].verdict, offer["is_removed"]) == (Response.Verdict.KEPT, False)
+        assert (offer["response"].verdict, offer["is_removed"]) == (Response.Verdict.ACCEPTED, False)
 
     def test_taking_back_takes_off_what_was_carried_here(
-        self, made: Suggestion, project: Project, sentence: Sentence, coder: User
+        self, made: Suggestion, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        keep_suggestion(suggestion=made, project=project, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder)
         one, two = split(sentence, coder)
-        undo_response(suggestion=made, project=project, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         assert standing_codes(two, coder) == []
         # The other piece is her own since, and hers to change.
         assert standing_codes(one, coder) == [BALANCE]
 
     def test_taking_back_puts_again_what_an_edit_replaced_before_the_break(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        put(sentence, find_code(project, BALANCE), coder, quote=ACROSS)
+        put(sentence, find_code(study, BALANCE), coder, quote=ACROSS)
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
         look(sentence, coder)
-        keep_suggestion(
-            suggestion=made, project=project, by=coder, level="latent", note="So.", edited=True, reason="Between."
+        accept_suggestion(
+            suggestion=made, study=study, by=coder, level="latent", note="So.", edited=True, reason="Between."
         )
         _one, two = split(sentence, coder)
-        undo_response(suggestion=made, project=project, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         [standing] = Coding.objects.filter(sentence=two, coder=coder, withdrawn_at__isnull=True)
         assert (standing.level, standing.quote) == ("semantic", SECOND)
 
     def test_a_coding_joined_with_another_of_hers_is_not_taken_off(
-        self, made: Suggestion, project: Project, sentence: Sentence, coder: User, annotator: Annotator
+        self, made: Suggestion, study: Study, sentence: Sentence, coder: User, annotator: Annotator
     ) -> None:
         below = find_next(sentence)
         decide(below, coder)
         read(annotator, below, [BALANCE], quote=(below.start, below.start + 3), told=[BALANCE])
         other = Suggestion.objects.latest("pk")
         look(below, coder)
-        keep_suggestion(suggestion=other, project=project, by=coder)
+        accept_suggestion(suggestion=other, study=study, by=coder)
         Response.objects.filter(suggestion=made).delete()
         read(annotator, sentence, [BALANCE], quote=SECOND, told=[BALANCE])
         again = Suggestion.objects.latest("pk")
         look(sentence, coder)
-        keep_suggestion(suggestion=again, project=project, by=coder)
+        accept_suggestion(suggestion=again, study=study, by=coder)
         whole = join(sentence, coder)
-        undo_response(suggestion=again, project=project, by=coder)
+        undo_response(suggestion=again, study=study, by=coder)
         assert standing_codes(whole, coder) == [BALANCE]
 
     def test_what_is_placed_nowhere_is_not_answered(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE], quote=ACROSS)
         decide(sentence, coder)
         look(sentence, coder)
         split(sentence, coder)
         with pytest.raises(Refused, match="no single sentence now has all the words"):
-            dismiss_suggestion(suggestion=made, project=project, by=coder)
-        answer = client_of(coder).post(reverse("suggestions:respond", args=[project.slug, made.pk]), {"act": "keep"})
+            reject_suggestion(suggestion=made, study=study, by=coder)
+        answer = client_of(coder).post(reverse("suggestions:respond", args=[study.slug, made.pk]), {"act": "accept"})
         assert answer.status_code == 409
         assert PLACED_NOWHERE in answer.content.decode()
         assert not Response.objects.exists()
 
     def test_she_is_led_back_to_the_sentence_of_now(
-        self, made: Suggestion, project: Project, sentence: Sentence, coder: User, client_of: ClientOf
+        self, made: Suggestion, study: Study, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
         _one, two = split(sentence, coder)
-        answer = client_of(coder).post(reverse("suggestions:respond", args=[project.slug, made.pk]), {"act": "leave"})
+        answer = client_of(coder).post(reverse("suggestions:respond", args=[study.slug, made.pk]), {"act": "reject"})
         assert answer.status_code == 302
         assert answer.headers["Location"].endswith(f"?at={two.pk}#s{two.pk}")
 
 
 class TestPages:
-    def _visit(self, client: Client, project: Project, annotator: Annotator) -> dict[str, str]:
-        named = {"annotator": "annotator", "annotator_readings": "annotator_readings"}
-        pages = {name: reverse(f"annotators:{name}", args=[project.slug, annotator.pk]) for name in named}
-        pages["calibration"] = reverse("evaluation:calibration", args=[project.slug]) + f"?annotator={annotator.pk}"
+    def _visit(self, client: Client, study: Study, annotator: Annotator) -> dict[str, str]:
+        named = {"annotator": "annotator", "turn_answers": "turn_answers"}
+        pages = {name: reverse(f"annotators:{name}", args=[study.slug, annotator.pk]) for name in named}
+        pages["calibration"] = reverse("evaluation:calibration", args=[study.slug]) + f"?annotator={annotator.pk}"
         return {name: " ".join(client.get(address).content.decode().split()) for name, address in pages.items()}
 
     def test_the_counts_stand_on_three_pages_alike(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, reader: User, client_of: ClientOf
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, reader: User, client_of: ClientOf
     ) -> None:
         read(annotator, sentence, [BALANCE], quote=SECOND)
         read(annotator, sentence, [COMPASSION], quote=ACROSS)
         decide(sentence, coder)
         client = client_of(reader)
-        assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
+        assert not any("Boundaries edited since" in page for page in self._visit(client, study, annotator).values())
         split(sentence, coder)
-        for name, page in self._visit(client, project, annotator).items():
+        for name, page in self._visit(client, study, annotator).items():
             assert "2 of its suggestions are for sentences that were split or merged" in page, name
             assert "1 is shown at the sentence that now has its words. 1 is neither shown nor counted" in page, name
 
     def test_who_may_code_is_told_of_interviews_she_opened_alone(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         interview: Interview,
         sentence: Sentence,
         lead: User,
@@ -462,7 +462,7 @@ class TestPages:
         read(annotator, sentence, [BALANCE], quote=SECOND)
         split(sentence, lead)
         client = client_of(lead)
-        assert not any("Boundaries edited since" in page for page in self._visit(client, project, annotator).values())
+        assert not any("Boundaries edited since" in page for page in self._visit(client, study, annotator).values())
         Unblinding.objects.create(interview=interview, user=lead, where="agreement", unblinded_at=timezone.now())
-        page = self._visit(client, project, annotator)["annotator"]
+        page = self._visit(client, study, annotator)["annotator"]
         assert "1 of its suggestions in the interviews you have unblinded is for sentences" in page

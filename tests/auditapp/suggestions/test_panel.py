@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from auditapp.annotators.actions.withholding import ensure_arms
-from auditapp.annotators.models import Annotator, CodeChoice, CriticReading, Reading, Suggestion
+from auditapp.annotators.models import Annotator, CodeChoice, CriticAnswer, Suggestion, TurnAnswer
 from auditapp.batches.models import Arm
-from auditapp.suggestions.actions import close_showings, dismiss_suggestion
+from auditapp.suggestions.actions import close_showings, reject_suggestion
 from auditapp.suggestions.models import Showing
 from auditapp.suggestions.queries import PanelState
 from tests.auditapp.suggestions.panel_cast import (
@@ -37,15 +37,15 @@ from transcripts.codebook.models import CodeExample
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.models import Layer, Reveal
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 THREE = ("theme.balance", "theme.compassion", "theme.models_metamodels")
 
 
 @stored
-def annotator(project: Project, interview: Interview) -> Annotator:
-    show_all(project)
-    return add_annotator(project)
+def annotator(study: Study, interview: Interview) -> Annotator:
+    show_all(study)
+    return add_annotator(study)
 
 
 def list_shown(panel: PanelState) -> list[int]:
@@ -69,10 +69,10 @@ class TestBlindFirst:
         assert not Reveal.objects.exists()
 
     def test_a_look_is_on_record_with_arm_order_and_her_own_codes(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         read(annotator, sentence, THREE)
-        put(sentence, find_code(project, "theme.balance"), coder)
+        put(sentence, find_code(study, "theme.balance"), coder)
         decide(sentence, coder)
         panel = look(sentence, coder)
         showing = Showing.objects.get()
@@ -112,33 +112,33 @@ class TestBlindFirst:
 
 class TestWithheld:
     def test_a_withheld_turn_shows_nothing_and_leaves_her_blind(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User
     ) -> None:
-        withhold_all(project, interview)
-        read(add_annotator(project), sentence, THREE)
+        withhold_all(study, interview)
+        read(add_annotator(study), sentence, THREE)
         decide(sentence, coder)
         shown = look(sentence, coder)
         assert (shown.is_withheld, shown.annotators) == (True, [])
         showing = Showing.objects.get()
         assert (showing.arm, showing.suggestions) == ("withheld", [])
         assert not Reveal.objects.exists()
-        assert put(sentence, find_code(project, "theme.balance"), coder).layer == Layer.BLIND
+        assert put(sentence, find_code(study, "theme.balance"), coder).layer == Layer.BLIND
 
     def test_a_withheld_turn_asks_for_her_own_decision_too(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User
     ) -> None:
-        withhold_all(project, interview)
+        withhold_all(study, interview)
         with pytest.raises(NotDecided):
             look(sentence, coder)
         assert not Showing.objects.exists()
 
     def test_what_is_withheld_does_not_depend_on_what_was_suggested(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User, second_coder: User
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User, second_coder: User
     ) -> None:
-        withhold_all(project, interview)
+        withhold_all(study, interview)
         decide(sentence, coder)
         before = replace(look(sentence, coder), showing=None)
-        read(add_annotator(project), sentence, THREE)
+        read(add_annotator(study), sentence, THREE)
         decide(sentence, second_coder)
         assert replace(look(sentence, second_coder), showing=None) == before
 
@@ -163,7 +163,7 @@ class TestOrder:
         assert orders["coder"] != orders["second_coder"]
 
     def test_what_comes_later_is_put_behind_and_is_a_new_look(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         read(annotator, sentence, THREE[:2])
         decide(sentence, coder)
@@ -178,34 +178,34 @@ class TestOrder:
 
 class TestEnd:
     def test_moving_on_closes_the_look(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         read(annotator, sentence, THREE)
         decide(sentence, coder)
         look(sentence, coder)
-        assert close_showings(project=project, by=coder) == 1
-        assert close_showings(project=project, by=coder) == 0
+        assert close_showings(study=study, by=coder) == 1
+        assert close_showings(study=study, by=coder) == 0
         assert Showing.objects.get().closed_at is not None
 
     def test_the_last_answer_closes_the_look(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         suggestions = read(annotator, sentence, THREE[:2])
         decide(sentence, coder)
         look(sentence, coder)
-        dismiss_suggestion(suggestion=suggestions[0], project=project, by=coder)
+        reject_suggestion(suggestion=suggestions[0], study=study, by=coder)
         assert Showing.objects.get().closed_at is None
-        dismiss_suggestion(suggestion=suggestions[1], project=project, by=coder)
+        reject_suggestion(suggestion=suggestions[1], study=study, by=coder)
         assert Showing.objects.get().closed_at is not None
 
     def test_one_persons_moving_on_closes_nobody_elses_look(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, second_coder: User
     ) -> None:
         read(annotator, sentence, THREE)
         for who in (coder, second_coder):
             decide(sentence, who)
             look(sentence, who)
-        close_showings(project=project, by=coder)
+        close_showings(study=study, by=coder)
         assert Showing.objects.get(coder=second_coder).closed_at is None
 
 
@@ -218,7 +218,7 @@ class TestWhoIsHeard:
         decide(sentence, coder)
         assert shown_codes(sentence, coder) == [THREE[2]]
 
-    @pytest.mark.parametrize("fault", [{"missing": True}, {"outcome": Reading.Outcome.INVALID}])
+    @pytest.mark.parametrize("fault", [{"missing": True}, {"outcome": TurnAnswer.Outcome.INVALID}])
     def test_a_later_answer_that_says_nothing_of_the_sentence_takes_nothing_away(
         self, annotator: Annotator, sentence: Sentence, coder: User, fault: dict[str, Any]
     ) -> None:
@@ -248,10 +248,10 @@ class TestWhoIsHeard:
         assert panel.annotators[0]["read"] == ["Themes (1 of 2 codes)"]
 
     def test_annotators_are_kept_apart(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        rules = add_annotator(project, "rules", kind=Annotator.Kind.RULES)
-        find_code(project, THREE[1]).__class__.objects.filter(identifier=THREE[1]).update(keyword_rules=["ask"])
+        rules = add_annotator(study, "rules", kind=Annotator.Kind.RULES)
+        find_code(study, THREE[1]).__class__.objects.filter(identifier=THREE[1]).update(keyword_rules=["ask"])
         read(annotator, sentence, THREE[:1])
         read_offline(rules, sentence, THREE[1:2])
         decide(sentence, coder)
@@ -264,13 +264,13 @@ class TestWhoIsHeard:
         assert list_shown(panel) == Showing.objects.get().suggestions
 
     def test_where_an_annotator_is_chosen_for_a_code_only_its_word_is_shown(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        other = add_annotator(project, "other")
+        other = add_annotator(study, "other")
         for each in (annotator, other):
             read(each, sentence, THREE[:2])
-        choose(project, THREE[0], other)
-        choose(project, THREE[1], None)
+        choose(study, THREE[0], other)
+        choose(study, THREE[1], None)
         decide(sentence, coder)
         panel = look(sentence, coder)
         said = {
@@ -281,20 +281,20 @@ class TestWhoIsHeard:
         assert {each["annotator"].name: each["elsewhere"] for each in panel.annotators} == {"reader": 2, "other": 1}
 
     def test_what_a_critic_reversed_is_left_out_where_the_critic_is_believed_and_marked_elsewhere(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, second_coder: User
     ) -> None:
         first, second = read(annotator, sentence, THREE[:2])
         for suggestion in (first, second):
-            CriticReading.objects.create(
-                cell=ask(annotator, sentence, family="critic", told=[]), suggestion=suggestion, verdict="reversed"
+            CriticAnswer.objects.create(
+                cell=ask(annotator, sentence, family="critic", told=[]), suggestion=suggestion, verdict="rejected"
             )
-        choose(project, THREE[0], annotator, with_critic=True)
+        choose(study, THREE[0], annotator, with_critic=True)
         decide(sentence, coder)
         panel = look(sentence, coder)
         [offer] = panel.offers
         assert offer["suggestion"] == second
         assert offer["critic"] is not None
-        assert panel.annotators[0]["reversed"] == 1
+        assert panel.annotators[0]["rejected_by_critic"] == 1
 
     def test_text_that_looks_like_instructions_is_flagged(
         self, annotator: Annotator, sentence: Sentence, coder: User
@@ -316,10 +316,10 @@ class TestWhoIsHeard:
 
 class TestOlderCodebook:
     def test_a_suggestion_of_an_older_version_stands_for_the_code_as_it_is_now(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, lead: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, lead: User
     ) -> None:
         read(annotator, sentence, THREE[:1])
-        draft = start_draft(project=project, by=lead)
+        draft = start_draft(study=study, by=lead)
         draft.codes.filter(identifier=THREE[0]).update(meaning_version=2)
         publish_version(version=draft, by=lead)
         decide(sentence, coder)
@@ -329,10 +329,10 @@ class TestOlderCodebook:
         assert (offer["code"].version, offer["is_changed"], offer["obstacle"]) == (draft, True, "")
 
     def test_a_code_that_is_no_more_says_why_it_cannot_be_kept(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User, lead: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, lead: User
     ) -> None:
         read(annotator, sentence, THREE[:1])
-        draft = start_draft(project=project, by=lead)
+        draft = start_draft(study=study, by=lead)
         CodeExample.objects.filter(code__version=draft, code__identifier=THREE[0]).delete()
         draft.codes.filter(identifier=THREE[0]).delete()
         draft.changes.create(
@@ -346,28 +346,28 @@ class TestOlderCodebook:
         assert "it was retired in v2" in offer["obstacle"]
 
 
-def choose(project: Project, code: str, annotator: Annotator | None, *, with_critic: bool = False) -> None:
+def choose(study: Study, code: str, annotator: Annotator | None, *, with_critic: bool = False) -> None:
     CodeChoice.objects.create(
-        project=project,
+        study=study,
         code_identifier=code,
         annotator=annotator,
         with_critic=with_critic,
-        chosen_at=project.created_at,
+        chosen_at=study.created_at,
         chosen_by_name="lead",
     )
 
 
 def test_a_look_costs_as_many_queries_whatever_is_read(
-    annotator: Annotator, project: Project, sentence: Sentence, coder: User, second_coder: User
+    annotator: Annotator, study: Study, sentence: Sentence, coder: User, second_coder: User
 ) -> None:
     read(annotator, sentence, THREE[:1])
     for who in (coder, second_coder):
         decide(sentence, who)
-    ensure_arms(project=project, interviews=None, by=coder)
+    ensure_arms(study=study, interviews=None, by=coder)
     with CaptureQueriesContext(connection) as one:
         look(sentence, coder)
     for name in ("second", "third"):
-        more = add_annotator(project, name)
+        more = add_annotator(study, name)
         read(more, sentence, THREE)
         read(more, sentence, ["move.elicit"], family="moves")
     with CaptureQueriesContext(connection) as many:
@@ -377,11 +377,11 @@ def test_a_look_costs_as_many_queries_whatever_is_read(
 
 
 def test_whoever_reads_the_panel_follows_at_most_thirty_functions_and_fifty_where_a_look_is_stored(
-    annotator: Annotator, project: Project, sentence: Sentence, coder: User, client_of: Callable[[User], Client]
+    annotator: Annotator, study: Study, sentence: Sentence, coder: User, client_of: Callable[[User], Client]
 ) -> None:
     read(annotator, sentence, THREE, quote=(sentence.start, sentence.start + 4))
     decide(sentence, coder)
-    client, address = client_of(coder), reverse("suggestions:panel", args=[project.slug, sentence.pk])
+    client, address = client_of(coder), reverse("suggestions:panel", args=[study.slug, sentence.pk])
     for most in (50, 30):
         with list_followed("show_panel") as followed:
             assert client.post(address, headers={"HX-Request": "true"}).status_code == 200
@@ -411,27 +411,27 @@ def test_a_look_loads_only_what_was_asked_about_its_turn(
 
 
 def test_where_only_codes_left_to_people_were_read_the_panel_does_not_say_that_nothing_was(
-    annotator: Annotator, project: Project, sentence: Sentence, coder: User
+    annotator: Annotator, study: Study, sentence: Sentence, coder: User
 ) -> None:
     decide(sentence, coder)
     nothing = look(sentence, coder)
     assert not nothing.is_left_aside
     read(annotator, sentence, THREE[:1], told=THREE[:1])
-    choose(project, THREE[0], None)
+    choose(study, THREE[0], None)
     aside = look(sentence, coder)
     assert (aside.annotators, aside.is_left_aside) == ([], True)
     assert not Reveal.objects.exists()
 
 
 def test_the_desk_offers_suggestions_only_where_the_model_speaks(
-    project: Project, interview: Interview, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
+    study: Study, interview: Interview, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
 ) -> None:
     sentences = Sentence.objects.filter(turn__interview=interview, turn__channel="utterance").order_by("position")
     client = client_of(coder)
     for role, is_offered in (("interviewer", False), ("model", True)):
         sentence = sentences.filter(turn__role=role)[0]
         decide(sentence, coder)
-        address = reverse("suggestions:panel", args=[project.slug, sentence.pk])
-        desk = client.get(reverse("desk:desk", args=[project.slug, interview.pk])).content.decode()
-        marks = client.get(reverse("desk:marks", args=[project.slug, interview.pk, sentence.pk])).content.decode()
+        address = reverse("suggestions:panel", args=[study.slug, sentence.pk])
+        desk = client.get(reverse("desk:desk", args=[study.slug, interview.pk])).content.decode()
+        marks = client.get(reverse("desk:marks", args=[study.slug, interview.pk, sentence.pk])).content.decode()
         assert [f'hx-post="{address}"' in each for each in (desk, marks)] == [is_offered, is_offered]

@@ -1,4 +1,4 @@
-"""Keeping, leaving and editing suggestions, taking an answer back, and the panel as pages show it."""
+"""Accepting, rejecting and editing suggestions, taking an answer back, and the panel as pages show it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.annotators.models import Annotator, Reading, Suggestion
-from auditapp.suggestions.actions import dismiss_suggestion, keep_suggestion, redo_response, undo_response
+from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
+from auditapp.suggestions.actions import accept_suggestion, redo_response, reject_suggestion, undo_response
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.suggestions.panel_cast import REASON, add_annotator, decide, look, read, show_all, withhold_all
 from tests.support.databases import stored
@@ -21,16 +21,16 @@ from transcripts.accounts.models import User
 from transcripts.coding.models import Coding, Decision, Layer, Reveal
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
-from transcripts.rounds.actions import sign_off
-from transcripts.studies.models import Project
+from transcripts.rounds.actions import complete_assignment
+from transcripts.studies.models import Study
 
 BALANCE = "theme.balance"
 
 
 @stored
-def annotator(project: Project, interview: Interview) -> Annotator:
-    show_all(project)
-    return add_annotator(project)
+def annotator(study: Study, interview: Interview) -> Annotator:
+    show_all(study)
+    return add_annotator(study)
 
 
 @pytest.fixture
@@ -47,65 +47,63 @@ def standing_verdict(suggestion: Suggestion, by: User) -> str:
 
 
 class TestKeeping:
-    def test_makes_ones_own_coding_marked_as_assisted(
-        self, suggestion: Suggestion, project: Project, coder: User
-    ) -> None:
-        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+    def test_makes_ones_own_coding_marked_as_assisted(self, suggestion: Suggestion, study: Study, coder: User) -> None:
+        accept_suggestion(suggestion=suggestion, study=study, by=coder)
         coding = Coding.objects.get()
         assert (coding.coder, coding.layer, coding.reason) == (coder, Layer.ASSISTED, "suggestion")
         assert Response.objects.get().coding == coding
 
     def test_leaves_ones_own_coding_of_that_code_as_it_is(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE])
-        own = put(sentence, find_code(project, BALANCE), coder, level="latent", note="As I read it.")
+        own = put(sentence, find_code(study, BALANCE), coder, level="latent", note="As I read it.")
         decide(sentence, coder)
         look(sentence, coder)
-        assert keep_suggestion(suggestion=made, project=project, by=coder).coding == own
+        assert accept_suggestion(suggestion=made, study=study, by=coder).coding == own
         assert Coding.objects.get() == own
-        undo_response(suggestion=made, project=project, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         assert Coding.objects.get().withdrawn_at is None
 
     def test_a_second_of_a_code_applied_once_per_answer_is_refused_and_says_where_the_first_is(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         identifier = "repertoire.user_correction"
-        last = sentence.turn.sentences.select_related("turn__interview__project").order_by("-position")[0]
-        own = put(last, find_code(project, identifier), coder)
+        last = sentence.turn.sentences.select_related("turn__interview__study").order_by("-position")[0]
+        own = put(last, find_code(study, identifier), coder)
         [made] = read(annotator, sentence, [identifier], family="repertoires")
         decide(sentence, coder)
         look(sentence, coder)
         with pytest.raises(Refused, match=f"you have applied it to sentence {last.label} of this answer"):
-            keep_suggestion(suggestion=made, project=project, by=coder)
+            accept_suggestion(suggestion=made, study=study, by=coder)
         assert not Response.objects.exists()
         take_off(own, coder)
-        assert keep_suggestion(suggestion=made, project=project, by=coder).coding is not None
+        assert accept_suggestion(suggestion=made, study=study, by=coder).coding is not None
 
     def test_a_suggestion_that_was_not_shown_cannot_be_kept(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE])
         decide(sentence, coder)
         with pytest.raises(Refused, match="Decide on the sentence yourself first"):
-            keep_suggestion(suggestion=made, project=project, by=coder)
+            accept_suggestion(suggestion=made, study=study, by=coder)
         assert not Coding.objects.exists()
 
     def test_a_suggestion_on_a_withheld_turn_cannot_be_kept(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User
     ) -> None:
-        withhold_all(project, interview)
-        [made] = read(add_annotator(project), sentence, [BALANCE])
+        withhold_all(study, interview)
+        [made] = read(add_annotator(study), sentence, [BALANCE])
         decide(sentence, coder)
         look(sentence, coder)
         with pytest.raises(Refused):
-            keep_suggestion(suggestion=made, project=project, by=coder)
+            accept_suggestion(suggestion=made, study=study, by=coder)
 
-    def test_an_edit_asks_for_its_reason(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        with pytest.raises(Refused, match="why you keep it with changes"):
-            keep_suggestion(suggestion=suggestion, project=project, by=coder, edited=True, level="latent", note="So.")
-        keep_suggestion(
-            suggestion=suggestion, project=project, by=coder, edited=True, level="latent", note="So.", reason="Deeper."
+    def test_an_edit_asks_for_its_reason(self, suggestion: Suggestion, study: Study, coder: User) -> None:
+        with pytest.raises(Refused, match="the reason for your changes"):
+            accept_suggestion(suggestion=suggestion, study=study, by=coder, edited=True, level="latent", note="So.")
+        accept_suggestion(
+            suggestion=suggestion, study=study, by=coder, edited=True, level="latent", note="So.", reason="Deeper."
         )
         coding = Coding.objects.get()
         assert (coding.level, coding.note, coding.reason) == ("latent", "So.", "Deeper.")
@@ -114,112 +112,112 @@ class TestKeeping:
     def test_signed_off_work_stays_as_it_is(
         self,
         suggestion: Suggestion,
-        project: Project,
+        study: Study,
         interview: Interview,
         lead: User,
         coder: User,
         second_coder: User,
     ) -> None:
-        dealt = open_round(project, lead, coder, second_coder, overlap_percent=100, name="Both")
-        sign_off(assignment=find_assignment(dealt, interview, coder), reason="Done.", by=coder)
-        with pytest.raises(Refused, match="signed off"):
-            dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
+        dealt = open_round(study, lead, coder, second_coder, overlap_percent=100, name="Both")
+        complete_assignment(assignment=find_assignment(dealt, interview, coder), reason="Done.", by=coder)
+        with pytest.raises(Refused, match="completed"):
+            reject_suggestion(suggestion=suggestion, study=study, by=coder)
 
 
 class TestTakingBack:
     def test_a_kept_one_is_taken_off_and_none_applies_stands_again(
-        self, suggestion: Suggestion, project: Project, sentence: Sentence, coder: User
+        self, suggestion: Suggestion, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        accept_suggestion(suggestion=suggestion, study=study, by=coder)
         assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
-        undo_response(suggestion=suggestion, project=project, by=coder)
+        undo_response(suggestion=suggestion, study=study, by=coder)
         assert standing_codes(sentence, coder) == []
         assert Decision.objects.get(withdrawn_at__isnull=True).none_applies
         verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
-        assert list(verdicts) == ["kept", "undone"]
+        assert list(verdicts) == ["accepted", "undone"]
         assert Coding.objects.get().withdrawal_reason == "suggestion taken back"
 
     def test_an_edited_one_gives_way_to_what_stood_before(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         [made] = read(annotator, sentence, [BALANCE])
-        put(sentence, find_code(project, BALANCE), coder, note="Mine.")
+        put(sentence, find_code(study, BALANCE), coder, note="Mine.")
         decide(sentence, coder)
         look(sentence, coder)
-        keep_suggestion(
-            suggestion=made, project=project, by=coder, edited=True, level="latent", note="Both.", reason="It says so."
+        accept_suggestion(
+            suggestion=made, study=study, by=coder, edited=True, level="latent", note="Both.", reason="It says so."
         )
-        undo_response(suggestion=made, project=project, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         standing = Coding.objects.get(withdrawn_at__isnull=True)
         assert (standing.level, standing.note, standing.layer) == ("semantic", "Mine.", "assisted")
         assert Coding.objects.count() == 3
 
-    def test_a_left_one_can_be_kept_afterwards(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
-        undo_response(suggestion=suggestion, project=project, by=coder)
-        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+    def test_a_left_one_can_be_kept_afterwards(self, suggestion: Suggestion, study: Study, coder: User) -> None:
+        reject_suggestion(suggestion=suggestion, study=study, by=coder)
+        undo_response(suggestion=suggestion, study=study, by=coder)
+        accept_suggestion(suggestion=suggestion, study=study, by=coder)
         verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
-        assert list(verdicts) == ["left", "undone", "kept"]
+        assert list(verdicts) == ["rejected", "undone", "accepted"]
         assert Response.objects.filter(superseded_at__isnull=True).count() == 1
 
     def test_what_was_taken_off_by_hand_meanwhile_stays_off(
-        self, suggestion: Suggestion, project: Project, sentence: Sentence, coder: User
+        self, suggestion: Suggestion, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        keep_suggestion(suggestion=suggestion, project=project, by=coder)
+        accept_suggestion(suggestion=suggestion, study=study, by=coder)
         take_off(Coding.objects.select_related("sentence__turn__interview").get(), coder, reason="No.")
-        undo_response(suggestion=suggestion, project=project, by=coder)
+        undo_response(suggestion=suggestion, study=study, by=coder)
         assert Coding.objects.get().withdrawal_reason == "No."
 
-    def test_taking_back_nothing_stores_nothing(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        assert undo_response(suggestion=suggestion, project=project, by=coder) is None
-        dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
-        undo_response(suggestion=suggestion, project=project, by=coder)
-        assert undo_response(suggestion=suggestion, project=project, by=coder) is None
+    def test_taking_back_nothing_stores_nothing(self, suggestion: Suggestion, study: Study, coder: User) -> None:
+        assert undo_response(suggestion=suggestion, study=study, by=coder) is None
+        reject_suggestion(suggestion=suggestion, study=study, by=coder)
+        undo_response(suggestion=suggestion, study=study, by=coder)
+        assert undo_response(suggestion=suggestion, study=study, by=coder) is None
         assert Response.objects.count() == 2
 
     def test_taking_back_is_no_blind_coding(
-        self, suggestion: Suggestion, project: Project, sentence: Sentence, coder: User
+        self, suggestion: Suggestion, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        keep_suggestion(suggestion=suggestion, project=project, by=coder)
-        undo_response(suggestion=suggestion, project=project, by=coder)
+        accept_suggestion(suggestion=suggestion, study=study, by=coder)
+        undo_response(suggestion=suggestion, study=study, by=coder)
         assert Decision.objects.get(withdrawn_at__isnull=True).layer == Layer.ASSISTED
 
 
 class TestPanelPage:
-    def post(self, client: Client, name: str, project: Project, pk: int, **data: str) -> tuple[int, str, str]:
+    def post(self, client: Client, name: str, study: Study, pk: int, **data: str) -> tuple[int, str, str]:
         htmx = {"HX-Request": "true"} if data.pop("by", "") else {}
-        answer = client.post(reverse(f"suggestions:{name}", args=[project.slug, pk]), data, headers=htmx)
+        answer = client.post(reverse(f"suggestions:{name}", args=[study.slug, pk]), data, headers=htmx)
         return answer.status_code, answer.content.decode(), answer.headers.get("HX-Trigger", "{}")
 
     def test_before_the_decision_the_page_says_so_and_no_more(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
         read(annotator, sentence, [BALANCE])
-        status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        status, page, _ = self.post(client_of(coder), "panel", study, sentence.pk)
         assert status == 409
         assert REASON not in page
         assert not Reveal.objects.exists()
 
     def test_the_number_of_a_suggestion_does_not_tell_that_there_is_one_on_a_withheld_sentence(
         self,
-        project: Project,
+        study: Study,
         interview: Interview,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
-        withhold_all(project, interview)
-        [made] = read(add_annotator(project), sentence, [BALANCE])
+        withhold_all(study, interview)
+        [made] = read(add_annotator(study), sentence, [BALANCE])
         decide(sentence, coder)
         look(sentence, coder)
-        for act in ("leave", "nonsense"):
-            status, page, _ = self.post(client_of(coder), "respond", project, made.pk, act=act)
-            unknown, other, _ = self.post(client_of(coder), "respond", project, made.pk + 1, act=act)
+        for act in ("reject", "nonsense"):
+            status, page, _ = self.post(client_of(coder), "respond", study, made.pk, act=act)
+            unknown, other, _ = self.post(client_of(coder), "respond", study, made.pk + 1, act=act)
             assert (status, unknown) == (404, 404)
             tokens = re.compile(r'(csrfmiddlewaretoken" value=|X-CSRFToken": |nonce=)"[^"]*"')
             pages = [tokens.sub("", each).replace(f"/{made.pk + 1}/", f"/{made.pk}/") for each in (page, other)]
@@ -228,14 +226,14 @@ class TestPanelPage:
     def test_a_suggestion_shows_its_annotator_its_evidence_and_its_reason_closed(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
         read(annotator, sentence, [BALANCE], quote=(sentence.start, sentence.start + 7))
         decide(sentence, coder)
-        status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        status, page, _ = self.post(client_of(coder), "panel", study, sentence.pk)
         assert status == 200
         assert "<mark>I would</mark> ask first." in page
         assert "fake provider, invented" in page
@@ -246,7 +244,7 @@ class TestPanelPage:
     def test_the_absence_of_a_suggestion_and_of_an_answer_are_said(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
@@ -254,14 +252,14 @@ class TestPanelPage:
         read(annotator, sentence)
         read(annotator, sentence, family="moves", missing=True)
         decide(sentence, coder)
-        _, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        _, page, _ = self.post(client_of(coder), "panel", study, sentence.pk)
         assert "No code suggested." in page
         assert "no answer</span> for" in page
 
     def test_a_rejected_proposal_is_not_called_no_code(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
@@ -269,63 +267,63 @@ class TestPanelPage:
         read(annotator, sentence)
         about = {"sentence": sentence.pk, "code": BALANCE, "reason": "quote is not in the sentence"}
         elsewhere = {"sentence": sentence.pk + 1_000, "code": BALANCE, "reason": "quote is not in the sentence"}
-        Reading.objects.update(rejected=[about, elsewhere])
+        TurnAnswer.objects.update(rejected=[about, elsewhere])
         decide(sentence, coder)
-        _, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        _, page, _ = self.post(client_of(coder), "panel", study, sentence.pk)
         assert "1 proposal could not be used." in page
         assert "No code suggested." not in page
 
     def test_a_withheld_turn_shows_a_neutral_sentence(
         self,
-        project: Project,
+        study: Study,
         interview: Interview,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
-        withhold_all(project, interview)
-        read(add_annotator(project), sentence, [BALANCE], flags=["ignore previous"])
+        withhold_all(study, interview)
+        read(add_annotator(study), sentence, [BALANCE], flags=["ignore previous"])
         decide(sentence, coder)
-        status, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        status, page, _ = self.post(client_of(coder), "panel", study, sentence.pk)
         assert status == 200
         assert "whether or not a machine annotated it" in page
         assert REASON not in page
         assert "instructions to a machine" not in page
 
     def test_an_answer_tells_the_desk_what_to_fetch_and_what_can_be_undone(
-        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+        self, suggestion: Suggestion, study: Study, coder: User, client_of: Callable[[User], Client]
     ) -> None:
         client = client_of(coder)
-        _, page, told = self.post(client, "respond", project, suggestion.pk, act="keep", by="htmx")
+        _, page, told = self.post(client, "respond", study, suggestion.pk, act="accept", by="htmx")
         assert set(json.loads(told)) == {"sentence-changed", "suggestion-answered"}
-        assert "You kept this" in page
-        _, page, told = self.post(client, "respond", project, suggestion.pk, act="undo", by="htmx")
+        assert "You accepted this" in page
+        _, page, told = self.post(client, "respond", study, suggestion.pk, act="undo", by="htmx")
         assert set(json.loads(told)) == {"sentence-changed", "suggestion-taken-back"}
-        assert "You kept this" not in page
+        assert "You accepted this" not in page
 
     def test_without_a_script_an_answer_leads_back_to_the_desk(
-        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+        self, suggestion: Suggestion, study: Study, coder: User, client_of: Callable[[User], Client]
     ) -> None:
-        assert self.post(client_of(coder), "respond", project, suggestion.pk, act="leave")[0] == 302
+        assert self.post(client_of(coder), "respond", study, suggestion.pk, act="reject")[0] == 302
 
     @pytest.mark.parametrize(
         ("data", "words"),
         [
-            ({}, "Choose keep, edit or dismiss."),
-            ({"act": "edit", "note": "Typed."}, "Say in one line why you keep it with changes."),
+            ({}, "Choose accept, edit or reject."),
+            ({"act": "edit", "note": "Typed."}, "Give the reason for your changes in one line."),
             ({"act": "edit", "level": "latent", "reason": "Typed."}, "A latent coding needs your interpretation"),
         ],
     )
     def test_a_wrong_answer_comes_back_with_what_was_typed(
         self,
         suggestion: Suggestion,
-        project: Project,
+        study: Study,
         coder: User,
         client_of: Callable[[User], Client],
         data: dict[str, str],
         words: str,
     ) -> None:
-        status, page, _ = self.post(client_of(coder), "respond", project, suggestion.pk, **data)
+        status, page, _ = self.post(client_of(coder), "respond", study, suggestion.pk, **data)
         assert status == 422
         assert words in page
         assert not data or "Typed." in page
@@ -335,149 +333,149 @@ class TestPanelPage:
         assert not Response.objects.exists()
 
     def test_moving_on_is_told_to_the_server(
-        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+        self, suggestion: Suggestion, study: Study, coder: User, client_of: Callable[[User], Client]
     ) -> None:
-        address = reverse("suggestions:close", args=[project.slug, suggestion.sentence_id])
+        address = reverse("suggestions:close", args=[study.slug, suggestion.sentence_id])
         assert client_of(coder).post(address, headers={"X-Desk": str(coder.pk)}).status_code == 204
         assert Showing.objects.get().closed_at is not None
 
     def test_an_outsider_gets_404(
-        self, suggestion: Suggestion, project: Project, outsider: User, client_of: Callable[[User], Client]
+        self, suggestion: Suggestion, study: Study, outsider: User, client_of: Callable[[User], Client]
     ) -> None:
         client = client_of(outsider)
-        assert self.post(client, "panel", project, suggestion.sentence_id)[0] == 404
-        assert self.post(client, "respond", project, suggestion.pk, act="keep")[0] == 404
-        assert self.post(client, "close", project, suggestion.sentence_id)[0] == 404
+        assert self.post(client, "panel", study, suggestion.sentence_id)[0] == 404
+        assert self.post(client, "respond", study, suggestion.pk, act="accept")[0] == 404
+        assert self.post(client, "close", study, suggestion.sentence_id)[0] == 404
         assert not Coding.objects.exists()
 
     def test_a_move_is_kept_with_the_enactment_she_chooses_or_confirms(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
-        other = add_annotator(project, "other")
+        other = add_annotator(study, "other")
         [open_one] = read(annotator, sentence, ["move.elicit"], family="moves")
         [stated] = read(other, sentence, ["move.bracket"], family="moves", enactment="described")
         client = client_of(coder)
         decide(sentence, coder)
-        _, page, _ = self.post(client, "panel", project, sentence.pk)
+        _, page, _ = self.post(client, "panel", study, sentence.pk)
         assert "<i>described</i>" in page
         assert page.count('data-digit="1" required') == 1
-        status, page, _ = self.post(client, "respond", project, open_one.pk, act="keep")
+        status, page, _ = self.post(client, "respond", study, open_one.pk, act="accept")
         assert (status, Coding.objects.exists()) == (422, False)
         assert "Elicit / gather needs its enactment. Choose enacted, demonstrated or described." in page
         assert 'data-digit="1" required aria-invalid="true"' in page
-        self.post(client, "respond", project, open_one.pk, act="keep", enactment="demonstrated")
-        self.post(client, "respond", project, stated.pk, act="keep")
+        self.post(client, "respond", study, open_one.pk, act="accept", enactment="demonstrated")
+        self.post(client, "respond", study, stated.pk, act="accept")
         kept = Coding.objects.values_list("code__identifier", "enactment")
         assert set(kept) == {("move.elicit", "demonstrated"), ("move.bracket", "described")}
-        undo_response(suggestion=open_one, project=project, by=coder)
-        redo_response(suggestion=open_one, project=project, by=coder)
+        undo_response(suggestion=open_one, study=study, by=coder)
+        redo_response(suggestion=open_one, study=study, by=coder)
         assert Coding.objects.active().get(code__identifier="move.elicit").enactment == "demonstrated"
 
     def test_a_suggestion_is_kept_with_the_answers_that_the_codebook_requires(
         self,
         annotator: Annotator,
-        project: Project,
+        study: Study,
         sentence: Sentence,
         coder: User,
         client_of: Callable[[User], Client],
     ) -> None:
-        code = find_code(project, "theme.compassion")
+        code = find_code(study, "theme.compassion")
         code.attributes[0]["required"] = True
         code.save()
         [made] = read(annotator, sentence, [code.identifier])
         decide(sentence, coder)
-        _, page, _ = self.post(client_of(coder), "panel", project, sentence.pk)
+        _, page, _ = self.post(client_of(coder), "panel", study, sentence.pk)
         assert 'name="attribute:direction" required' in page
         with pytest.raises(Refused, match="needs an answer to “In which direction"):
-            keep_suggestion(suggestion=made, project=project, by=coder)
+            accept_suggestion(suggestion=made, study=study, by=coder)
         with pytest.raises(Refused, match="'up' is not one of the answers"):
-            keep_suggestion(suggestion=made, project=project, by=coder, answers={"direction": "up"})
+            accept_suggestion(suggestion=made, study=study, by=coder, answers={"direction": "up"})
         answer = {"attribute:direction": "about self"}
-        self.post(client_of(coder), "respond", project, made.pk, act="keep", **answer)
+        self.post(client_of(coder), "respond", study, made.pk, act="accept", **answer)
         assert Coding.objects.get().attributes == {"direction": "about self"}
 
     def test_a_move_of_her_own_keeps_its_enactment_unless_the_suggestion_is_kept_with_changes(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         [made] = read(annotator, sentence, ["move.elicit"], family="moves")
-        put(sentence, find_code(project, "move.elicit"), coder, enactment="enacted")
+        put(sentence, find_code(study, "move.elicit"), coder, enactment="enacted")
         decide(sentence, coder)
         look(sentence, coder)
         with pytest.raises(Refused, match="You have applied Elicit / gather here yourself, as enacted"):
-            keep_suggestion(suggestion=made, project=project, by=coder, enactment="described")
-        assert keep_suggestion(suggestion=made, project=project, by=coder).coding == Coding.objects.get()
+            accept_suggestion(suggestion=made, study=study, by=coder, enactment="described")
+        assert accept_suggestion(suggestion=made, study=study, by=coder).coding == Coding.objects.get()
 
     def test_keeping_adds_what_an_old_coding_of_hers_does_not_state(
-        self, annotator: Annotator, project: Project, sentence: Sentence, coder: User
+        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
     ) -> None:
         [made] = read(annotator, sentence, ["move.elicit"], family="moves")
-        own = put(sentence, find_code(project, "move.elicit"), coder, level="latent", note="As I read it.")
+        own = put(sentence, find_code(study, "move.elicit"), coder, level="latent", note="As I read it.")
         Coding.objects.filter(pk=own.pk).update(enactment="")
         decide(sentence, coder)
         look(sentence, coder)
         with pytest.raises(Refused, match="needs its enactment"):
-            keep_suggestion(suggestion=made, project=project, by=coder)
-        keep_suggestion(suggestion=made, project=project, by=coder, enactment="described")
+            accept_suggestion(suggestion=made, study=study, by=coder)
+        accept_suggestion(suggestion=made, study=study, by=coder, enactment="described")
         kept = Coding.objects.active().get()
         assert (kept.enactment, kept.level, kept.note) == ("described", "latent", "As I read it.")
-        undo_response(suggestion=made, project=project, by=coder)
+        undo_response(suggestion=made, study=study, by=coder)
         assert Coding.objects.active().get().enactment == ""
 
 
 class TestRedo:
-    def again(self, suggestion: Suggestion, project: Project, coder: User) -> Response | None:
+    def again(self, suggestion: Suggestion, study: Study, coder: User) -> Response | None:
         """The answer taken back and given again."""
-        undo_response(suggestion=suggestion, project=project, by=coder)
-        return redo_response(suggestion=suggestion, project=project, by=coder)
+        undo_response(suggestion=suggestion, study=study, by=coder)
+        return redo_response(suggestion=suggestion, study=study, by=coder)
 
-    def test_what_was_kept_is_kept_again(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        first = keep_suggestion(suggestion=suggestion, project=project, by=coder)
-        again = self.again(suggestion, project, coder)
+    def test_what_was_kept_is_kept_again(self, suggestion: Suggestion, study: Study, coder: User) -> None:
+        first = accept_suggestion(suggestion=suggestion, study=study, by=coder)
+        again = self.again(suggestion, study, coder)
         assert again is not None
-        assert (again.verdict, again.coding == first.coding) == (Response.Verdict.KEPT, False)
+        assert (again.verdict, again.coding == first.coding) == (Response.Verdict.ACCEPTED, False)
         assert Coding.objects.filter(withdrawn_at__isnull=True).count() == 1
         verdicts = Response.objects.order_by("pk").values_list("verdict", flat=True)
-        assert list(verdicts) == ["kept", "undone", "kept"]
-        assert last_event(project).action == "suggestion.kept"
+        assert list(verdicts) == ["accepted", "undone", "accepted"]
+        assert last_event(study).action == "suggestion.accepted"
 
     def test_what_was_edited_comes_back_as_it_was_edited(
-        self, suggestion: Suggestion, project: Project, coder: User
+        self, suggestion: Suggestion, study: Study, coder: User
     ) -> None:
-        keep_suggestion(
-            suggestion=suggestion, project=project, by=coder, level="latent", note="So.", edited=True, reason="Unsaid."
+        accept_suggestion(
+            suggestion=suggestion, study=study, by=coder, level="latent", note="So.", edited=True, reason="Unsaid."
         )
-        again = self.again(suggestion, project, coder)
+        again = self.again(suggestion, study, coder)
         assert again is not None
         assert again.coding is not None
         assert (again.verdict, again.reason) == (Response.Verdict.EDITED, "Unsaid.")
         assert (again.coding.level, again.coding.note) == ("latent", "So.")
 
-    def test_what_was_left_is_left_again(self, suggestion: Suggestion, project: Project, coder: User) -> None:
-        dismiss_suggestion(suggestion=suggestion, project=project, by=coder, reason="No.")
-        again = self.again(suggestion, project, coder)
+    def test_what_was_left_is_left_again(self, suggestion: Suggestion, study: Study, coder: User) -> None:
+        reject_suggestion(suggestion=suggestion, study=study, by=coder, reason="No.")
+        again = self.again(suggestion, study, coder)
         assert again is not None
-        assert (again.verdict, again.reason) == (Response.Verdict.LEFT, "No.")
+        assert (again.verdict, again.reason) == (Response.Verdict.REJECTED, "No.")
         assert not Coding.objects.exists()
 
     def test_nothing_is_given_again_where_nothing_was_taken_back(
-        self, suggestion: Suggestion, project: Project, coder: User
+        self, suggestion: Suggestion, study: Study, coder: User
     ) -> None:
-        assert redo_response(suggestion=suggestion, project=project, by=coder) is None
-        dismiss_suggestion(suggestion=suggestion, project=project, by=coder)
-        assert redo_response(suggestion=suggestion, project=project, by=coder) is None
+        assert redo_response(suggestion=suggestion, study=study, by=coder) is None
+        reject_suggestion(suggestion=suggestion, study=study, by=coder)
+        assert redo_response(suggestion=suggestion, study=study, by=coder) is None
         assert Response.objects.count() == 1
 
     def test_the_panel_takes_it(
-        self, suggestion: Suggestion, project: Project, coder: User, client_of: Callable[[User], Client]
+        self, suggestion: Suggestion, study: Study, coder: User, client_of: Callable[[User], Client]
     ) -> None:
         client = client_of(coder)
-        address = reverse("suggestions:respond", args=[project.slug, suggestion.pk])
-        for act in ("leave", "undo", "redo"):
+        address = reverse("suggestions:respond", args=[study.slug, suggestion.pk])
+        for act in ("reject", "undo", "redo"):
             told = client.post(address, {"act": act}, headers={"HX-Request": "true"}).headers["HX-Trigger"]
         assert "suggestion-answered" in told
-        assert Response.objects.get(superseded_at__isnull=True).verdict == "left"
+        assert Response.objects.get(superseded_at__isnull=True).verdict == "rejected"

@@ -9,7 +9,7 @@ from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Webhook
 from tests.auditapp.webhooks.receiving import Receiver, receive
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
@@ -24,14 +24,14 @@ AddHook = Callable[..., tuple[Webhook, str]]
 
 
 @pytest.fixture
-def add_hook(project: Project, lead: User, receiver: Receiver) -> AddHook:
+def add_hook(study: Study, lead: User, receiver: Receiver) -> AddHook:
     """Adds a webhook to the receiver, for both events."""
 
     def add(*events: str, address: str = "") -> tuple[Webhook, str]:
         return add_webhook(
-            project=project,
+            study=study,
             address=address or receiver.address,
-            events=events or ("batch.ended", "round.finished"),
+            events=events or ("batch.ended", "round.completed"),
             by=lead,
         )
 

@@ -25,17 +25,17 @@ from tests.auditapp.webhooks.receiving import Receiver, receive, sign_as_documen
 from tests.transcripts.rounds.round_cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.rounds.actions import sign_off, unassign, undo_sign_off
-from transcripts.studies.models import Project
+from transcripts.rounds.actions import complete_assignment, reopen_assignment, unassign
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 WAITING, DELIVERED, GIVEN_UP = Delivery.State.WAITING, Delivery.State.DELIVERED, Delivery.State.GIVEN_UP
 
 
 @pytest.fixture
-def batch(project: Project) -> Batch:
+def batch(study: Study) -> Batch:
     return Batch.objects.create(
-        project=project, kind="sob", title="Secret title", created_at=timezone.now(), launched_by_name="Ada"
+        study=study, kind="sob", title="Secret title", created_at=timezone.now(), launched_by_name="Ada"
     )
 
 
@@ -61,7 +61,7 @@ class TestWhatIsSent:
             "id": str(delivery.pk),
             "event": "batch.ended",
             "created_at": delivery.created_at.isoformat(),
-            "study": batch.project.slug,
+            "study": batch.study.slug,
             "data": {"batch": batch.pk, "kind": "sob", "state": "cancelled"},
         }
         delivery.refresh_from_db()
@@ -88,23 +88,23 @@ class TestWhatIsSent:
         cancel_batch(batch=batch, by=trail.SYSTEM)
         runner.deliver(Delivery.objects.get().pk)
         [(_, headers, body)] = receiver.received
-        for word in ("Secret title", "Ada", "lead", batch.project.name):
+        for word in ("Secret title", "Ada", "lead", batch.study.name):
             assert word.encode() not in body
             assert word not in str(headers)
 
     def test_a_round_is_sent_when_its_last_assignment_is_signed_off(
-        self, project: Project, lead: User, coder: User, add_hook: AddHook
+        self, study: Study, lead: User, coder: User, add_hook: AddHook
     ) -> None:
-        bring_in(project, lead, ["GPT-4o", "Claude 3"])
-        round_ = open_round(project, lead, coder)
+        bring_in(study, lead, ["GPT-4o", "Claude 3"])
+        round_ = open_round(study, lead, coder)
         first, second = round_.assignments.order_by("pk")
-        add_hook("round.finished")
-        sign_off(assignment=first, reason="enough", by=coder)
+        add_hook("round.completed")
+        complete_assignment(assignment=first, reason="enough", by=coder)
         assert not Delivery.objects.exists()
-        sign_off(assignment=second, reason="enough", by=coder)
+        complete_assignment(assignment=second, reason="enough", by=coder)
         [delivery] = Delivery.objects.all()
-        assert json.loads(delivery.body)["data"] == {"round": round_.number, "state": "finished"}
-        undo_sign_off(assignment=second, reason="look again", by=lead)
+        assert json.loads(delivery.body)["data"] == {"round": round_.number, "state": "completed"}
+        reopen_assignment(assignment=second, reason="look again", by=lead)
         assert Delivery.objects.count() == 1
         unassign(assignment=second, by=lead)
         assert Delivery.objects.count() == 2
@@ -112,7 +112,7 @@ class TestWhatIsSent:
     def test_a_webhook_gets_only_what_it_asked_for_in_its_own_study(
         self, batch: Batch, add_hook: AddHook, owner: User
     ) -> None:
-        add_hook("round.finished")
+        add_hook("round.completed")
         webhook, _ = add_hook("batch.ended", address="https://example.org/x")
         off, _ = add_hook("batch.ended", address="https://example.org/y")
         turn_off_webhook(webhook=off, by=owner)

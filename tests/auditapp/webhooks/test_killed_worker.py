@@ -12,12 +12,12 @@ import sys
 from django.conf import settings
 from auditapp.webhooks.actions import add_webhook, send_test
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({sys.argv[2]})
 owner = User.objects.get(username="owner")
 webhook, _ = add_webhook(
-    project=Project.objects.get(slug="demo"), address=sys.argv[1], events=["batch.ended"], by=owner
+    study=Study.objects.get(slug="demo"), address=sys.argv[1], events=["batch.ended"], by=owner
 )
 send_test(webhook=webhook, by=owner)
 """

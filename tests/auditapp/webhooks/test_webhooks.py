@@ -29,7 +29,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
@@ -37,11 +37,9 @@ DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference" / "webhooks.md
 PUBLIC = "https://example.org/hook"
 
 
-def test_webhooks_are_listed_in_the_order_in_which_they_were_added(project: Project, lead: User) -> None:
-    added = [
-        add_webhook(project=project, address=f"{PUBLIC}/{name}", events=["batch.ended"], by=lead)[0] for name in "ba"
-    ]
-    assert list(list_webhooks(project)) == added
+def test_webhooks_are_listed_in_the_order_in_which_they_were_added(study: Study, lead: User) -> None:
+    added = [add_webhook(study=study, address=f"{PUBLIC}/{name}", events=["batch.ended"], by=lead)[0] for name in "ba"]
+    assert list(list_webhooks(study)) == added
 
 
 class TestAddresses:
@@ -61,9 +59,9 @@ class TestAddresses:
             "https://printer.local/",
         ],
     )
-    def test_a_private_address_is_refused_with_what_to_do(self, project: Project, lead: User, address: str) -> None:
+    def test_a_private_address_is_refused_with_what_to_do(self, study: Study, lead: User, address: str) -> None:
         with pytest.raises(Refused, match="ALLOW_PRIVATE_WEBHOOKS") as caught:
-            add_webhook(project=project, address=address, events=["batch.ended"], by=lead)
+            add_webhook(study=study, address=address, events=["batch.ended"], by=lead)
         assert caught.value.field == "address"
         assert not Webhook.objects.exists()
 
@@ -83,63 +81,63 @@ class TestAddresses:
             "https://example.org/" + "x" * 500,
         ],
     )
-    def test_what_is_no_https_address_is_refused(self, project: Project, lead: User, address: str) -> None:
+    def test_what_is_no_https_address_is_refused(self, study: Study, lead: User, address: str) -> None:
         with pytest.raises(Refused) as caught:
-            add_webhook(project=project, address=address, events=["batch.ended"], by=lead)
+            add_webhook(study=study, address=address, events=["batch.ended"], by=lead)
         assert caught.value.field == "address"
         assert "word" not in str(caught.value)
 
     def test_the_list_of_addresses_for_models_does_not_count(
-        self, project: Project, lead: User, settings: Settings
+        self, study: Study, lead: User, settings: Settings
     ) -> None:
         settings.ALLOW_PRIVATE_PROVIDERS = frozenset({"127.0.0.1:11434"})
         with pytest.raises(Refused, match="ALLOW_PRIVATE_WEBHOOKS"):
-            add_webhook(project=project, address="http://127.0.0.1:11434/", events=["batch.ended"], by=lead)
+            add_webhook(study=study, address="http://127.0.0.1:11434/", events=["batch.ended"], by=lead)
 
     def test_an_allowed_address_is_taken_with_http_and_only_at_its_port(
-        self, project: Project, lead: User, settings: Settings
+        self, study: Study, lead: User, settings: Settings
     ) -> None:
         settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({"127.0.0.1:9000"})
-        add_webhook(project=project, address="http://127.0.0.1:9000/x", events=["batch.ended"], by=lead)
+        add_webhook(study=study, address="http://127.0.0.1:9000/x", events=["batch.ended"], by=lead)
         with pytest.raises(Refused):
-            add_webhook(project=project, address="http://127.0.0.1:9001/x", events=["batch.ended"], by=lead)
+            add_webhook(study=study, address="http://127.0.0.1:9001/x", events=["batch.ended"], by=lead)
 
 
 class TestActions:
-    def test_the_secret_is_stored_sealed_for_its_address(self, project: Project, lead: User) -> None:
-        webhook, secret = add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+    def test_the_secret_is_stored_sealed_for_its_address(self, study: Study, lead: User) -> None:
+        webhook, secret = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         assert secret.startswith("whsec_")
         webhook.refresh_from_db()
         assert secret not in webhook.secret_sealed
         assert open_key(webhook.secret_sealed, address=PUBLIC) == secret
 
-    def test_the_event_names_the_host_and_neither_path_nor_secret(self, project: Project, lead: User) -> None:
-        _, secret = add_webhook(project=project, address=PUBLIC, events=["round.finished"], by=lead)
+    def test_the_event_names_the_host_and_neither_path_nor_secret(self, study: Study, lead: User) -> None:
+        _, secret = add_webhook(study=study, address=PUBLIC, events=["round.completed"], by=lead)
         event = AuditEvent.objects.get(action="webhook.added")
-        assert event.details == {"receiver": "example.org:443", "events": ["round.finished"]}
+        assert event.details == {"receiver": "example.org:443", "events": ["round.completed"]}
         assert event.actor_name == "lead"
         assert secret not in json.dumps(event.details)
 
     @pytest.mark.parametrize("events", [[], ["no.event"], ["batch.ended", "test"]])
-    def test_it_is_told_of_events_that_exist(self, project: Project, lead: User, events: list[str]) -> None:
-        with pytest.raises(Refused, match=r"batch\.ended, round\.finished") as caught:
-            add_webhook(project=project, address=PUBLIC, events=events, by=lead)
+    def test_it_is_told_of_events_that_exist(self, study: Study, lead: User, events: list[str]) -> None:
+        with pytest.raises(Refused, match=r"batch\.ended, round\.completed") as caught:
+            add_webhook(study=study, address=PUBLIC, events=events, by=lead)
         assert caught.value.field == "events"
 
-    def test_an_address_is_there_once_until_it_is_turned_off(self, project: Project, lead: User) -> None:
-        webhook, _ = add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+    def test_an_address_is_there_once_until_it_is_turned_off(self, study: Study, lead: User) -> None:
+        webhook, _ = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         with pytest.raises(Refused, match="has a webhook with this address"):
-            add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+            add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         turn_off_webhook(webhook=webhook, by=lead)
         turn_off_webhook(webhook=webhook, by=lead)
         assert AuditEvent.objects.filter(action="webhook.turned_off").count() == 1
-        add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+        add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
 
-    def test_a_study_has_ten_at_most(self, project: Project, lead: User) -> None:
+    def test_a_study_has_ten_at_most(self, study: Study, lead: User) -> None:
         for number in range(actions.MAX_WEBHOOKS):
-            add_webhook(project=project, address=f"{PUBLIC}/{number}", events=["batch.ended"], by=lead)
+            add_webhook(study=study, address=f"{PUBLIC}/{number}", events=["batch.ended"], by=lead)
         with pytest.raises(Refused, match="10 webhooks"):
-            add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+            add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
 
     def test_one_test_at_a_time(self, add_hook: AddHook, lead: User) -> None:
         webhook, _ = add_hook()
@@ -152,11 +150,11 @@ class TestActions:
         with pytest.raises(Refused, match="turned off"):
             send_test(webhook=webhook, by=lead)
 
-    def test_secrets_are_sealed_again_with_a_new_key(self, project: Project, lead: User, settings: Settings) -> None:
-        webhook, secret = add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+    def test_secrets_are_sealed_again_with_a_new_key(self, study: Study, lead: User, settings: Settings) -> None:
+        webhook, secret = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         former, new = settings.FIELD_KEYS[0], make_field_key()
         settings.FIELD_KEYS = (make_field_key(),)
-        with pytest.raises(CommandError, match=f"webhook {webhook.pk} of {project.slug}"):
+        with pytest.raises(CommandError, match=f"webhook {webhook.pk} of {study.slug}"):
             call_command("key", "rotate")
         settings.FIELD_KEYS = (new, former)
         out = io.StringIO()
@@ -166,8 +164,8 @@ class TestActions:
         webhook.refresh_from_db()
         assert open_key(webhook.secret_sealed, address=PUBLIC) == secret
 
-    def test_the_database_refuses_what_the_rules_forbid(self, project: Project, lead: User) -> None:
-        webhook, _ = add_webhook(project=project, address=PUBLIC, events=["batch.ended"], by=lead)
+    def test_the_database_refuses_what_the_rules_forbid(self, study: Study, lead: User) -> None:
+        webhook, _ = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         delivery = send_test(webhook=webhook, by=lead)
         rows, tests = Webhook.objects.filter(pk=webhook.pk), Delivery.objects.filter(pk=delivery.pk)
         for change in (
@@ -175,7 +173,7 @@ class TestActions:
             lambda: tests.update(state="delivered"),
             lambda: tests.update(ended_at=timezone.now()),
             lambda: Webhook.objects.create(
-                project=project, address=PUBLIC, events=[], added_at=timezone.now(), added_by_name="x"
+                study=study, address=PUBLIC, events=[], added_at=timezone.now(), added_by_name="x"
             ),
         ):
             with pytest.raises(IntegrityError), transaction.atomic():
@@ -183,48 +181,46 @@ class TestActions:
 
 
 class TestPages:
-    def test_the_secret_is_shown_once(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_the_secret_is_shown_once(self, study: Study, lead: User, client_of: SignIn) -> None:
         client = client_of(lead)
-        answer = client.post(
-            reverse("webhooks:add", args=[project.slug]), {"address": PUBLIC, "events": ["batch.ended"]}
-        )
+        answer = client.post(reverse("webhooks:add", args=[study.slug]), {"address": PUBLIC, "events": ["batch.ended"]})
         assert "no-store" in answer["Cache-Control"]
         [secret] = re.findall(r"whsec_[\w+/=]+", answer.content.decode())
         webhook = Webhook.objects.get()
         assert open_key(webhook.secret_sealed, address=PUBLIC) == secret
         for name, arguments in (("list", []), ("webhook", [webhook.pk])):
-            page = client.get(reverse(f"webhooks:{name}", args=[project.slug, *arguments])).content.decode()
+            page = client.get(reverse(f"webhooks:{name}", args=[study.slug, *arguments])).content.decode()
             assert PUBLIC in page
             assert "whsec_" not in page
 
-    def test_a_wrong_address_is_422_beside_the_field(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_a_wrong_address_is_422_beside_the_field(self, study: Study, lead: User, client_of: SignIn) -> None:
         answer = client_of(lead).post(
-            reverse("webhooks:add", args=[project.slug]), {"address": "https://10.0.0.1/", "events": ["batch.ended"]}
+            reverse("webhooks:add", args=[study.slug]), {"address": "https://10.0.0.1/", "events": ["batch.ended"]}
         )
         assert answer.status_code == 422
         assert "ALLOW_PRIVATE_WEBHOOKS" in answer.content.decode()
 
     def test_a_test_is_sent_and_its_end_shown(
-        self, project: Project, lead: User, client_of: SignIn, add_hook: AddHook, receiver: Receiver
+        self, study: Study, lead: User, client_of: SignIn, add_hook: AddHook, receiver: Receiver
     ) -> None:
         client, (webhook, _) = client_of(lead), add_hook()
         receiver.status, receiver.answer, receiver.headers = 418, b"<b>short</b>", {"Content-Type": "text/html"}
-        client.post(reverse("webhooks:test", args=[project.slug, webhook.pk]))
+        client.post(reverse("webhooks:test", args=[study.slug, webhook.pk]))
         runner.deliver(Delivery.objects.get().pk)
-        page = client.get(reverse("webhooks:webhook", args=[project.slug, webhook.pk])).content.decode()
+        page = client.get(reverse("webhooks:webhook", args=[study.slug, webhook.pk])).content.decode()
         assert "418" in page
         assert "&lt;b&gt;short" in page
-        client.post(reverse("webhooks:turn_off", args=[project.slug, webhook.pk]))
-        assert "Turned off" in client.get(reverse("webhooks:list", args=[project.slug])).content.decode()
+        client.post(reverse("webhooks:turn_off", args=[study.slug, webhook.pk]))
+        assert "Turned off" in client.get(reverse("webhooks:list", args=[study.slug])).content.decode()
 
     def test_a_webhook_of_another_study_is_not_there(
-        self, project: Project, lead: User, owner: User, client_of: SignIn
+        self, study: Study, lead: User, owner: User, client_of: SignIn
     ) -> None:
         other = start_study(slug="other", name="Other", by=owner)
-        webhook, _ = add_webhook(project=other, address=PUBLIC, events=["batch.ended"], by=owner)
+        webhook, _ = add_webhook(study=other, address=PUBLIC, events=["batch.ended"], by=owner)
         client = client_of(owner)
         for name, method in (("webhook", client.get), ("test", client.post), ("turn_off", client.post)):
-            assert method(reverse(f"webhooks:{name}", args=[project.slug, webhook.pk])).status_code == 404
+            assert method(reverse(f"webhooks:{name}", args=[study.slug, webhook.pk])).status_code == 404
         webhook.refresh_from_db()
         assert webhook.turned_off_at is None
 

@@ -76,7 +76,7 @@ def test_26th_token_is_refused_with_what_to_do(newcomer: User, client_of: Callab
         create_token(user=newcomer, name=f"token {number}", by=newcomer)
     answer = client_of(newcomer).post("/account/tokens/", {"name": "one more", "days": "1", "scopes": "read"})
     assert answer.status_code == 422
-    assert "Revoke one that is not" in answer.content.decode()
+    assert "Revoke one that is no longer used" in answer.content.decode()
 
 
 def test_tokens_are_listed_with_their_end_and_last_use(newcomer: User, client_of: Callable[[User], Client]) -> None:

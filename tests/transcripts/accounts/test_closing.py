@@ -39,7 +39,7 @@ from transcripts.exchange.methods import read_facts
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import list_coders
 from transcripts.studies.actions import invite_person, invite_user, set_member_role
-from transcripts.studies.models import Invitation, Membership, Project
+from transcripts.studies.models import Invitation, Membership, Study
 
 SignIn = Callable[[User], Client]
 
@@ -71,7 +71,7 @@ def test_closed_account_is_out_everywhere_at_once(coder: User, boss: User, clien
     assert (event.action, event.actor_name, event.details) == ("account.closed", "boss", {"username": "coder"})
 
 
-def test_closing_that_fails_ends_nothing(owner: User, project: Project, boss: User, client_of: SignIn) -> None:
+def test_closing_that_fails_ends_nothing(owner: User, study: Study, boss: User, client_of: SignIn) -> None:
     browser = client_of(owner)
     with pytest.raises(Refused, match="The study Cultural schemas has no other owner"):
         close_account(user=owner, by=boss)
@@ -81,31 +81,31 @@ def test_closing_that_fails_ends_nothing(owner: User, project: Project, boss: Us
 
 
 def test_work_stays_under_the_name(
-    project: Project, sentence: Sentence, code: Code, coder: User, reader: User, boss: User, client_of: SignIn
+    study: Study, sentence: Sentence, code: Code, coder: User, reader: User, boss: User, client_of: SignIn
 ) -> None:
-    add_coding(project=project, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+    add_coding(study=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
     browser = client_of(reader)
 
     def export() -> bytes:
-        answer = browser.post("/p/culture/exports/codings.csv", {})
+        answer = browser.post("/studies/culture/exports/codings.csv", {})
         return b"".join(answer.streaming_content)  # type: ignore[attr-defined]
 
-    before, facts = export(), read_facts(project)
+    before, facts = export(), read_facts(study)
     close_account(user=coder, by=boss)
     assert b"coder" in before
     assert export() == before
-    after = read_facts(project)
+    after = read_facts(study)
     assert after["coded"] == facts["coded"], "her codings are not those of somebody outside the study"
     assert Coding.objects.get().coder == coder
-    assert Membership.objects.filter(project=project, user=coder).exists()
-    assert "(account closed)" in browser.get("/p/culture/members/").content.decode()
+    assert Membership.objects.filter(study=study, user=coder).exists()
+    assert "(account closed)" in browser.get("/studies/culture/members/").content.decode()
 
 
 @pytest.mark.full
 def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
-    project: Project, owner: User, second_coder: User, boss: User, client_of: SignIn
+    study: Study, owner: User, second_coder: User, boss: User, client_of: SignIn
 ) -> None:
-    stage = set_stage(project, owner, second_coder)
+    stage = set_stage(study, owner, second_coder)
     browser = client_of(owner)
     changing = re.compile(r'(csrfmiddlewaretoken" value|X-CSRFToken)[^>]*|[0-9a-f]{8}-[0-9a-f-]{27}')
     # Members says that she is closed, the trail that she was closed, and rounds, the progress of
@@ -114,7 +114,7 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
     others = {"studies:members", "studies:history", "rounds:new", "rounds:detail", "exchange:methods"} | LEADS_ON
     others |= {"evaluation:draw_audit", "sob:audit_new", "corpus:interviews", "rounds:all_work"}
     # Their forms have a new key each time.
-    others |= {"scenarios:open_play", "gender_cues:load", "gender_cues:rationales"}
+    others |= {"scenarios:open_session", "gender_cues:load", "gender_cues:rationales"}
 
     def read_all() -> dict[str, str]:
         names = [name for name, row in OF_A_STUDY.items() if "GET" in row and name not in others]
@@ -128,37 +128,37 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
 
 
 def test_closed_account_is_given_nothing_new(
-    project: Project, owner: User, coder: User, second_coder: User, boss: User
+    study: Study, owner: User, coder: User, second_coder: User, boss: User
 ) -> None:
-    assert coder in list_coders(project)
+    assert coder in list_coders(study)
     close_account(user=coder, by=boss)
-    assert list_coders(project) == [owner, second_coder]
+    assert list_coders(study) == [owner, second_coder]
 
 
-def test_invitations_and_links_that_the_account_made_end(project: Project, owner: User, boss: User) -> None:
-    set_member_role(project=project, user=boss, role="owner", by=trail.SYSTEM)
+def test_invitations_and_links_that_the_account_made_end(study: Study, owner: User, boss: User) -> None:
+    set_member_role(study=study, user=boss, role="owner", by=trail.SYSTEM)
     make_user("guest")
-    invite_user(project=project, username="guest", role="coder", by=owner)
-    invite_user(project=project, username="other", role="coder", by=boss)
-    _, link = invite_person(project=project, username="newcomer", role="coder", by=owner)
+    invite_user(study=study, username="guest", role="coder", by=owner)
+    invite_user(study=study, username="other", role="coder", by=boss)
+    _, link = invite_person(study=study, username="newcomer", role="coder", by=owner)
     assert "1 invitation that this account sent is withdrawn." in list_notes(owner)
     close_account(user=owner, by=boss)
     states = dict(Invitation.objects.values_list("username", "answer"))
     assert states == {"guest": "withdrawn", "other": ""}
     with pytest.raises(LinkRefused):
         use_sign_in_link(secret=link)
-    assert AuditEvent.objects.filter(action="project.invitation.withdrawn", actor_name="boss").count() == 1
+    assert AuditEvent.objects.filter(action="study.invitation.withdrawn", actor_name="boss").count() == 1
 
 
-def test_last_owner_of_a_study_is_not_closed_until_it_has_another(project: Project, owner: User, coder: User) -> None:
+def test_last_owner_of_a_study_is_not_closed_until_it_has_another(study: Study, owner: User, coder: User) -> None:
     assert find_obstacles(owner) == [
-        "The study Cultural schemas has no other owner. Make somebody else its owner first, on its page Members."
+        "The study Cultural schemas has no other owner. First make another person its owner, on its page Members."
     ]
-    set_member_role(project=project, user=coder, role="owner", by=trail.SYSTEM)
+    set_member_role(study=study, user=coder, role="owner", by=trail.SYSTEM)
     close_account(user=owner, by=owner)
     assert find_obstacles(coder), "a closed owner is none"
     with pytest.raises(Refused, match="needs an owner"):
-        set_member_role(project=project, user=coder, role="coder", by=trail.SYSTEM)
+        set_member_role(study=study, user=coder, role="coder", by=trail.SYSTEM)
 
 
 def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -> None:
@@ -172,10 +172,10 @@ def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -
 
 @pytest.mark.parametrize(("overlap", "told"), [(0, ": 2 interviews are assigned to nobody else"), (100, "")])
 def test_whoever_closes_is_told_what_only_this_person_was_to_code(
-    project: Project, owner: User, coder: User, second_coder: User, overlap: int, told: str
+    study: Study, owner: User, coder: User, second_coder: User, overlap: int, told: str
 ) -> None:
-    bring_in(project, owner, ["A", "A", "A", "A"])
-    open_round(project, owner, coder, second_coder, overlap_percent=overlap, overlap_readers=2)
+    bring_in(study, owner, ["A", "A", "A", "A"])
+    open_round(study, owner, coder, second_coder, overlap_percent=overlap, overlap_readers=2)
     notes = [note for note in list_notes(coder) if note.startswith("Round 1 of the study Cultural schemas:")]
     assert len(notes) == bool(told)
     assert all(told in note for note in notes)
@@ -184,7 +184,7 @@ def test_whoever_closes_is_told_what_only_this_person_was_to_code(
     assert f": {2 if told else 4} interviews" in " ".join(list_notes(coder)), "whose account is closed codes nothing"
 
 
-def test_reopened_account_is_what_it_was(project: Project, coder: User, boss: User) -> None:
+def test_reopened_account_is_what_it_was(study: Study, coder: User, boss: User) -> None:
     set_password(user=coder, password=PASSWORD, by=coder)
     close_account(user=coder, by=boss)
     with pytest.raises(PermissionDenied):
@@ -192,13 +192,13 @@ def test_reopened_account_is_what_it_was(project: Project, coder: User, boss: Us
     reopen_account(user=coder, by=boss)
     client = Client()
     assert client.post("/accounts/login/", {"login": "coder", "password": PASSWORD}).status_code == 302
-    assert client.get("/p/culture/").status_code == 200
+    assert client.get("/studies/culture/").status_code == 200
     assert AuditEvent.objects.filter(action="account.reopened", actor_name="boss").count() == 1
 
 
 def test_person_of_an_imported_file_is_never_opened(boss: User) -> None:
     placeholder = User.objects.create(username="from a file", is_active=False)
-    with pytest.raises(Refused, match="person of an imported file"):
+    with pytest.raises(Refused, match="person in an imported file"):
         reopen_account(user=placeholder, by=boss)
 
 
@@ -244,7 +244,7 @@ def test_one_closes_ones_own_account_with_the_password_once_more(coder: User, cl
     assert asked["Location"].startswith("/account/confirm/?next=")
     assert browser.post(asked["Location"], {"password": "wrong"}).status_code == 422
     assert browser.post(asked["Location"], {"password": PASSWORD})["Location"] == "/account/close/"
-    assert "Nobody signs in to the account any more" in browser.get("/account/close/").content.decode()
+    assert "Nobody can sign in to the account any more" in browser.get("/account/close/").content.decode()
     closed = browser.post("/account/close/", follow=True)
     assert "Your account is closed, and you are signed out." in closed.content.decode()
     coder.refresh_from_db()
@@ -261,13 +261,13 @@ def test_one_cannot_close_ones_own_account_by_a_forged_post_without_the_password
     assert coder.is_active
 
 
-def test_own_account_that_cannot_be_closed_says_why(owner: User, project: Project, client_of: SignIn) -> None:
+def test_own_account_that_cannot_be_closed_says_why(owner: User, study: Study, client_of: SignIn) -> None:
     answer = client_of(owner).post("/account/close/")
     assert answer.status_code == 409
     assert "has no other owner" in answer.content.decode()
 
 
-def test_command_says_what_closing_means_then_closes_and_reopens(project: Project, owner: User, coder: User) -> None:
+def test_command_says_what_closing_means_then_closes_and_reopens(study: Study, owner: User, coder: User) -> None:
     def ask(*arguments: str) -> dict[str, object]:
         out = StringIO()
         call_command("user", "close", *arguments, "--json", stdout=out)

@@ -12,7 +12,7 @@ from transcripts.accounts.actions import dismiss_introduction
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES, Permission
 from transcripts.ui.navigation import INTRODUCTIONS, find_introduction
 
@@ -22,8 +22,8 @@ WORDS = "Who takes part, and what each person may do."
 
 
 @pytest.fixture
-def members(project: Project) -> str:
-    return f"/p/{project.slug}/members/"
+def members(study: Study) -> str:
+    return f"/studies/{study.slug}/members/"
 
 
 def test_a_page_says_what_it_is_for_until_its_reader_has_dismissed_that(
@@ -69,8 +69,8 @@ def test_only_pages_with_an_introduction_are_stored(lead: User) -> None:
     assert lead.known_pages == []
 
 
-def test_a_page_that_tells_of_a_failure_has_none(project: Project, coder: User, client_of: SignIn) -> None:
-    answer = client_of(coder).get(f"/p/{project.slug}/rounds/")
+def test_a_page_that_tells_of_a_failure_has_none(study: Study, coder: User, client_of: SignIn) -> None:
+    answer = client_of(coder).get(f"/studies/{study.slug}/rounds/")
     assert answer.status_code == 403
     assert 'class="introduction"' not in answer.content.decode()
 

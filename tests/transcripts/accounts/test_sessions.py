@@ -178,7 +178,7 @@ def test_one_session_is_ended_and_the_others_go_on(client_of: Callable[[User], C
     assert [each.get("/").status_code for each in (here, there, third)] == [200, 302, 200]
     event = AuditEvent.objects.latest("pk")
     assert (event.action, event.details) == ("account.sessions.ended", {"sessions": 1})
-    assert "had ended before" in here.post(address, follow=True).content.decode()
+    assert "had already ended" in here.post(address, follow=True).content.decode()
 
 
 def test_nobody_ends_the_session_of_somebody_else(

@@ -14,7 +14,7 @@ from transcripts.agreement.pure.figures import fingerprint
 from transcripts.agreement.queries import list_families
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 
@@ -22,17 +22,17 @@ BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 class Dispute(NamedTuple):
     """``differing``: three sentences that the two read differently, in the order of the text; of six both decided."""
 
-    project: Project
+    study: Study
     themes: CodeFamily
     talks: list[Interview]
     differing: list[Sentence]
     alike: list[Sentence]
 
 
-def stage_dispute(project: Project, owner: User, first: User, second: User) -> Dispute:
-    talks = bring_in(project, owner, ["Model A", "Model B"])
+def stage_dispute(study: Study, owner: User, first: User, second: User) -> Dispute:
+    talks = bring_in(study, owner, ["Model A", "Model B"])
     early, late = answers(talks[0]), answers(talks[1])
-    balance, compassion = find_code(project, BALANCE), find_code(project, COMPASSION)
+    balance, compassion = find_code(study, BALANCE), find_code(study, COMPASSION)
     put(early[0], balance, first, level="latent", note="Weighs in silence.")
     put(early[0], compassion, second)
     for sentence in (early[1], late[1]):
@@ -45,8 +45,8 @@ def stage_dispute(project: Project, owner: User, first: User, second: User) -> D
     put(late[0], balance, first)
     put(late[0], balance, second)
     put(late[0], compassion, second)
-    themes = next(each for each in list_families(project) if each.identifier == "themes")
-    return Dispute(project, themes, talks, [early[0], late[0], late[2]], [early[1], early[2], late[1]])
+    themes = next(each for each in list_families(study) if each.identifier == "themes")
+    return Dispute(study, themes, talks, [early[0], late[0], late[2]], [early[1], early[2], late[1]])
 
 
 def settle(
@@ -63,9 +63,9 @@ def settle(
     shown: str | None = None,
 ) -> Adjudication:
     """Adjudicate a sentence for the themes."""
-    readings = actions.read_readings(dispute.project, dispute.themes, sentence)
+    readings = actions.read_readings(dispute.study, dispute.themes, sentence)
     return actions.adjudicate(
-        project=dispute.project,
+        study=dispute.study,
         family=dispute.themes,
         sentence=sentence,
         outcome=outcome,

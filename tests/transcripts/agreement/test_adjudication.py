@@ -17,14 +17,14 @@ from transcripts.agreement.pure.figures import fingerprint, name_letter, order_r
 from transcripts.agreement.queries import find_active, find_other_judges, list_versions
 from transcripts.coding.models import Coding, Decision
 from transcripts.refusals import WrongInput
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def dispute(project: Project, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
-    set_stance(project=project, stance="codebook", reason="x", by=lead)
-    return stage_dispute(project, owner, coder, second_coder)
+def dispute(study: Study, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
+    set_method(study=study, method="codebook", reason="x", by=lead)
+    return stage_dispute(study, owner, coder, second_coder)
 
 
 def read_all() -> tuple[list[Any], list[Any]]:
@@ -44,7 +44,7 @@ class TestOutcomes:
             second_coder.pk: [COMPASSION],
         }
         assert read_all() == before
-        assert last_event(dispute.project).details == {
+        assert last_event(dispute.study).details == {
             "sentence": dispute.differing[0].pk,
             "family": "themes",
             "outcome": "one",
@@ -65,7 +65,7 @@ class TestOutcomes:
             settle(dispute, dispute.differing[2], lead, "redefined"),
         )
         assert [both.codes, neither.codes, redefined.codes] == [[], [COMPASSION], []]
-        active = find_active(dispute.project, "themes")
+        active = find_active(dispute.study, "themes")
         assert {pk: (each.outcome, each.codes, each.adjudicator) for pk, each in active.items()} == {
             dispute.differing[0].pk: ("both", [], lead),
             dispute.differing[1].pk: ("neither", [COMPASSION], lead),
@@ -106,8 +106,8 @@ class TestRaces:
         assert first.superseded_by == second
         assert first.withdrawn_at
         assert [row.revision for row in list_versions(sentence, "themes")] == [2, 1]
-        assert find_active(dispute.project, "themes") == {sentence.pk: second}
-        assert last_event(dispute.project).details["replaces"] == first.pk
+        assert find_active(dispute.study, "themes") == {sentence.pk: second}
+        assert last_event(dispute.study).details["replaces"] == first.pk
 
     def test_loser_of_a_race_gets_the_other_decision_and_nothing_is_stored(
         self, dispute: Dispute, lead: User, owner: User
@@ -123,9 +123,9 @@ class TestRaces:
     def test_replay_is_stored_once_and_a_number_used_twice_is_refused(self, dispute: Dispute, lead: User) -> None:
         idempotency_key = uuid4()
         first = settle(dispute, dispute.differing[0], lead, idempotency_key=idempotency_key)
-        events = count_events(dispute.project)
+        events = count_events(dispute.study)
         assert settle(dispute, dispute.differing[0], lead, idempotency_key=idempotency_key) == first
-        assert count_events(dispute.project) == events
+        assert count_events(dispute.study) == events
         with pytest.raises(actions.UsedForAnother):
             settle(dispute, dispute.differing[1], lead, idempotency_key=idempotency_key)
 
@@ -149,8 +149,8 @@ class TestRaces:
     def test_decision_about_readings_that_have_changed_is_refused(
         self, dispute: Dispute, lead: User, coder: User
     ) -> None:
-        shown = fingerprint(actions.read_readings(dispute.project, dispute.themes, dispute.differing[0]))
-        put(dispute.differing[0], find_code(dispute.project, "theme.models_metamodels"), coder)
+        shown = fingerprint(actions.read_readings(dispute.study, dispute.themes, dispute.differing[0]))
+        put(dispute.differing[0], find_code(dispute.study, "theme.models_metamodels"), coder)
         with pytest.raises(actions.ReadingsChanged):
             settle(dispute, dispute.differing[0], lead, shown=shown)
 
@@ -165,26 +165,24 @@ class TestRaces:
 
 
 class TestWhoAndWhere:
-    def test_who_read_it_herself_leaves_it_to_others(
-        self, project: Project, owner: User, lead: User, coder: User
-    ) -> None:
-        set_stance(project=project, stance="codebook", reason="x", by=lead)
-        dispute = stage_dispute(project, owner, lead, coder)
+    def test_who_read_it_herself_leaves_it_to_others(self, study: Study, owner: User, lead: User, coder: User) -> None:
+        set_method(study=study, method="codebook", reason="x", by=lead)
+        dispute = stage_dispute(study, owner, lead, coder)
         with pytest.raises(actions.NotYours, match="owner"):
             settle(dispute, dispute.differing[0], lead)
         settle(dispute, dispute.differing[0], owner)
 
-    def test_where_nobody_else_may_she_decides_and_it_is_kept(self, project: Project, owner: User, coder: User) -> None:
-        set_stance(project=project, stance="codebook", reason="x", by=owner)
-        dispute = stage_dispute(project, owner, owner, coder)
+    def test_where_nobody_else_may_she_decides_and_it_is_kept(self, study: Study, owner: User, coder: User) -> None:
+        set_method(study=study, method="codebook", reason="x", by=owner)
+        dispute = stage_dispute(study, owner, owner, coder)
         settle(dispute, dispute.differing[0], owner)
-        assert last_event(project).details["own_reading"] is True
+        assert last_event(study).details["own_reading"] is True
 
     def test_other_judges_are_members_with_the_right_who_did_not_read(
-        self, project: Project, owner: User, lead: User, coder: User, reader: User
+        self, study: Study, owner: User, lead: User, coder: User, reader: User
     ) -> None:
-        second_lead = make_member(project, owner, "lead", "anna")
-        assert find_other_judges(project, [owner.pk]) == [second_lead, lead]
+        second_lead = make_member(study, owner, "lead", "anna")
+        assert find_other_judges(study, [owner.pk]) == [second_lead, lead]
 
     def test_what_is_read_alike_is_not_decided(self, dispute: Dispute, lead: User) -> None:
         for sentence in dispute.alike:
@@ -192,8 +190,8 @@ class TestWhoAndWhere:
                 settle(dispute, sentence, lead)
 
     def test_reflexive_family_is_not_adjudicated(self, dispute: Dispute, lead: User) -> None:
-        set_stance(project=dispute.project, family="themes", stance="reflexive", reason="x", by=lead)
-        with pytest.raises(actions.WrongStance, match="both stand"):
+        set_method(study=dispute.study, family="themes", method="reflexive", reason="x", by=lead)
+        with pytest.raises(actions.WrongStance, match="both kept"):
             settle(dispute, dispute.differing[0], lead)
 
 

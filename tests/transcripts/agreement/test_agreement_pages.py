@@ -24,27 +24,31 @@ from transcripts.agreement.reading import count_turns, count_uses
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview
 from transcripts.charts.verdicts import judge_reliability
-from transcripts.coding.blind import BlindReadings, BlindTable
+from transcripts.coding.blind import BlindLabels, BlindTable
 from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
 from transcripts.rounds.actions import lock_round
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
-AGREEMENT, DISAGREEMENTS, QUEUE = "/p/culture/agreement/", "/p/culture/disagreements/", "/p/culture/adjudication/"
+AGREEMENT, DISAGREEMENTS, QUEUE = (
+    "/studies/culture/agreement/",
+    "/studies/culture/disagreements/",
+    "/studies/culture/adjudication/",
+)
 THEMES = {"family": "themes"}
 POOLED = {**THEMES, "model": "*"}
 
 
 @pytest.fixture
-def dispute(project: Project, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
-    return stage_dispute(project, owner, coder, second_coder)
+def dispute(study: Study, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
+    return stage_dispute(study, owner, coder, second_coder)
 
 
 def be_codebook(dispute: Dispute, by: User) -> None:
-    set_stance(project=dispute.project, family="themes", stance="codebook", reason="x", by=by)
+    set_method(study=dispute.study, family="themes", method="codebook", reason="x", by=by)
 
 
 def unblind_all(client: Client, page: str = AGREEMENT, query: str = "family=themes") -> None:
@@ -54,8 +58,8 @@ def unblind_all(client: Client, page: str = AGREEMENT, query: str = "family=them
 def bring_more(dispute: Dispute, by: User) -> Interview:
     """One more interview, with a model of its own."""
     line = '{"id": "more", "model": "Model C", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
-    import_file(project=dispute.project, name="more.jsonl", data=line.encode(), by=by)
-    return dispute.project.interviews.get(external_id="more")
+    import_file(study=dispute.study, name="more.jsonl", data=line.encode(), by=by)
+    return dispute.study.interviews.get(external_id="more")
 
 
 def text_of(client: Client, path: str, **query: Any) -> str:
@@ -129,7 +133,7 @@ class TestOpening:
     def test_figures_of_codes_applied_once_per_answer_say_that_they_compare_sentences(
         self, dispute: Dispute, coder: User, second_coder: User, reader: User, client_of: SignIn
     ) -> None:
-        set_stance(project=dispute.project, family="failure_modes", stance="codebook", reason="x", by=reader)
+        set_method(study=dispute.study, family="failure_modes", method="codebook", reason="x", by=reader)
         be_codebook(dispute, reader)
         warning = "agreement about the answers can be higher than these figures say"
         assert warning in text_of(client_of(reader), AGREEMENT, family="failure_modes")
@@ -143,7 +147,7 @@ class TestOpening:
     def test_interview_that_nobody_or_one_coder_read_needs_no_opening(
         self, dispute: Dispute, lead: User, coder: User, client_of: SignIn
     ) -> None:
-        put(answers(bring_more(dispute, lead))[0], find_code(dispute.project, BALANCE), coder)
+        put(answers(bring_more(dispute, lead))[0], find_code(dispute.study, BALANCE), coder)
         unblind_all(client_of(lead), DISAGREEMENTS)
         assert set(Unblinding.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
 
@@ -185,7 +189,7 @@ class TestTable:
         together = text_of(client, AGREEMENT, **POOLED)
         assert "by code: Themes, 2 models together" in together
         told = " ".join(str(lxml.html.fromstring(together).xpath("string()")).split())
-        assert "the figures are of 2 models together: Model A (3 sentences), Model B (3 sentences)." in told
+        assert "the figures combine 2 models: Model A (3 sentences), Model B (3 sentences)." in told
         answer = client.post(f"{AGREEMENT}download/", THEMES)
         assert {row["model"] for row in csv.DictReader(io.StringIO(answer.content.decode()))} == {"Model A"}
 
@@ -193,7 +197,7 @@ class TestTable:
         self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
     ) -> None:
         be_codebook(dispute, lead)
-        dispute.project.interviews.update(model_label="Model A")
+        dispute.study.interviews.update(model_label="Model A")
         page = text_of(client_of(reader), AGREEMENT, **THEMES)
         assert "6 sentences</a> decided by two or more" in page
         assert "Pooled:" not in page
@@ -237,7 +241,7 @@ class TestTable:
         self, dispute: Dispute, lead: User, coder: User, second_coder: User, reader: User, client_of: SignIn
     ) -> None:
         be_codebook(dispute, lead)
-        open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model B"])
+        open_round(dispute.study, lead, coder, second_coder, overlap_percent=100, models=["Model B"])
         client = client_of(reader)
         for query, units in (
             ({}, "3 sentences"),
@@ -275,7 +279,7 @@ class TestTable:
         assert {pair["coder_a"], pair["coder_b"]} == {"coder", "second_coder"}
         assert float(pair["raw"]) == float(everybody["raw"]) == pytest.approx(4 / 6)
         assert pair["mark"] == everybody["mark"] == "few"
-        event = last_event(dispute.project)
+        event = last_event(dispute.study)
         assert event.action == "agreement.exported"
         basis = {
             "family": "themes",
@@ -318,8 +322,8 @@ class TestTable:
         self, dispute: Dispute, lead: User, client_of: SignIn
     ) -> None:
         be_codebook(dispute, lead)
-        first = dispute.project.interviews.earliest("pk")
-        unblind_interview(project=dispute.project, interview=first, by=lead, where="agreement")
+        first = dispute.study.interviews.earliest("pk")
+        unblind_interview(study=dispute.study, interview=first, by=lead, where="agreement")
         answer = client_of(lead).post(f"{AGREEMENT}download/", POOLED)
         [row, *_] = csv.DictReader(io.StringIO(answer.content.decode()))
         assert (row["interviews"], row["hidden_interviews"]) == ("1", "1")
@@ -353,7 +357,7 @@ class TestReflexive:
         page = client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "A reviewer asks."}).content.decode()
         assert "PABAK" in page
         assert "A reviewer asks." in page
-        assert events.get().details == {"stance": "reflexive", "reason": "A reviewer asks."}
+        assert events.get().details == {"method": "reflexive", "reason": "A reviewer asks."}
         assert events.get().target == "family:themes"
         assert "PABAK" not in text_of(client, AGREEMENT, **THEMES)
 
@@ -373,7 +377,7 @@ class TestDisagreements:
         unblind_all(client, DISAGREEMENTS)
         page = text_of(client, DISAGREEMENTS, **THEMES)
         [first, *_] = re.findall(r'href="([^"]*)"[^>]*>Write a memo on it', page)
-        assert first == f"/p/culture/memos/new/?sentence={dispute.differing[0].pk}"
+        assert first == f"/studies/culture/memos/new/?sentence={dispute.differing[0].pk}"
         assert client.get(first).status_code == 200
 
     def test_list_can_be_narrowed_to_a_code(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
@@ -388,7 +392,7 @@ class TestDisagreements:
         from transcripts.coding.actions import write_memo
 
         write_memo(
-            project=dispute.project,
+            study=dispute.study,
             interview=dispute.talks[0],
             sentence=dispute.differing[0],
             text="For my eyes.",
@@ -402,7 +406,7 @@ class TestDisagreements:
         self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
-        round_ = open_round(dispute.project, lead, coder, second_coder, overlap_percent=100, models=["Model A"])
+        round_ = open_round(dispute.study, lead, coder, second_coder, overlap_percent=100, models=["Model A"])
         page = text_of(client, DISAGREEMENTS, **THEMES)
         assert "Nothing can be unblinded yet" in page
         assert "second_coder" not in page.replace('value="', "")[: page.index("<main") - 1]
@@ -419,8 +423,8 @@ class TestDisagreements:
     def test_coders_of_a_reliability_family_see_nothing_of_each_other_even_after_the_lock(
         self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
-        set_stance(project=dispute.project, family="themes", stance="reliability", reason="x", by=lead)
-        lock_round(round_=open_round(dispute.project, lead, coder, second_coder, overlap_percent=100), by=lead)
+        set_method(study=dispute.study, family="themes", method="reliability", reason="x", by=lead)
+        lock_round(round_=open_round(dispute.study, lead, coder, second_coder, overlap_percent=100), by=lead)
         client = client_of(coder)
         assert "coded for reliability" in text_of(client, DISAGREEMENTS, **THEMES)
         assert find_form(text_of(client, DISAGREEMENTS, **THEMES)) is None
@@ -432,7 +436,7 @@ class TestDisagreements:
         note = "<script>alert(1)</script>"
         put(
             dispute.differing[0],
-            find_code(dispute.project, "theme.models_metamodels"),
+            find_code(dispute.study, "theme.models_metamodels"),
             coder,
             level="latent",
             note=note,
@@ -556,9 +560,9 @@ class TestQueue:
 
         hidden, asked = self.form(client), []
 
-        def watch(project: Project, **given: Any) -> BlindReadings:
+        def watch(study: Study, **given: Any) -> BlindLabels:
             asked.append(given["interviews"])
-            return read_blind(project, **given)
+            return read_blind(study, **given)
 
         monkeypatch.setattr(reading, "read_blind", watch)
         answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "both", "reason": "So."})
@@ -573,7 +577,7 @@ class TestQueue:
     ) -> None:
         settle(dispute, dispute.differing[0], owner)
         assert "1 of 3 disagreements" in text_of(client, QUEUE, **THEMES)
-        put(dispute.differing[0], find_code(dispute.project, "theme.models_metamodels"), coder)
+        put(dispute.differing[0], find_code(dispute.study, "theme.models_metamodels"), coder)
         page = text_of(client, QUEUE, **THEMES)
         assert "0 of 3 disagreements" in page
         assert "readings changed since the decision" in page
@@ -598,5 +602,5 @@ class TestQueue:
 
     def test_reflexive_family_has_no_queue(self, dispute: Dispute, lead: User, client: Client) -> None:
         page = text_of(client, QUEUE, family="moves")
-        assert "differing readings all stand" in page
+        assert "all differing readings are kept" in page
         assert client.post(f"{QUEUE}decide/", {"family": "moves", "at": "1"}).status_code == 422

@@ -51,7 +51,7 @@ def test_codes_come_with_counts_coefficients_and_why_there_is_no_interval(
         assert figures["n_units"] == 8
     for name in ("mean_jaccard", "mean_jaccard_excluding_empty", "exact_match"):
         assert answer[name] == pytest.approx(SEVERAL[name], abs=1e-6)
-        assert answer["no_interval"][name] == "fewer than 10 turns, too few to draw from"
+        assert answer["no_interval"][name] == "fewer than 10 turns, too few to resample"
     assert (answer["mark"], answer["intervals"]) == ("few", {})
 
 

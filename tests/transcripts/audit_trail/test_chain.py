@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transcripts.audit_trail.pure.chain import Entry, Link, find_break, hash_link
 
 
-def make_chain(length: int, stream: str = "project:1") -> list[Entry]:
+def make_chain(length: int, stream: str = "study:1") -> list[Entry]:
     entries: list[Entry] = []
     previous = ""
     for sequence in range(1, length + 1):
@@ -50,7 +50,7 @@ def test_untouched_chain_fits() -> None:
 
 
 CHANGES = {
-    "stream": "project:2",
+    "stream": "study:2",
     "at": "2026-01-01T00:00:00.000006+00:00",
     "actor_id": "8",
     "actor_name": "Ada",
@@ -102,7 +102,7 @@ def test_swapped_events_are_found() -> None:
 
 def test_event_of_another_stream_is_found() -> None:
     chain = make_chain(9)
-    chain[4] = make_chain(9, stream="project:2")[4]
+    chain[4] = make_chain(9, stream="study:2")[4]
     assert find_break(chain) == 5
 
 

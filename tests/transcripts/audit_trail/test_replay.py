@@ -34,8 +34,8 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
-from transcripts.rounds.actions import finish_interview, show_finished, take_back_finish
-from transcripts.studies.models import Project
+from transcripts.rounds.actions import complete_interview, reopen_interview, show_completed
+from transcripts.studies.models import Study
 
 NOTE = "She weighs both sides without saying so."
 MEMO = "A thought about this sentence."
@@ -59,14 +59,14 @@ class Work:
     """A coding that was changed, one that was removed, a decision and a memo, all of one coder."""
 
     def __init__(self, sentence: Sentence, code: Code, coder: User) -> None:
-        self.project, self.sentence = sentence.turn.interview.project, sentence
+        self.study, self.sentence = sentence.turn.interview.study, sentence
         self.first = put(sentence, code, coder)
         self.coding = put(sentence, code, coder, level="latent", note=NOTE)
         self.removed = put(sentence, code_of(code.version, "theme.compassion"), coder)
         take_off(self.removed, coder)
         self.decision = decide(sentence, coder)
         self.memo = desk.write_memo(
-            project=self.project,
+            study=self.study,
             interview=sentence.turn.interview,
             sentence=sentence,
             text=MEMO,
@@ -89,7 +89,7 @@ def test_what_the_program_did_agrees_with_the_trail(work: Work) -> None:
         1,
     )
     out = StringIO()
-    call_command("audit", "verify", "--rows", "--project", work.project.slug, stdout=out)
+    call_command("audit", "verify", "--rows", "--study", work.study.slug, stdout=out)
     assert "3 coding.coding, 1 coding.decision, 0 coding.link, 1 coding.memo" in out.getvalue()
 
 
@@ -245,11 +245,11 @@ def test_what_is_done_while_rows_are_read_is_no_difference(
 ) -> None:
     real = replay._read_table
 
-    def act_and_read(recorded: Any, project_id: int | None) -> Any:
+    def act_and_read(recorded: Any, study_id: int | None) -> Any:
         if recorded.model is Coding:
             take_off(work.coding, coder)
-            put(work.sentence, find_code(work.project, "theme.compassion"), coder)
-        return real(recorded, project_id)
+            put(work.sentence, find_code(work.study, "theme.compassion"), coder)
+        return real(recorded, study_id)
 
     monkeypatch.setattr(replay, "_read_table", act_and_read)
     assert find_differences() == []
@@ -299,9 +299,9 @@ class TestRowsFromBefore:
         """The work as versions before recorded it."""
         before = [
             (event.action, event.target, {name: value for name, value in event.details.items() if name != "rows"})
-            for event in AuditEvent.objects.filter(stream=trail.project_stream(work.project.pk)).order_by("sequence")
+            for event in AuditEvent.objects.filter(stream=trail.study_stream(work.study.pk)).order_by("sequence")
         ]
-        stream = trail.project_stream(work.project.pk)
+        stream = trail.study_stream(work.study.pk)
         as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s", [stream])
         as_a_forger("DELETE FROM audit_trail_audithead WHERE stream = %s", [stream])
         forge_text("DELETE FROM audit_trail_audittext", [])
@@ -322,8 +322,8 @@ REFUSALS = (Refused, BoundaryEditRefused, SentenceRetired)
 class RandomWork:
     """People who do whatever the program lets them do, through its actions."""
 
-    def __init__(self, project: Project, owner: User, coders: Sequence[User], *, seed: int) -> None:
-        self.project, self.owner, self.coders = project, owner, coders
+    def __init__(self, study: Study, owner: User, coders: Sequence[User], *, seed: int) -> None:
+        self.study, self.owner, self.coders = study, owner, coders
         self.chance = random.Random(seed)
         self.done = 0
 
@@ -345,14 +345,14 @@ class RandomWork:
 
     def sentence(self) -> Sentence:
         current = Sentence.objects.filter(retired_by__isnull=True, turn__role="model")
-        return self.pick(current.select_related("turn__interview__project"))  # type: ignore[no-any-return]
+        return self.pick(current.select_related("turn__interview__study"))  # type: ignore[no-any-return]
 
     def reason(self) -> str:
         return self.chance.choice(["", "", "I see it now."])
 
     def put(self, by: User) -> None:
         sentence, how = self.sentence(), dict[str, Any]()
-        code = self.pick(Code.objects.filter(version=current(self.project)).select_related("family", "version"))
+        code = self.pick(Code.objects.filter(version=current(self.study)).select_related("family", "version"))
         if code.family.carries_level and self.chance.random() < 0.4:
             how = {"level": "latent", "note": f"Reading {self.chance.randrange(99)}"}
         if code.family.unit == "sentence" and self.chance.random() < 0.3:
@@ -373,7 +373,7 @@ class RandomWork:
 
     def reopen(self, by: User) -> None:
         decision = self.pick(Decision.objects.active().filter(coder=by))
-        desk.reopen_sentence(project=self.project, decision=decision, by=by, reason=self.reason())
+        desk.reopen_sentence(study=self.study, decision=decision, by=by, reason=self.reason())
 
     def write(self, by: User) -> None:
         sentence = self.sentence()
@@ -381,12 +381,12 @@ class RandomWork:
         text = self.chance.choice(["", "A memo.", f"Memo {self.chance.randrange(99)}"])
         interview = sentence.turn.interview
         key = uuid.uuid4()
-        desk.write_memo(project=self.project, interview=interview, sentence=on, text=text, by=by, idempotency_key=key)
+        desk.write_memo(study=self.study, interview=interview, sentence=on, text=text, by=by, idempotency_key=key)
 
     def write_elsewhere(self, by: User) -> None:
         place = Place(subject="code", key="theme.balance")
         memos.write_memo(
-            project=self.project, place=place, text="On the code.", kind="decision", by=by, idempotency_key=uuid.uuid4()
+            study=self.study, place=place, text="On the code.", kind="decision", by=by, idempotency_key=uuid.uuid4()
         )
 
     def revise(self, by: User) -> None:
@@ -402,37 +402,37 @@ class RandomWork:
         blanks = [at for at in range(sentence.start + 1, sentence.end) if sentence.turn.text[at] == " "]
         at = self.chance.choice(blanks)
         boundary_edits.split_sentence(
-            project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid.uuid4()
+            study=self.study, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid.uuid4()
         )
 
     def merge(self, by: User) -> None:
         boundary_edits.merge_sentences(
-            project=self.project, first=self.sentence(), by=self.owner, idempotency_key=uuid.uuid4()
+            study=self.study, first=self.sentence(), by=self.owner, idempotency_key=uuid.uuid4()
         )
 
     def finish(self, by: User) -> None:
         interview = self.sentence().turn.interview
-        finish_interview(project=self.project, interview=interview, reason="Enough.", by=by)
+        complete_interview(study=self.study, interview=interview, reason="Enough.", by=by)
         if self.chance.random() < 0.05:
-            show_finished(project=self.project, by=by)
-        take_back_finish(project=self.project, interview=interview, by=by)
+            show_completed(study=self.study, by=by)
+        reopen_interview(study=self.study, interview=interview, by=by)
 
     def reveal(self, by: User) -> None:
-        desk.reveal_suggestions(project=self.project, sentence=self.sentence(), by=by)
+        desk.reveal_suggestions(study=self.study, sentence=self.sentence(), by=by)
 
     def change_codebook(self) -> None:
         """Codes are merged and one is narrowed; codings migrate, go back, and are re-reviewed."""
-        version = merge(self.project, ["theme.compassion", "theme.balance"], "theme.balance", self.owner)
+        version = merge(self.study, ["theme.compassion", "theme.balance"], "theme.balance", self.owner)
         for change in (revision.migrate_merged, revision.undo_migration, revision.migrate_merged):
-            change(project=self.project, version=version, by=self.owner)
-        version = narrow(self.project, "theme.balance", self.owner)
+            change(study=self.study, version=version, by=self.owner)
+        version = narrow(self.study, "theme.balance", self.owner)
         codes = list(
             Code.objects.filter(version=version, family__identifier="themes").exclude(identifier="theme.balance")
         )
         for coding in (
             Coding.objects.active().filter(code__identifier="theme.balance").select_related("coder", "sentence")
         ):
-            how = {"project": self.project, "coding": coding, "version": version, "by": coding.coder}
+            how = {"study": self.study, "coding": coding, "version": version, "by": coding.coder}
             act = self.chance.choice([self._keep, self._move, self._drop])
             try:
                 with transaction.atomic():
@@ -455,10 +455,10 @@ Worker = Callable[[int, int], RandomWork]
 
 @pytest.fixture
 def work_at_random(
-    project: Project, interview: Interview, owner: User, coder: User, second_coder: User, lead: User
+    study: Study, interview: Interview, owner: User, coder: User, second_coder: User, lead: User
 ) -> Worker:
     def do(number: int, seed: int) -> RandomWork:
-        work = RandomWork(project, owner, [coder, second_coder, lead], seed=seed)
+        work = RandomWork(study, owner, [coder, second_coder, lead], seed=seed)
         for _ in range(number):
             work.act()
         work.change_codebook()
@@ -500,7 +500,7 @@ def test_an_event_says_nothing_of_a_row_that_another_request_withdrew_first(
                 "test.withdrawn",
                 target=row,
                 by=coder,
-                stream=trail.project_stream(work.project.pk),
+                stream=trail.study_stream(work.study.pk),
                 rows=[row_changed(type(row), row.pk, withdrawn_at=now)],
             )
         return choose_layer(active)

@@ -172,7 +172,7 @@ def test_every_way_to_change_the_record_is_found(
 ) -> None:
     work = Work(sentence, code, coder)
     keeper.check()
-    stream = trail.project_stream(work.project.pk)
+    stream = trail.study_stream(work.study.pk)
     assert AuditHead.objects.filter(stream=stream).exists()
     tamper(stream, work)
     assert list_findings(keeper) == TAMPERS[tamper]

@@ -11,61 +11,61 @@ from transcripts.coding.models import Layer, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER, LEAD, READER
 
 
 @pytest.fixture
-def talks(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["Model A", "Model B"])
+def talks(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["Model A", "Model B"])
 
 
-def test_opening_is_kept_once_with_its_place_and_event(project: Project, talks: list[Interview], lead: User) -> None:
-    first = unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
-    assert last_event(project).action == "coding.opened"
-    assert last_event(project).details == {"interview": talks[0].pk, "where": "agreement"}
-    events = count_events(project)
-    assert unblind_interview(project=project, interview=talks[0], by=lead, where="differences") == first
-    assert count_events(project) == events
+def test_opening_is_kept_once_with_its_place_and_event(study: Study, talks: list[Interview], lead: User) -> None:
+    first = unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
+    assert last_event(study).action == "coding.opened"
+    assert last_event(study).details == {"interview": talks[0].pk, "where": "agreement"}
+    events = count_events(study)
+    assert unblind_interview(study=study, interview=talks[0], by=lead, where="differences") == first
+    assert count_events(study) == events
     assert Unblinding.objects.get().where == "agreement"
 
 
 def test_what_is_coded_after_the_opening_is_assisted_there_and_blind_elsewhere(
-    project: Project, talks: list[Interview], lead: User, coder: User
+    study: Study, talks: list[Interview], lead: User, coder: User
 ) -> None:
-    unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
-    balance = find_code(project, "theme.balance")
+    unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
+    balance = find_code(study, "theme.balance")
     assert put(answers(talks[0])[0], balance, lead, reason="They are right.").layer == Layer.ASSISTED
     assert put(answers(talks[1])[0], balance, lead).layer == Layer.BLIND
     assert put(answers(talks[0])[0], balance, coder).layer == Layer.BLIND
 
 
 def test_coder_opens_what_is_locked_and_nothing_else(
-    project: Project, talks: list[Interview], lead: User, coder: User
+    study: Study, talks: list[Interview], lead: User, coder: User
 ) -> None:
-    round_ = open_round(project, lead, coder, models=["Model A"])
+    round_ = open_round(study, lead, coder, models=["Model A"])
     with pytest.raises(Refused, match="once every round"):
-        unblind_interview(project=project, interview=talks[0], by=coder, where="differences")
+        unblind_interview(study=study, interview=talks[0], by=coder, where="differences")
     lock_round(round_=round_, by=lead)
-    unblind_interview(project=project, interview=talks[0], by=coder, where="differences")
+    unblind_interview(study=study, interview=talks[0], by=coder, where="differences")
     with pytest.raises(Refused):
-        unblind_interviews(project=project, interviews=talks, by=coder, where="differences")
+        unblind_interviews(study=study, interviews=talks, by=coder, where="differences")
     assert Unblinding.objects.count() == 1
 
 
 def test_stranger_and_foreign_interview_are_refused(
-    project: Project, talks: list[Interview], lead: User, outsider: User
+    study: Study, talks: list[Interview], lead: User, outsider: User
 ) -> None:
     with pytest.raises(Refused, match="do not belong"):
-        unblind_interview(project=project, interview=talks[0], by=outsider, where="agreement")
-    talks[0].study_id = 0
+        unblind_interview(study=study, interview=talks[0], by=outsider, where="agreement")
+    talks[0].owning_study_id = 0
     with pytest.raises(Refused, match="not part"):
-        unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
+        unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
 
 
-def test_who_may_not_code_has_nothing_to_open(project: Project, talks: list[Interview], lead: User) -> None:
+def test_who_may_not_code_has_nothing_to_open(study: Study, talks: list[Interview], lead: User) -> None:
     ids = {talk.pk for talk in talks}
-    unblind_interview(project=project, interview=talks[0], by=lead, where="agreement")
-    assert Viewer(project, lead, READER).blinded(ids) == set()
-    assert Viewer(project, lead, LEAD).blinded(ids) == {talks[1].pk}
-    assert Viewer(project, lead, CODER).blinded({talks[0].pk}) == set()
+    unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
+    assert Viewer(study, lead, READER).blinded(ids) == set()
+    assert Viewer(study, lead, LEAD).blinded(ids) == {talks[1].pk}
+    assert Viewer(study, lead, CODER).blinded({talks[0].pk}) == set()

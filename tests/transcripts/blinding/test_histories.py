@@ -23,7 +23,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.refusals import Refused
 from transcripts.revision.actions import migrate_merged
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MERGED, KEPT, OTHER = "theme.compassion", "theme.balance", "theme.models_metamodels"
 ACTS = 60
@@ -34,10 +34,10 @@ Row = tuple[int, ...]
 class History:
     """Random acts of several coders on a few interviews, and what is true of them afterwards."""
 
-    def __init__(self, seed: int, project: Project, owner: User, coders: list[User]) -> None:
+    def __init__(self, seed: int, study: Study, owner: User, coders: list[User]) -> None:
         self.random = random.Random(seed)
-        self.project, self.owner, self.coders = project, owner, coders
-        self.talks = bring_in(project, owner, ["Model A", "Model B"])
+        self.study, self.owner, self.coders = study, owner, coders
+        self.talks = bring_in(study, owner, ["Model A", "Model B"])
 
     def act(self) -> None:
         """One act; what the rules refuse is no act."""
@@ -57,13 +57,13 @@ class History:
         return self.random.choice(answers(self.talk()))
 
     def code(self) -> None:
-        code = code_of(current(self.project), self.random.choice([KEPT, OTHER]))
+        code = code_of(current(self.study), self.random.choice([KEPT, OTHER]))
         if self.random.random() < 0.5:
-            code = find_code(self.project, MERGED)
+            code = find_code(self.study, MERGED)
         put(self.sentence(), code, self.coder(), reason="So it reads.")
 
     def take_off(self) -> None:
-        if codings := list(Coding.objects.active().select_related("sentence__turn__interview__project")):
+        if codings := list(Coding.objects.active().select_related("sentence__turn__interview__study")):
             coding = self.random.choice(codings)
             take_off(coding, coding.coder, reason="On second thoughts.")
 
@@ -71,16 +71,16 @@ class History:
         decide(self.sentence(), self.coder())
 
     def reopen(self) -> None:
-        if decisions := list(Decision.objects.active().select_related("sentence__turn__interview__project")):
+        if decisions := list(Decision.objects.active().select_related("sentence__turn__interview__study")):
             decision = self.random.choice(decisions)
-            actions.reopen_sentence(project=self.project, decision=decision, by=decision.coder, reason="Once more.")
+            actions.reopen_sentence(study=self.study, decision=decision, by=decision.coder, reason="Once more.")
 
     def reveal(self) -> None:
-        actions.reveal_suggestions(project=self.project, sentence=self.sentence(), by=self.coder())
+        actions.reveal_suggestions(study=self.study, sentence=self.sentence(), by=self.coder())
 
     def unblind(self) -> None:
         lead = self.coders[0]
-        unblind_interview(project=self.project, interview=self.talk(), by=lead, where="test")
+        unblind_interview(study=self.study, interview=self.talk(), by=lead, where="test")
 
     def see_and_change(self) -> None:
         """A coder decides, is shown suggestions, and withdraws or reopens what she had done blind."""
@@ -88,10 +88,10 @@ class History:
             coding = self.random.choice(codings)
             sentence, coder = coding.sentence, coding.coder
             decision = decide(sentence, coder)
-            actions.reveal_suggestions(project=self.project, sentence=sentence, by=coder)
+            actions.reveal_suggestions(study=self.study, sentence=sentence, by=coder)
             take_off(coding, coder, reason="The machine is right.")
             if self.random.random() < 0.5:
-                actions.reopen_sentence(project=self.project, decision=decision, by=coder, reason="Once more.")
+                actions.reopen_sentence(study=self.study, decision=decision, by=coder, reason="Once more.")
 
     def split(self) -> None:
         sentence = self.sentence()
@@ -99,20 +99,18 @@ class History:
             return
         at = self.random.randrange(sentence.start + 1, sentence.end)
         boundary_edits.split_sentence(
-            project=self.project, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid4()
+            study=self.study, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid4()
         )
 
     def join(self) -> None:
-        boundary_edits.merge_sentences(
-            project=self.project, first=self.sentence(), by=self.owner, idempotency_key=uuid4()
-        )
+        boundary_edits.merge_sentences(study=self.study, first=self.sentence(), by=self.owner, idempotency_key=uuid4())
 
     def migrate(self) -> None:
         """Publish a version that merges two codes, or migrate what was coded with the merged one since."""
-        version = current(self.project)
+        version = current(self.study)
         if version.number == 1:
-            version = merge(self.project, [MERGED, KEPT], KEPT, self.owner)
-        migrate_merged(project=self.project, version=version, by=self.owner)
+            version = merge(self.study, [MERGED, KEPT], KEPT, self.owner)
+        migrate_merged(study=self.study, version=version, by=self.owner)
 
     def say_in_words(self) -> tuple[list[Row], list[Row]]:
         """Codings and decisions that are blind readings, by docs/blinding.md, one row after the other in Python."""
@@ -146,7 +144,7 @@ class History:
         return sorted(codings), sorted(set(decisions))
 
     def ask_fast_sql(self) -> tuple[list[Row], list[Row]]:
-        found = read_blind(self.project)
+        found = read_blind(self.study)
         sentences, coders = found.sentence_ids.tolist(), found.coders
         codings = [(sentences[place], coders[coder], code) for place, coder, code in found.codings.tolist()]
         decisions = [
@@ -159,9 +157,9 @@ class History:
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 8))])
 def test_querysets_fast_sql_and_the_rule_in_words_agree(
-    project: Project, owner: User, lead: User, coder: User, second_coder: User, seed: int
+    study: Study, owner: User, lead: User, coder: User, second_coder: User, seed: int
 ) -> None:
-    history = History(seed, project, owner, [lead, coder, second_coder])
+    history = History(seed, study, owner, [lead, coder, second_coder])
     for number in range(ACTS):
         history.act()
         if number % 10 == 9:

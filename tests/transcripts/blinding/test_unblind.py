@@ -23,42 +23,44 @@ from transcripts.codebook.actions import seed_codebook
 from transcripts.coding.models import Coding, Memo, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.rounds.actions import lock_round
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER, LEAD, OWNER, READER, Role
 
 
 @pytest.fixture
-def talks(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["Model A", "Model B"])
+def talks(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["Model A", "Model B"])
 
 
 @pytest.fixture
-def path(project: Project) -> str:
-    return reverse("blinding:unblind", args=[project.slug])
+def path(study: Study) -> str:
+    return reverse("blinding:unblind", args=[study.slug])
 
 
-def offer(user: User, talks: list[Interview], role: Role = LEAD, back: str = "/p/study/") -> dict[str, str]:
+def offer(user: User, talks: list[Interview], role: Role = LEAD, back: str = "/studies/study/") -> dict[str, str]:
     """What the notice on a page sends when the box is ticked."""
-    viewer = Viewer(talks[0].project, user, role)
+    viewer = Viewer(talks[0].study, user, role)
     form = UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="search", back=back)
     assert form is not None
     return {"token": form.initial["token"], "confirmed": "on"}
 
 
 def test_nothing_is_asked_for_where_nothing_can_be_coded_any_more(
-    project: Project, talks: list[Interview], owner: User, lead: User, client_of: ClientOf, path: str
+    study: Study, talks: list[Interview], owner: User, lead: User, client_of: ClientOf, path: str
 ) -> None:
-    round_ = open_round(project, owner, lead)
+    round_ = open_round(study, owner, lead)
     open_ones = offer(lead, talks)
     del open_ones["confirmed"]
     refused = client_of(lead).post(path, open_ones)
     assert refused.status_code == 422
     assert "You can still code these interviews yourself" in refused.content.decode()
     lock_round(round_=round_, by=owner)
-    form = UnblindingForm.offer(Viewer(project, lead, LEAD), [talk.pk for talk in talks], where="search", back="/p/x/")
+    form = UnblindingForm.offer(
+        Viewer(study, lead, LEAD), [talk.pk for talk in talks], where="search", back="/studies/x/"
+    )
     assert form is not None
-    shown = render_to_string("blinding/_form.html", {"unblinding": form, "project": project})
+    shown = render_to_string("blinding/_form.html", {"unblinding": form, "study": study})
     assert "These interviews are closed to you" in shown
     assert "can still code" not in shown
     assert "confirmed" not in shown
@@ -67,17 +69,17 @@ def test_nothing_is_asked_for_where_nothing_can_be_coded_any_more(
 
 
 def test_what_the_page_named_is_unblinded_once_and_leads_back(
-    project: Project, talks: list[Interview], lead: User, client_of: ClientOf, path: str
+    study: Study, talks: list[Interview], lead: User, client_of: ClientOf, path: str
 ) -> None:
-    sent = offer(lead, talks[:1], back="/p/study/search/?words=fair")
+    sent = offer(lead, talks[:1], back="/studies/study/search/?words=fair")
     answer = client_of(lead).post(path, sent)
-    assert (answer.status_code, answer["Location"]) == (302, "/p/study/search/?words=fair")
+    assert (answer.status_code, answer["Location"]) == (302, "/studies/study/search/?words=fair")
     unblinding = Unblinding.objects.get()
     assert (unblinding.user, unblinding.interview, unblinding.where) == (lead, talks[0], "search")
-    assert last_event(project).action == "coding.opened"
-    events = count_events(project)
+    assert last_event(study).action == "coding.opened"
+    events = count_events(study)
     assert client_of(lead).post(path, sent).status_code == 302
-    assert count_events(project) == events
+    assert count_events(study) == events
 
 
 def test_without_the_tick_nothing_happens_and_the_same_form_comes_back(
@@ -108,7 +110,7 @@ def test_token_that_was_not_made_here_unblinds_nothing(
 
 
 def test_token_of_another_person_or_study_unblinds_nothing(
-    project: Project, talks: list[Interview], owner: User, lead: User, client_of: ClientOf, path: str
+    study: Study, talks: list[Interview], owner: User, lead: User, client_of: ClientOf, path: str
 ) -> None:
     from transcripts.codebook.actions import start_study
 
@@ -120,9 +122,9 @@ def test_token_of_another_person_or_study_unblinds_nothing(
 
 
 def test_coder_is_told_why_not_until_the_round_is_locked(
-    project: Project, talks: list[Interview], lead: User, coder: User, client_of: ClientOf, path: str
+    study: Study, talks: list[Interview], lead: User, coder: User, client_of: ClientOf, path: str
 ) -> None:
-    round_ = open_round(project, lead, coder, models=["Model A"])
+    round_ = open_round(study, lead, coder, models=["Model A"])
     sent = offer(coder, talks[:1], CODER)
     answer = client_of(coder).post(path, sent)
     assert answer.status_code == 409
@@ -133,7 +135,7 @@ def test_coder_is_told_why_not_until_the_round_is_locked(
 
 
 def test_reader_has_nothing_to_unblind(talks: list[Interview], reader: User, client_of: ClientOf, path: str) -> None:
-    viewer = Viewer(talks[0].project, reader, READER)
+    viewer = Viewer(talks[0].study, reader, READER)
     assert UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="x", back="/") is None
     assert client_of(reader).post(path).status_code == 403
 
@@ -143,42 +145,42 @@ def test_offer_names_only_what_is_still_blinded_and_is_the_same_every_time(
 ) -> None:
     assert offer(lead, talks) == offer(lead, talks)
     client_of(lead).post(path, offer(lead, talks[:1]))
-    viewer = Viewer(talks[0].project, lead, LEAD)
+    viewer = Viewer(talks[0].study, lead, LEAD)
     form = UnblindingForm.offer(viewer, [talk.pk for talk in talks], where="x", back="/")
     assert form is not None
     assert form.interview_ids == [talks[1].pk]
 
 
-def test_a_request_has_one_viewer_with_one_query(project: Project, lead: User, django_assert_num_queries: Any) -> None:
+def test_a_request_has_one_viewer_with_one_query(study: Study, lead: User, django_assert_num_queries: Any) -> None:
     request: Any = RequestFactory().get("/")
-    request.project, request.user, request.role = project, lead, LEAD
+    request.study, request.user, request.role = study, lead, LEAD
     with django_assert_num_queries(1):
         assert get_viewer(request).blinded([1, 2]) == {1, 2}
         assert get_viewer(request).visible_interviews == frozenset()
 
 
 def test_a_coder_is_offered_unblinding_only_where_a_page_shows_coders_others_labels(
-    project: Project, talks: list[Interview], coder: User, lead: User
+    study: Study, talks: list[Interview], coder: User, lead: User
 ) -> None:
     request: Any = RequestFactory().get("/")
-    request.project, request.user, request.role = project, coder, CODER
+    request.study, request.user, request.role = study, coder, CODER
     hidden = [talk.pk for talk in talks]
     assert offer_unblinding(request, hidden, where="x") is None
     assert offer_unblinding(request, hidden, where="differences", to_coders=True) is not None
 
 
 def test_labels_of_another_study_are_visible_to_nobody_here(
-    project: Project, talks: list[Interview], owner: User, coder: User, lead: User, reader: User
+    study: Study, talks: list[Interview], owner: User, coder: User, lead: User, reader: User
 ) -> None:
-    elsewhere = create_project(slug="elsewhere", name="Elsewhere", by=owner)
-    seed_codebook(project=elsewhere, by=owner)
+    elsewhere = create_study(slug="elsewhere", name="Elsewhere", by=owner)
+    seed_codebook(study=elsewhere, by=owner)
     [foreign] = bring_in(elsewhere, owner, ["Model A"])
     for interview in (talks[0], foreign):
         sentence = Sentence.objects.filter(turn__interview=interview, turn__role="model")[0]
-        put(sentence, find_code(interview.project, "theme.balance"), owner)
-        place = Place(Memo.Subject.PROJECT)
-        write_memo(project=interview.project, place=place, text="x", kind="reading", by=owner, idempotency_key=uuid4())
+        put(sentence, find_code(interview.study, "theme.balance"), owner)
+        place = Place(Memo.Subject.STUDY)
+        write_memo(study=interview.study, place=place, text="x", kind="reading", by=owner, idempotency_key=uuid4())
     for user, role, count in ((reader, READER, 1), (owner, OWNER, 1), (coder, CODER, 0)):
-        viewer = Viewer(project, user, role)
+        viewer = Viewer(study, user, role)
         assert Coding.objects.visible_to(viewer).count() == count
         assert Memo.objects.visible_to(viewer).count() == count

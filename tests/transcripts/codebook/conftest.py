@@ -8,16 +8,16 @@ from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def published(project: Project) -> CodebookVersion:
-    version = queries.current_version(project)
+def published(study: Study) -> CodebookVersion:
+    version = queries.current_version(study)
     assert version is not None
     return version
 
 
 @stored
-def draft(project: Project, lead: User) -> CodebookVersion:
-    return actions.start_draft(project=project, by=lead)
+def draft(study: Study, lead: User) -> CodebookVersion:
+    return actions.start_draft(study=study, by=lead)

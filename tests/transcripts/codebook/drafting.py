@@ -7,16 +7,16 @@ from typing import Any
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.audit_trail.trail import project_stream
+from transcripts.audit_trail.trail import study_stream
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.pure import editing
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def find(version: CodebookVersion, identifier: str) -> Code:
-    return version.codes.select_related("family", "version__project", "parent").get(identifier=identifier)
+    return version.codes.select_related("family", "version__study", "parent").get(identifier=identifier)
 
 
 def content_of(version: CodebookVersion, identifier: str) -> CodeContent:
@@ -40,8 +40,8 @@ def list_steps(version: CodebookVersion) -> list[tuple[str, str, str, str]]:
     return list(version.changes.values_list("kind", "effect", "from_identifier", "to_identifier"))
 
 
-def list_events(project: Project) -> list[str]:
-    events = AuditEvent.objects.filter(stream=project_stream(project.pk)).order_by("sequence")
+def list_events(study: Study) -> list[str]:
+    events = AuditEvent.objects.filter(stream=study_stream(study.pk)).order_by("sequence")
     return list(events.values_list("action", flat=True))
 
 

@@ -7,15 +7,15 @@ import pytest
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.audit_trail.trail import SYSTEM, project_stream
+from transcripts.audit_trail.trail import SYSTEM, study_stream
 from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_version, seed_codebook, start_study
 from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version, find_changes
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 
 def export_rows(version: CodebookVersion) -> list[CodeRow]:
@@ -34,8 +34,8 @@ def export_file(version: CodebookVersion) -> bytes:
 
 
 @pytest.fixture
-def published(project: Project) -> CodebookVersion:
-    version = current_version(project)
+def published(study: Study) -> CodebookVersion:
+    version = current_version(study)
     assert version is not None
     return version
 
@@ -46,8 +46,8 @@ def reword(published: CodebookVersion) -> bytes:
     return export_file(published).replace(definition, b"Often: " + definition, 1)
 
 
-def list_actions(project: Project) -> list[str]:
-    events = AuditEvent.objects.filter(stream=project_stream(project.pk)).order_by("sequence")
+def list_actions(study: Study) -> list[str]:
+    events = AuditEvent.objects.filter(stream=study_stream(study.pk)).order_by("sequence")
     return list(events.values_list("action", flat=True))
 
 
@@ -68,12 +68,12 @@ def test_new_study_can_be_coded_at_once(published: CodebookVersion, owner: User)
 
 def test_starting_a_study_leaves_one_event_for_each_step(owner: User) -> None:
     assert list_actions(start_study(slug="new", name="New", by=owner)) == [
-        "project.created",
-        "project.member.role_set",
+        "study.created",
+        "study.member.role_set",
         "codebook.version.created",
         "codebook.version.published",
-        "project.method.stance_set",
-        "project.method.stance_set",
+        "study.method.set",
+        "study.method.set",
     ]
 
 
@@ -90,55 +90,55 @@ def test_every_seeded_code_is_defined_for_people_and_for_machines(published: Cod
 def test_study_without_a_name_leaves_nothing_behind(db: None, owner: User) -> None:
     with pytest.raises(Refused, match="needs a name"):
         start_study(slug="nameless", name=" ", by=owner)
-    assert not Project.objects.exists()
+    assert not Study.objects.exists()
     assert not CodebookVersion.objects.exists()
 
 
-def test_codebook_is_seeded_only_once(project: Project, owner: User) -> None:
+def test_codebook_is_seeded_only_once(study: Study, owner: User) -> None:
     with pytest.raises(Refused, match="has a codebook already"):
-        seed_codebook(project=project, by=owner)
+        seed_codebook(study=study, by=owner)
 
 
-def test_exported_file_comes_back_as_nothing_changed(project: Project, published: CodebookVersion, lead: User) -> None:
-    before = list_actions(project)
-    version, is_new, _ = import_codebook(project=project, data=export_file(published), name="codebook.csv", by=lead)
+def test_exported_file_comes_back_as_nothing_changed(study: Study, published: CodebookVersion, lead: User) -> None:
+    before = list_actions(study)
+    version, is_new, _ = import_codebook(study=study, data=export_file(published), name="codebook.csv", by=lead)
     assert version == published
     assert not is_new
-    assert project.codebook_versions.count() == 1
-    assert list_actions(project) == before
+    assert study.codebook_versions.count() == 1
+    assert list_actions(study) == before
 
 
-def test_changed_file_becomes_the_next_draft(project: Project, published: CodebookVersion, lead: User) -> None:
-    version, is_new, _ = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+def test_changed_file_becomes_the_next_draft(study: Study, published: CodebookVersion, lead: User) -> None:
+    version, is_new, _ = import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)
     assert is_new
     assert version.number == 2
     assert version.status == CodebookVersion.Status.DRAFT
     assert version.origin == "Imported from codebook.csv"
-    assert current_version(project) == published
+    assert current_version(study) == published
 
 
-def test_import_leaves_the_published_version_as_it_is(project: Project, published: CodebookVersion, lead: User) -> None:
+def test_import_leaves_the_published_version_as_it_is(study: Study, published: CodebookVersion, lead: User) -> None:
     before = list(published.codes.order_by("pk").values())
-    import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)
     assert list(published.codes.order_by("pk").values()) == before
 
 
 def test_draft_keeps_what_the_file_does_not_say_of_a_family(
-    project: Project, published: CodebookVersion, lead: User
+    study: Study, published: CodebookVersion, lead: User
 ) -> None:
-    version, _, _ = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
+    version, _, _ = import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)
     told = ("identifier", "name", "description", "unit", "carries_level", "carries_enactment")
     assert list(version.families.values_list(*told)) == list(published.families.values_list(*told))
 
 
-def test_same_changed_file_twice_makes_one_draft(project: Project, published: CodebookVersion, lead: User) -> None:
-    first, _, _ = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)
-    second, is_new, _ = import_codebook(project=project, data=reword(published), name="again.csv", by=lead)
+def test_same_changed_file_twice_makes_one_draft(study: Study, published: CodebookVersion, lead: User) -> None:
+    first, _, _ = import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)
+    second, is_new, _ = import_codebook(study=study, data=reword(published), name="again.csv", by=lead)
     assert second == first
     assert not is_new
 
 
-def test_half_valid_file_stores_nothing(project: Project, published: CodebookVersion, lead: User) -> None:
+def test_half_valid_file_stores_nothing(study: Study, published: CodebookVersion, lead: User) -> None:
     rows = list(csv.DictReader(io.StringIO(export_file(published).decode())))
     rows[3]["unit"] = "paragraph"
     stream = io.StringIO(newline="")
@@ -146,96 +146,92 @@ def test_half_valid_file_stores_nothing(project: Project, published: CodebookVer
     writer.writeheader()
     writer.writerows(rows)
     with pytest.raises(CodebookRefused) as refused:
-        import_codebook(project=project, data=stream.getvalue().encode(), name="codebook.csv", by=lead)
+        import_codebook(study=study, data=stream.getvalue().encode(), name="codebook.csv", by=lead)
     assert "row 5" in refused.value.problems[0]
     assert "paragraph" in refused.value.problems[0]
-    assert project.codebook_versions.count() == 1
+    assert study.codebook_versions.count() == 1
 
 
-def test_file_with_many_problems_says_how_many_are_not_listed(project: Project, lead: User) -> None:
+def test_file_with_many_problems_says_how_many_are_not_listed(study: Study, lead: User) -> None:
     rows = [CodeRow(code_id="x x", family="x", family_name="X", name="X") for _ in range(25)]
     with pytest.raises(CodebookRefused) as refused:
-        import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead)
+        import_codebook(study=study, data=make_file(rows), name="codebook.csv", by=lead)
     assert refused.value.problems[-1].startswith("And 5 more")
 
 
-def test_cell_that_is_too_long_is_named(project: Project, published: CodebookVersion, lead: User) -> None:
+def test_cell_that_is_too_long_is_named(study: Study, published: CodebookVersion, lead: User) -> None:
     rows = [CodeRow(code_id="x.one", family="x", family_name="X", name="One", group="g" * 101)]
     with pytest.raises(CodebookRefused) as refused:
-        import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead)
+        import_codebook(study=study, data=make_file(rows), name="codebook.csv", by=lead)
     assert "x.one" in refused.value.problems[0]
     assert "group" in refused.value.problems[0]
 
 
-def test_codes_are_arranged_family_by_family(project: Project, published: CodebookVersion, lead: User) -> None:
+def test_codes_are_arranged_family_by_family(study: Study, published: CodebookVersion, lead: User) -> None:
     rows = [
         CodeRow(code_id="a.one", family="a", family_name="A", name="A one"),
         CodeRow(code_id="b.one", family="b", family_name="B", name="B one", unit="turn"),
         CodeRow(code_id="a.two", family="a", family_name="A", name="A two"),
     ]
-    version = import_codebook(project=project, data=make_file(rows), name="codebook.csv", by=lead)[0]
+    version = import_codebook(study=study, data=make_file(rows), name="codebook.csv", by=lead)[0]
     codes = version.codes.order_by("position").values_list("identifier", flat=True)
     assert list(codes) == ["a.one", "a.two", "b.one"]
     assert list(version.families.values_list("identifier", "carries_level")) == [("a", True), ("b", False)]
 
 
-def test_changes_are_told_by_the_names_of_codes(project: Project, published: CodebookVersion, lead: User) -> None:
+def test_changes_are_told_by_the_names_of_codes(study: Study, published: CodebookVersion, lead: User) -> None:
     rows = export_rows(published)
     renamed = CodeRow(**{**vars(rows[0]), "name": "Renamed"})
     added = CodeRow(**{**vars(rows[1]), "code_id": "theme.new", "name": "New one", "key": ""})
-    version = import_codebook(
-        project=project, data=make_file([renamed, *rows[2:], added]), name="codebook.csv", by=lead
-    )[0]
+    version = import_codebook(study=study, data=make_file([renamed, *rows[2:], added]), name="codebook.csv", by=lead)[0]
     changes = find_changes(version, since=published)
     assert changes["changed"] == ["Renamed"]
     assert changes["added"] == ["New one"]
     assert changes["removed"] == [rows[1].name]
 
 
-def test_published_draft_becomes_the_current_version(project: Project, published: CodebookVersion, lead: User) -> None:
-    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)[0]
+def test_published_draft_becomes_the_current_version(study: Study, published: CodebookVersion, lead: User) -> None:
+    draft = import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)[0]
     publish_version(version=draft, by=lead)
-    assert current_version(project) == draft
+    assert current_version(study) == draft
     assert draft.published_by == lead
-    assert list_actions(project)[-1] == "codebook.version.published"
+    assert list_actions(study)[-1] == "codebook.version.published"
 
 
-def test_publishing_twice_is_told_once(project: Project, published: CodebookVersion, lead: User) -> None:
-    draft = import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)[0]
+def test_publishing_twice_is_told_once(study: Study, published: CodebookVersion, lead: User) -> None:
+    draft = import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)[0]
     publish_version(version=draft, by=lead)
     at = draft.published_at
     publish_version(version=CodebookVersion.objects.get(pk=draft.pk), by=lead)
-    assert list_actions(project).count("codebook.version.published") == 2
+    assert list_actions(study).count("codebook.version.published") == 2
     draft.refresh_from_db()
     assert draft.published_at == at
 
 
 def test_draft_without_codes_cannot_be_published(db: None, owner: User) -> None:
-    project = create_project(slug="bare", name="Bare", by=owner)
-    draft = project.codebook_versions.create(
-        number=1, title="Bare", created_at=project.created_at, created_by_name="owner"
-    )
+    study = create_study(slug="bare", name="Bare", by=owner)
+    draft = study.codebook_versions.create(number=1, title="Bare", created_at=study.created_at, created_by_name="owner")
     with pytest.raises(Refused, match="at least one code"):
         publish_version(version=draft, by=owner)
 
 
 def test_draft_older_than_a_published_version_cannot_be_published(
-    project: Project, published: CodebookVersion, lead: User
+    study: Study, published: CodebookVersion, lead: User
 ) -> None:
     rows = export_rows(published)
-    old = import_codebook(project=project, data=make_file(rows[1:]), name="old.csv", by=lead)[0]
-    new = import_codebook(project=project, data=make_file(rows[2:]), name="new.csv", by=lead)[0]
+    old = import_codebook(study=study, data=make_file(rows[1:]), name="old.csv", by=lead)[0]
+    new = import_codebook(study=study, data=make_file(rows[2:]), name="new.csv", by=lead)[0]
     publish_version(version=new, by=lead)
     with pytest.raises(Refused, match="v3 was published"):
         publish_version(version=old, by=lead)
 
 
 def test_program_itself_can_start_a_study(db: None) -> None:
-    project = start_study(slug="by-command", name="By command", by=SYSTEM)
-    version = current_version(project)
+    study = start_study(slug="by-command", name="By command", by=SYSTEM)
+    version = current_version(study)
     assert version is not None
     assert version.published_by is None
-    assert not project.memberships.exists()
+    assert not study.memberships.exists()
 
 
 def test_key_belongs_to_one_code_of_a_version(published: CodebookVersion) -> None:

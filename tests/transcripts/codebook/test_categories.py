@@ -23,8 +23,8 @@ from transcripts.corpus.models import Sentence
 from transcripts.desk.desk import read_families
 from transcripts.exchange.actions import import_qdpx
 from transcripts.formats.qdc import read_qdc, write_qdc
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 NESTED = """<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>
 <Code guid="11111111-0000-0000-0000-000000000001" name="Trust" isCodable="false">
@@ -39,8 +39,8 @@ NESTED = """<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>
 @pytest.fixture
 def nested(db: None, lead: User) -> CodebookVersion:
     """A published codebook with a category below its family."""
-    study = create_project(slug="nested", name="Nested", description="", by=trail.SYSTEM)
-    version, _, _ = actions.import_codebook(project=study, data=NESTED.encode(), name="nested.qdc", by=lead)
+    study = create_study(slug="nested", name="Nested", description="", by=trail.SYSTEM)
+    version, _, _ = actions.import_codebook(study=study, data=NESTED.encode(), name="nested.qdc", by=lead)
     actions.publish_version(version=version, by=lead)
     return version
 
@@ -71,25 +71,23 @@ def test_a_category_below_the_top_comes_in_as_one_and_goes_out_as_one(nested: Co
 
 
 def test_the_desk_does_not_offer_it_and_nobody_can_apply_it(
-    nested: CodebookVersion, project: Project, sentence: Sentence, coder: User
+    nested: CodebookVersion, study: Study, sentence: Sentence, coder: User
 ) -> None:
     assert [code.name for family in read_families(nested) for code in family.codes] == ["In experts", "Doubt"]
-    Code.objects.filter(version__project=project, identifier="theme.balance").update(is_category=True)
-    code = Code.objects.get(version__project=project, identifier="theme.balance")
+    Code.objects.filter(version__study=study, identifier="theme.balance").update(is_category=True)
+    code = Code.objects.get(version__study=study, identifier="theme.balance")
     with pytest.raises(WrongPlace, match="Balance is a category"):
-        add_coding(
-            project=project, sentence=sentence, code=code, values=CodingValues(), by=coder, idempotency_key=uuid4()
-        )
+        add_coding(study=study, sentence=sentence, code=code, values=CodingValues(), by=coder, idempotency_key=uuid4())
 
 
 def test_a_lead_can_make_a_code_of_it(nested: CodebookVersion, lead: User) -> None:
-    draft = actions.start_draft(project=nested.project, by=lead)
+    draft = actions.start_draft(study=nested.study, by=lead)
     [category] = [code.identifier for code in read_content(draft).codes if code.is_category]
     edit(draft, category, lead, is_category=False)
     assert not any(is_category for *_, is_category in list_flags(draft))
 
 
-def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(project: Project, tmp_path: Path) -> None:
+def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(study: Study, tmp_path: Path) -> None:
     path = tmp_path / "p.qdpx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(
@@ -105,15 +103,15 @@ def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(project:
         )
         archive.writestr("sources/t.txt", "Good it was.")
     with path.open("rb") as stream:
-        report = import_qdpx(project=project, stream=stream, name=path.name, by=trail.SYSTEM)
+        report = import_qdpx(study=study, stream=stream, name=path.name, by=trail.SYSTEM)
     assert report.new["codings"] == 1
-    assert not Code.objects.filter(version__project=project, is_category=True).exists()
+    assert not Code.objects.filter(version__study=study, is_category=True).exists()
 
 
 def test_the_categories_of_qualcoder_stay_categories(db: None, lead: User) -> None:
     data = shared("data/qda/refi/qualcoder_codebook.qdc").read_bytes()
-    study = create_project(slug="qualcoder", name="QualCoder", description="", by=trail.SYSTEM)
-    version, _, _ = actions.import_codebook(project=study, data=data, name="codes.qdc", by=lead)
+    study = create_study(slug="qualcoder", name="QualCoder", description="", by=trail.SYSTEM)
+    version, _, _ = actions.import_codebook(study=study, data=data, name="codes.qdc", by=lead)
     before, _, _ = read_qdc(data, name="codes.qdc")
     after, _, _ = read_qdc(write(version), name="out.qdc")
     assert sum(not code.is_codable for code in after) == 55
@@ -123,12 +121,12 @@ def test_the_categories_of_qualcoder_stay_categories(db: None, lead: User) -> No
 
 
 def test_a_code_that_is_applied_cannot_become_a_category(
-    project: Project, lead: User, coder: User, sentence: Sentence, code: Code
+    study: Study, lead: User, coder: User, sentence: Sentence, code: Code
 ) -> None:
-    coding = add_coding(project=project, sentence=sentence, code=code, by=coder, idempotency_key=uuid4())
-    draft = actions.start_draft(project=project, by=lead)
+    coding = add_coding(study=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid4())
+    draft = actions.start_draft(study=study, by=lead)
     draft.codes.filter(identifier=code.identifier).update(is_category=True)
     with pytest.raises(actions.CodebookRefused, match=f"{code.name} is applied to sentences"):
         actions.publish_version(version=draft, by=lead)
-    withdraw_coding(project=project, coding=coding, by=coder)
+    withdraw_coding(study=study, coding=coding, by=coder)
     assert not [problem for problem in actions.find_obstacles(draft) if "applied to sentences" in problem]

@@ -7,18 +7,18 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from transcripts.codebook.queries import current_version
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.mark.django_db
 def test_command_makes_a_study_with_a_published_codebook(capsys: pytest.CaptureFixture[str]) -> None:
     call_command("study", "create", "culture", "--name", "Cultural schemas", "--json")
     answer = json.loads(capsys.readouterr().out)
-    project = Project.objects.get(slug="culture")
-    version = current_version(project)
+    study = Study.objects.get(slug="culture")
+    version = current_version(study)
     assert version is not None
     assert answer == {
-        "id": project.pk,
+        "id": study.pk,
         "slug": "culture",
         "name": "Cultural schemas",
         "codebook": 1,
@@ -41,7 +41,7 @@ def test_command_refuses_an_address_in_one_line(slug: str, words: str) -> None:
     with pytest.raises(CommandError, match=words) as refused:
         call_command("study", "create", slug, "--name", "Cultural schemas")
     assert "\n" not in str(refused.value)
-    assert Project.objects.count() == 1
+    assert Study.objects.count() == 1
 
 
 class TestImportCodebook:
@@ -57,13 +57,13 @@ class TestImportCodebook:
         return path
 
     def test_it_makes_a_draft_and_publishes_it_when_asked(
-        self, project: Project, file: Path, capsys: pytest.CaptureFixture[str]
+        self, study: Study, file: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        command = ("codebook", "import", str(file), "--project", project.slug, "--keep-missing", "--json")
+        command = ("codebook", "import", str(file), "--study", study.slug, "--keep-missing", "--json")
         call_command(*command, "--dry-run")
         told = json.loads(capsys.readouterr().out)
         assert (told["dry_run"], told["created"], told["added"], told["removed"]) == (True, False, ["mood.calm"], [])
-        assert project.codebook_versions.count() == 1
+        assert study.codebook_versions.count() == 1
         call_command(*command)
         told = json.loads(capsys.readouterr().out)
         assert (told["version"], told["status"], told["codes"]) == (2, "draft", 43)
@@ -71,10 +71,10 @@ class TestImportCodebook:
         told = json.loads(capsys.readouterr().out)
         assert (told["version"], told["status"], told["created"]) == (2, "published", False)
 
-    def test_it_refuses_a_file_whole_and_says_each_thing_once(self, project: Project, file: Path) -> None:
+    def test_it_refuses_a_file_whole_and_says_each_thing_once(self, study: Study, file: Path) -> None:
         file.write_text(file.read_text().replace('"name": "Calm"', '"name": ""'))
         with pytest.raises(CommandError, match="name") as refused:
-            call_command("codebook", "import", str(file), "--project", project.slug)
+            call_command("codebook", "import", str(file), "--study", study.slug)
         lines = str(refused.value).splitlines()
         assert len(lines) == len(set(lines)) == 2
-        assert project.codebook_versions.count() == 1
+        assert study.codebook_versions.count() == 1

@@ -16,8 +16,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.corpus.models import Sentence
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -28,7 +28,7 @@ def client(lead: User, client_of: SignIn) -> Client:
 
 
 def address(name: str, version: CodebookVersion, *args: int) -> str:
-    return reverse(f"codebook:{name}", args=[version.project.slug, version.number, *args])
+    return reverse(f"codebook:{name}", args=[version.study.slug, version.number, *args])
 
 
 def fill_in(code: Code, **changes: Any) -> dict[str, Any]:
@@ -59,22 +59,22 @@ def text_of(answer: Any) -> str:
 
 class TestBeginning:
     def test_lead_begins_a_draft_and_goes_on_there(
-        self, client: Client, project: Project, published: CodebookVersion
+        self, client: Client, study: Study, published: CodebookVersion
     ) -> None:
-        answer = client.post(reverse("codebook:start_draft", args=[project.slug]), follow=True)
-        assert answer.redirect_chain[0][0] == reverse("codebook:draft", args=[project.slug, 2])
+        answer = client.post(reverse("codebook:start_draft", args=[study.slug]), follow=True)
+        assert answer.redirect_chain[0][0] == reverse("codebook:draft", args=[study.slug, 2])
         assert "Edit the draft" in text_of(client.get(published.get_absolute_url()))
 
     def test_second_draft_is_refused_with_a_link_to_the_first(self, client: Client, draft: CodebookVersion) -> None:
-        answer = client.post(reverse("codebook:start_draft", args=[draft.project.slug]))
+        answer = client.post(reverse("codebook:start_draft", args=[draft.study.slug]))
         assert answer.status_code == 409
         assert address("draft", draft) in text_of(answer)
 
     def test_study_without_a_codebook_offers_to_begin_one(self, owner: User, client_of: SignIn) -> None:
-        project = create_project(slug="bare", name="Bare", by=owner)
-        page = client_of(owner).get(reverse("codebook:current", args=[project.slug]))
+        study = create_study(slug="bare", name="Bare", by=owner)
+        page = client_of(owner).get(reverse("codebook:current", args=[study.slug]))
         assert page.status_code == 200
-        assert reverse("codebook:start_draft", args=[project.slug]) in text_of(page)
+        assert reverse("codebook:start_draft", args=[study.slug]) in text_of(page)
 
     def test_published_version_is_shown_where_it_is_asked_to_be_edited(
         self, client: Client, published: CodebookVersion
@@ -360,7 +360,7 @@ class TestMovingAndMerging:
         family.refresh_from_db()
         assert family.once_per_answer
         actions.publish_version(version=draft, by=owner)
-        versions = draft.project.codebook_versions.order_by("number")
+        versions = draft.study.codebook_versions.order_by("number")
         before, after = (version.families.get(identifier="themes") for version in versions)
         assert (before.once_per_answer, after.once_per_answer) == (False, True)
         assert set(draft.codes.filter(family=family).values_list("meaning_version", flat=True)) == {1}
@@ -377,7 +377,7 @@ class TestMovingAndMerging:
         assert family.applies_to == "interviewer"
         assert set(family.codes.values_list("meaning_version", flat=True)) == {draft.number}
         assert "on the interviewer's turns" in text_of(
-            client.get(reverse("codebook:version", args=[draft.project.slug, draft.number]))
+            client.get(reverse("codebook:version", args=[draft.study.slug, draft.number]))
         )
 
     def test_a_family_of_whole_interviews_cannot_be_for_one_side(self, client: Client, draft: CodebookVersion) -> None:
@@ -410,20 +410,20 @@ class TestReading:
         self, client: Client, published: CodebookVersion, draft: CodebookVersion, lead: User
     ) -> None:
         edit(draft, "theme.balance", lead, definition="Group knowledge helps.", effect="narrowing")
-        page = client.get(reverse("codebook:compare", args=[draft.project.slug, 1, 2]))
+        page = client.get(reverse("codebook:compare", args=[draft.study.slug, 1, 2]))
         text = text_of(page)
         assert "<del>" in text
         assert "removed: " in text
-        assert client.get(reverse("codebook:compare", args=[draft.project.slug, 1, 9])).status_code == 404
+        assert client.get(reverse("codebook:compare", args=[draft.study.slug, 1, 9])).status_code == 404
 
     def test_two_versions_are_chosen_in_any_order(self, client: Client, draft: CodebookVersion) -> None:
-        where = reverse("codebook:choose_comparison", args=[draft.project.slug])
+        where = reverse("codebook:choose_comparison", args=[draft.study.slug])
         answer = client.get(where, {"before": 2, "after": 1})
         assert answer.headers["Location"].endswith("/codebook/v1..v2/")
         assert client.get(where, {"before": 2, "after": 7}).status_code == 422
 
     def test_code_tells_its_history_and_what_became_of_it(
-        self, client: Client, project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User
+        self, client: Client, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User
     ) -> None:
         codes = [find(draft, "theme.balance"), find(draft, "theme.compassion")]
         actions.merge_codes(version=draft, codes=codes, into=new_code("Care"), reason="the same thing", by=lead)
@@ -488,16 +488,16 @@ class TestPinning:
         assert not code.examples.filter(pk=example.pk).exists()
 
     def test_sentence_is_pinned_from_the_desk(
-        self, client: Client, project: Project, published: CodebookVersion, sentence: Sentence
+        self, client: Client, study: Study, published: CodebookVersion, sentence: Sentence
     ) -> None:
-        where = reverse("codebook:pin", args=[project.slug])
+        where = reverse("codebook:pin", args=[study.slug])
         assert "I would ask first." in text_of(client.get(where, {"sentence": sentence.pk}))
-        assert queries.find_open_draft(project) is None
+        assert queries.find_open_draft(study) is None
         form = {"sentence": sentence.pk, "code": "theme.balance", "kind": "anchor", "note": ""}
         assert client.post(where, form | {"code": "none"}).status_code == 422
         answer = client.post(where, form)
         assert answer.headers["Location"].endswith(f"?at={sentence.pk}#s{sentence.pk}")
-        code = find(queries.find_open_draft(project) or published, "theme.balance")
+        code = find(queries.find_open_draft(study) or published, "theme.balance")
         assert code.examples.filter(sentence=sentence).count() == 1
         assert client.get(where, {"sentence": 999_999}).status_code == 404
         assert client.get(where, {"sentence": "x"}).status_code == 404

@@ -14,22 +14,22 @@ from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeAttribute, FamilyContent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 State = CodebookVersion.Status
 
 
 class TestBeginning:
     def test_draft_holds_what_the_published_version_holds(
-        self, project: Project, published: CodebookVersion, lead: User, sentence: Sentence
+        self, study: Study, published: CodebookVersion, lead: User, sentence: Sentence
     ) -> None:
-        first = actions.start_draft(project=project, by=lead)
+        first = actions.start_draft(study=study, by=lead)
         code = find(first, "theme.balance")
         actions.pin_example(version=first, code=code, sentence=sentence, kind="anchor", note="so", by=lead)
         actions.add_code(version=first, given=new_code(parent="theme.balance"), by=lead)
         actions.publish_version(version=first, by=lead)
-        draft = actions.start_draft(project=project, by=lead)
+        draft = actions.start_draft(study=study, by=lead)
         assert queries.read_content(draft) == queries.read_content(first)
         assert (draft.number, draft.status, draft.based_on) == (3, State.DRAFT, first)
         meanings = [dict(each.codes.values_list("identifier", "meaning_version")) for each in (first, draft)]
@@ -41,14 +41,14 @@ class TestBeginning:
         assert len(kept[0]) == find(published, "theme.balance").examples.count() + 1
         assert kept[0] == kept[1]
 
-    def test_there_is_one_open_draft_at_a_time(self, project: Project, draft: CodebookVersion, owner: User) -> None:
+    def test_there_is_one_open_draft_at_a_time(self, study: Study, draft: CodebookVersion, owner: User) -> None:
         with pytest.raises(actions.DraftIsOpen, match="v2 is a draft that lead started") as refused:
-            actions.start_draft(project=project, by=owner)
+            actions.start_draft(study=study, by=owner)
         assert refused.value.draft == draft
 
     def test_study_without_a_codebook_begins_with_an_empty_draft(self, owner: User) -> None:
-        project = create_project(slug="bare", name="Bare", by=owner)
-        draft = actions.start_draft(project=project, by=owner)
+        study = create_study(slug="bare", name="Bare", by=owner)
+        draft = actions.start_draft(study=study, by=owner)
         assert (draft.number, draft.based_on, draft.codes.count()) == (1, None, 0)
         actions.add_family(version=draft, given=FamilyContent(identifier="", name="My themes"), by=owner)
         code = actions.add_code(version=draft, given=new_code("First", "my_themes"), by=owner)
@@ -56,10 +56,10 @@ class TestBeginning:
         assert (code.identifier, code.meaning_version) == ("my_themes.first", 1)
 
     def test_discarded_draft_can_be_read_and_its_number_is_not_used_again(
-        self, project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, coder: User
+        self, study: Study, draft: CodebookVersion, lead: User, sentence: Sentence, coder: User
     ) -> None:
         proposal = CodeProposal.objects.create(
-            project=project,
+            study=study,
             name="Missing",
             family_identifier="themes",
             proposed_by=coder,
@@ -71,11 +71,11 @@ class TestBeginning:
         proposal.refresh_from_db()
         assert (proposal.state, proposal.code, proposal.answered_at) == ("open", None, None)
         assert draft.codes.filter(name="Missing").exists()
-        assert actions.start_draft(project=project, by=lead).number == 3
-        assert queries.current_version(project) != draft
+        assert actions.start_draft(study=study, by=lead).number == 3
+        assert queries.current_version(study) != draft
 
     def test_draft_that_is_published_or_discarded_is_closed(
-        self, project: Project, draft: CodebookVersion, lead: User
+        self, study: Study, draft: CodebookVersion, lead: User
     ) -> None:
         stale = find(draft, "theme.balance")
         actions.publish_version(version=draft, by=lead)
@@ -101,13 +101,13 @@ class TestBeginning:
 
 
 class TestEditing:
-    def test_rename_keeps_the_code_and_its_meaning(self, project: Project, draft: CodebookVersion, lead: User) -> None:
+    def test_rename_keeps_the_code_and_its_meaning(self, study: Study, draft: CodebookVersion, lead: User) -> None:
         code = find(draft, "theme.balance")
         actions.rename_code(code=code, revision=0, name="  Two  sides ", by=lead, reason="clearer")
         code.refresh_from_db()
         assert (code.name, code.identifier, code.meaning_version, code.revision) == ("Two sides", "theme.balance", 1, 1)
         assert list_steps(draft) == [("renamed", "wording", "theme.balance", "theme.balance")]
-        assert list_events(project)[-1] == "codebook.code.changed"
+        assert list_events(study)[-1] == "codebook.code.changed"
 
     @pytest.mark.parametrize(("effect", "meaning"), [("wording", 1), ("narrowing", 2), ("widening", 2)])
     def test_new_definition_says_what_it_does(
@@ -143,9 +143,9 @@ class TestEditing:
         assert edit(draft, code.identifier, lead, definition="Words.").meaning_version == 2
 
     def test_one_edit_is_one_event_and_a_step_of_each_kind(
-        self, project: Project, draft: CodebookVersion, lead: User
+        self, study: Study, draft: CodebookVersion, lead: User
     ) -> None:
-        before = len(list_events(project))
+        before = len(list_events(study))
         question = CodeAttribute(key="why", label="Why?")
         edit(
             *(draft, "theme.balance", lead),
@@ -156,7 +156,7 @@ class TestEditing:
             parent="theme.compassion",
             attributes=(question,),
         )
-        assert len(list_events(project)) == before + 1
+        assert len(list_events(study)) == before + 1
         assert [step[:2] for step in list_steps(draft)] == [
             ("renamed", "wording"),
             ("redefined", "widening"),
@@ -167,11 +167,11 @@ class TestEditing:
         assert event.details["fields"] == ["attributes", "include", "key", "name", "parent"]
         assert "More." not in str(event.details)
 
-    def test_nothing_changed_is_nothing_done(self, project: Project, draft: CodebookVersion, lead: User) -> None:
-        before = list_events(project)
+    def test_nothing_changed_is_nothing_done(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+        before = list_events(study)
         code = edit(draft, "theme.balance", lead, definition=content_of(draft, "theme.balance").definition + "\r\n ")
         assert code.revision == 0
-        assert list_events(project) == before
+        assert list_events(study) == before
 
     def test_published_version_stays_as_it_is(
         self, published: CodebookVersion, draft: CodebookVersion, lead: User
@@ -255,7 +255,7 @@ class TestRaces:
             lambda: actions.shift_code(code=seen, revision=seen.revision, step=1, by=lead),
             lambda: actions.retire_code(code=seen, revision=seen.revision, reason="x", by=lead),
         ):
-            with pytest.raises(actions.EditConflict, match="changed by somebody else") as lost:
+            with pytest.raises(actions.EditConflict, match="changed by another person") as lost:
                 lose()
             assert lost.value.current.name == "The owner's"
 
@@ -282,7 +282,7 @@ class TestRaces:
 
 class TestTakingOut:
     def test_retired_code_is_out_of_the_draft_only(
-        self, project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User
+        self, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User
     ) -> None:
         child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
         actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason="never used", by=lead)
@@ -292,7 +292,7 @@ class TestTakingOut:
         assert published.codes.filter(identifier="theme.balance").exists()
         assert list_steps(draft)[-1] == ("retired", "", "theme.balance", "")
         assert [each.identifier for each in queries.find_missing(draft)] == ["theme.balance"]
-        assert list_events(project)[-1] == "codebook.code.retired"
+        assert list_events(study)[-1] == "codebook.code.retired"
 
     def test_retiring_needs_a_reason(self, draft: CodebookVersion, lead: User) -> None:
         with pytest.raises(actions.WrongInput, match="Say why you retire") as refused:
@@ -319,13 +319,13 @@ class TestTakingOut:
 
 
 class TestFamilies:
-    def test_family_has_rules_and_a_unit_of_its_own(self, project: Project, draft: CodebookVersion, lead: User) -> None:
+    def test_family_has_rules_and_a_unit_of_its_own(self, study: Study, draft: CodebookVersion, lead: User) -> None:
         given = FamilyContent(
             identifier="", name="Whole talks", unit="interview", carries_level=False, rules="Once.", color="#2f7fb5"
         )
         family = actions.add_family(version=draft, given=given, by=lead)
         assert queries.read_content(draft).families[-1] == replace(given, identifier="whole_talks")
-        assert list_events(project)[-1] == "codebook.family.added"
+        assert list_events(study)[-1] == "codebook.family.added"
         assert family.position == 8
 
     def test_codes_of_a_family_with_another_unit_mean_something_else(self, draft: CodebookVersion, lead: User) -> None:
@@ -344,9 +344,7 @@ class TestFamilies:
 
 
 class TestPublishing:
-    def test_everything_that_is_wrong_is_listed_at_once(
-        self, project: Project, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_everything_that_is_wrong_is_listed_at_once(self, study: Study, draft: CodebookVersion, lead: User) -> None:
         draft.codes.filter(identifier="theme.balance").update(name=" ")
         draft.codes.filter(identifier="theme.compassion").update(key="m")
         with pytest.raises(actions.CodebookRefused) as refused:

@@ -18,10 +18,10 @@ from transcripts.codebook import actions
 from transcripts.codebook.models import Code
 from transcripts.studies.actions import set_member_role
 
-project = actions.start_study(slug="races", name="Races", by=trail.SYSTEM)
+study = actions.start_study(slug="races", name="Races", by=trail.SYSTEM)
 for number in range({PEOPLE}):
-    set_member_role(project=project, user=create_user(username=f"lead{{number}}", by=trail.SYSTEM), role="lead", by=trail.SYSTEM)
-draft = actions.start_draft(project=project, by=trail.SYSTEM)
+    set_member_role(study=study, user=create_user(username=f"lead{{number}}", by=trail.SYSTEM), role="lead", by=trail.SYSTEM)
+draft = actions.start_draft(study=study, by=trail.SYSTEM)
 code = Code.objects.get(version=draft, identifier="theme.balance")
 actions.rename_code(code=code, revision=None, name="Race 0", by=trail.SYSTEM)
 """
@@ -36,7 +36,7 @@ from transcripts.codebook.models import Code
 by = User.objects.get(username=NAME)
 won = lost = 0
 for _ in range({EACH}):
-    code = Code.objects.select_related("version__project", "family").get(version__status="draft", identifier="theme.balance")
+    code = Code.objects.select_related("version__study", "family").get(version__status="draft", identifier="theme.balance")
     seen = int(code.name.split()[1])
     time.sleep(random.uniform(0, 0.01))
     try:

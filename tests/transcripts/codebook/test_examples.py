@@ -25,7 +25,7 @@ from transcripts.codebook.models import CodebookVersion, CodeExample
 from transcripts.codebook.queries import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> CodeExample:
@@ -35,17 +35,17 @@ def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> Co
 
 def cut(sentence: Sentence, by: User) -> list[Sentence]:
     """The two pieces of a sentence whose break is corrected."""
-    project = sentence.turn.interview.project
-    edit = split_sentence(project=project, sentence=sentence, at=sentence.start + 8, by=by, idempotency_key=uuid4())
+    study = sentence.turn.interview.study
+    edit = split_sentence(study=study, sentence=sentence, at=sentence.start + 8, by=by, idempotency_key=uuid4())
     return list(edit.made.order_by("start"))
 
 
 def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
-    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence
+    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence
 ) -> None:
     pin(draft, sentence, lead, kind="anchor", note="  says\nso ")
     actions.publish_version(version=draft, by=lead)
-    later = actions.start_draft(project=project, by=lead)
+    later = actions.start_draft(study=study, by=lead)
     for version in (draft, later):
         [row] = read_examples(Q(code__version=version, sentence__isnull=False), coder=None)[
             find(version, "theme.balance").pk
@@ -59,23 +59,23 @@ def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
         assert row.sentence.retired_by_id is None
 
 
-def test_words_of_a_sentence_are_counted_in_code_points(project: Project, interview: Interview) -> None:
+def test_words_of_a_sentence_are_counted_in_code_points(study: Study, interview: Interview) -> None:
     turn = interview.turns.get(position=1)
     turn.text = "👩‍🔬é " + turn.text
     turn.save()
     pk = turn.sentences.order_by("start")[0].pk
     Sentence.objects.filter(pk=pk).update(start=5, end=11)
-    line = find_sentence(project, pk)
+    line = find_sentence(study, pk)
     assert line is not None
     assert line.read_text() == turn.text[5:11]
 
 
 def test_pinning_is_one_event_without_words(
-    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence
+    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence
 ) -> None:
-    before = len(list_events(project))
+    before = len(list_events(study))
     pin(draft, sentence, lead, note="a secret note")
-    assert list_events(project)[before:] == ["codebook.example.pinned"]
+    assert list_events(study)[before:] == ["codebook.example.pinned"]
     assert "secret" not in str(AuditEvent.objects.order_by("-pk")[0].details)
 
 
@@ -101,16 +101,16 @@ def test_sentence_is_pinned_once_to_a_code(draft: CodebookVersion, lead: User, s
 
 
 def test_sentence_of_another_study_is_not_pinned(
-    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, owner: User
+    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence, owner: User
 ) -> None:
     other = actions.start_study(slug="other", name="Other", by=owner)
-    Interview.objects.update(project=other, study=other)
+    Interview.objects.update(study=other, owning_study=other)
     with pytest.raises(actions.WrongInput, match="not part of this study"):
         pin(draft, Sentence.objects.get(pk=sentence.pk), lead)
 
 
 def test_published_version_takes_no_pins(
-    project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
+    study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
 ) -> None:
     example = pin(draft, sentence, lead)
     with pytest.raises(actions.DraftIsClosed):
@@ -137,24 +137,24 @@ def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
     assert not CodeExample.objects.filter(pk=example.pk).exists()
 
 
-def test_pieces_are_found_by_their_numbers(project: Project, lead: User, sentence: Sentence) -> None:
+def test_pieces_are_found_by_their_numbers(study: Study, lead: User, sentence: Sentence) -> None:
     interview_id = sentence.turn.interview_id
     first, second = cut(sentence, lead)
     for label, pk in (("2a", first.pk), ("2b", second.pk)):
-        line = find_labelled_sentence(project, interview_id, label)
+        line = find_labelled_sentence(study, interview_id, label)
         assert line is not None
         assert line.pk == pk
     for label in ("2", "", "a", "2c", "9" * 30, "２"):
-        assert find_labelled_sentence(project, interview_id, label) is None
+        assert find_labelled_sentence(study, interview_id, label) is None
 
 
 def test_pinning_from_the_desk_begins_a_draft_where_there_is_none(
-    project: Project, published: CodebookVersion, lead: User, sentence: Sentence
+    study: Study, published: CodebookVersion, lead: User, sentence: Sentence
 ) -> None:
-    given = {"project": project, "sentence": sentence, "kind": "include", "by": lead}
+    given = {"study": study, "sentence": sentence, "kind": "include", "by": lead}
     first = actions.pin_in_open_draft(identifier="theme.balance", **given)  # type: ignore[arg-type]
     second = actions.pin_in_open_draft(identifier="theme.compassion", **given)  # type: ignore[arg-type]
-    assert first.code.version == second.code.version == queries.find_open_draft(project)
+    assert first.code.version == second.code.version == queries.find_open_draft(study)
     with pytest.raises(actions.WrongInput, match="not in the draft v2"):
         actions.pin_in_open_draft(identifier="theme.none", **given)  # type: ignore[arg-type]
 
@@ -165,11 +165,11 @@ def invent(draft: CodebookVersion, by: User, **more: str) -> CodeExample:
 
 
 def test_invented_example_is_shown_with_its_words_and_survives_versions(
-    project: Project, draft: CodebookVersion, lead: User
+    study: Study, draft: CodebookVersion, lead: User
 ) -> None:
     example = invent(draft, lead, words="  Money\nhelps. ", note="no  group")
     actions.publish_version(version=draft, by=lead)
-    later = actions.start_draft(project=project, by=lead)
+    later = actions.start_draft(study=study, by=lead)
     for version in (draft, later):
         rows = read_examples(Q(code__version=version), coder=None)[find(version, "theme.balance").pk]
         [row] = [row for row in rows if row.words == example.words]
@@ -203,14 +203,14 @@ def test_invented_example_that_cannot_be_stored_is_refused(
 
 
 def test_invented_example_is_in_a_code_once_and_can_be_removed(
-    project: Project, draft: CodebookVersion, lead: User
+    study: Study, draft: CodebookVersion, lead: User
 ) -> None:
     example = invent(draft, lead)
     with pytest.raises(actions.WrongInput, match="has this example already"):
         invent(draft, lead)
     actions.unpin_example(example=example, by=lead)
     assert not CodeExample.objects.filter(pk=example.pk).exists()
-    assert list_events(project)[-2:] == ["codebook.example.invented", "codebook.example.unpinned"]
+    assert list_events(study)[-2:] == ["codebook.example.invented", "codebook.example.unpinned"]
     assert "parent" not in str(AuditEvent.objects.order_by("-pk")[0].details)
 
 
@@ -223,7 +223,7 @@ def test_example_is_either_pinned_or_invented(draft: CodebookVersion, lead: User
 
 
 def test_a_pinned_sentence_shows_its_code_to_nobody_who_is_still_to_code_it(
-    project: Project,
+    study: Study,
     draft: CodebookVersion,
     lead: User,
     coder: User,
@@ -235,18 +235,18 @@ def test_a_pinned_sentence_shows_its_code_to_nobody_who_is_still_to_code_it(
     actions.publish_version(version=draft, by=lead)
     code = find(draft, "theme.balance")
     number = draft.number
-    open_round(project, lead, coder)
+    open_round(study, lead, coder)
 
     def shown(person: User) -> set[str]:
         client = client_of(person)
         token = {"Authorization": f"Bearer {create_token(user=person, name='t', by=person)[1]}"}
         paths = {
-            "page": f"/p/{project.slug}/codebook/",
-            "code": f"/p/{project.slug}/codebook/v{number}/codes/{code.pk}/",
-            "compared": f"/p/{project.slug}/codebook/v1..v{number}/",
+            "page": f"/studies/{study.slug}/codebook/",
+            "code": f"/studies/{study.slug}/codebook/v{number}/codes/{code.pk}/",
+            "compared": f"/studies/{study.slug}/codebook/v1..v{number}/",
         }
         texts = {name: client.get(path).content.decode() for name, path in paths.items()}
-        texts["api"] = Client(headers=token).get(f"/api/v1/projects/{project.slug}/codebook/").content.decode()
+        texts["api"] = Client(headers=token).get(f"/api/v1/studies/{study.slug}/codebook/").content.decode()
         content = read_version(draft, coder=person if person != reader else None)
         texts["file"] = " ".join(example.quote for example in content.examples)
         return {name for name, text in texts.items() if "I would ask first." in text or "sentence 2 of" in text}
@@ -271,7 +271,7 @@ def test_a_pinned_sentence_of_an_interview_that_is_assigned_to_nobody_hides_its_
 
 
 def test_files_to_be_published_quote_no_interview_without_consent(
-    project: Project, draft: CodebookVersion, lead: User, sentence: Sentence, tmp_path: Path
+    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence, tmp_path: Path
 ) -> None:
     pin(draft, sentence, lead)
     code = find(draft, "theme.balance")
@@ -280,7 +280,7 @@ def test_files_to_be_published_quote_no_interview_without_consent(
 
     def write(format: str) -> str:
         path = tmp_path / format
-        call_command("study", "export", "codebook", project=project.slug, format=format, output=str(path))
+        call_command("study", "export", "codebook", study=study.slug, format=format, output=str(path))
         return path.read_text(encoding="utf-8")
 
     for format in ("json", "qdc"):

@@ -19,7 +19,7 @@ from transcripts.codebook.files import read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 RULES = ("balanc*", "value & harm - price", "“on the other hand”")
@@ -28,7 +28,7 @@ RULES = ("balanc*", "value & harm - price", "“on the other hand”")
 @pytest.fixture(autouse=True)
 def no_rules_yet(draft: CodebookVersion) -> None:
     """The seeded codebook without the rules it comes with."""
-    Code.objects.filter(version__project=draft.project_id).update(keyword_rules=[])
+    Code.objects.filter(version__study=draft.study_id).update(keyword_rules=[])
 
 
 @pytest.fixture
@@ -93,13 +93,13 @@ class TestVersions:
         assert list_steps(ruled) == [("adjusted", "wording", "theme.balance", "theme.balance")]
 
     def test_published_rules_are_frozen_and_go_into_the_next_draft(
-        self, project: Project, ruled: CodebookVersion, lead: User
+        self, study: Study, ruled: CodebookVersion, lead: User
     ) -> None:
         actions.publish_version(version=ruled, by=lead)
         before = snapshot(ruled)
         with pytest.raises(Refused):
             edit(ruled, "theme.balance", lead, keyword_rules=())
-        later = actions.start_draft(project=project, by=lead)
+        later = actions.start_draft(study=study, by=lead)
         assert content_of(later, "theme.balance").keyword_rules == RULES
         edit(later, "theme.balance", lead, keyword_rules=("other",))
         assert snapshot(ruled) == before
@@ -120,7 +120,7 @@ class TestVersions:
         assert [each.keyword_rules for each in born] == [[], []]
 
 
-def test_a_file_with_a_line_that_is_no_rule_is_refused(project: Project, ruled: CodebookVersion, lead: User) -> None:
+def test_a_file_with_a_line_that_is_no_rule_is_refused(study: Study, ruled: CodebookVersion, lead: User) -> None:
     actions.publish_version(version=ruled, by=lead)
     stream = io.StringIO()
     write_codebook_json(read_version(ruled), stream)
@@ -128,11 +128,11 @@ def test_a_file_with_a_line_that_is_no_rule_is_refused(project: Project, ruled: 
     [code] = [each for each in file["codes"] if each["identifier"] == "theme.balance"]
     code["keyword_rules"] = ["fine", "a|b"]
     with pytest.raises(actions.CodebookRefused) as refused:
-        actions.import_codebook(project=project, data=json.dumps(file).encode(), name="file", by=lead)
+        actions.import_codebook(study=study, data=json.dumps(file).encode(), name="file", by=lead)
     assert refused.value.problems[0].startswith("Balance, keyword rule 2: | has no meaning")
 
 
 def test_whoever_reads_may_see_the_rules(ruled: CodebookVersion, lead: User, reader: User, client_of: SignIn) -> None:
     actions.publish_version(version=ruled, by=lead)
-    page = client_of(reader).get(reverse("codebook:current", args=[ruled.project.slug]), follow=True)
+    page = client_of(reader).get(reverse("codebook:current", args=[ruled.study.slug]), follow=True)
     assert "value &amp; harm - price" in text_of(page)

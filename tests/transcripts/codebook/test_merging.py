@@ -12,7 +12,7 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.codebook.pure.comparing import trace
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def merge(version: CodebookVersion, by: User, *identifiers: str, into: object = None, **more: object) -> object:
@@ -23,14 +23,14 @@ def merge(version: CodebookVersion, by: User, *identifiers: str, into: object = 
 
 class TestMerging:
     def test_merge_into_one_of_them(
-        self, project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
+        self, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
     ) -> None:
         before = snapshot(published)
         actions.pin_example(
             version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="include", by=lead
         )
         child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
-        events = len(list_events(project))
+        events = len(list_events(study))
         merge(draft, lead, "theme.compassion", "theme.balance")
         code = find(draft, "theme.compassion")
         assert {"Balance", "Balancing value and harm of sociocultural schemas"} <= set(code.aliases)
@@ -42,7 +42,7 @@ class TestMerging:
         assert child.parent == code
         assert not draft.codes.filter(identifier="theme.balance").exists()
         assert list_steps(draft)[1:] == [("merged", "widening", "theme.balance", "theme.compassion")]
-        assert list_events(project)[events:] == ["codebook.code.merged"]
+        assert list_events(study)[events:] == ["codebook.code.merged"]
         assert snapshot(published) == before
 
     def test_merge_into_a_new_code(self, draft: CodebookVersion, lead: User) -> None:
@@ -66,10 +66,10 @@ class TestMerging:
         assert find(draft, "theme.compassion").examples.filter(sentence=sentence).count() == 1
 
     def test_proposal_that_was_accepted_goes_with_its_code(
-        self, project: Project, draft: CodebookVersion, lead: User, coder: User
+        self, study: Study, draft: CodebookVersion, lead: User, coder: User
     ) -> None:
         proposal = actions.propose_code(
-            project=project, name="Mine", family_identifier="themes", idempotency_key=uuid4(), by=coder
+            study=study, name="Mine", family_identifier="themes", idempotency_key=uuid4(), by=coder
         )
         actions.accept_proposal(proposal=proposal, by=lead)
         merge(draft, lead, "theme.balance", "theme.mine")
@@ -122,9 +122,7 @@ class TestMerging:
 
 
 class TestSplitting:
-    def test_split_puts_new_codes_in_the_place_of_one(
-        self, project: Project, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_split_puts_new_codes_in_the_place_of_one(self, study: Study, draft: CodebookVersion, lead: User) -> None:
         place = [each.identifier for each in queries.read_content(draft).codes].index("theme.balance")
         born = actions.split_code(
             code=find(draft, "theme.balance"),
@@ -138,7 +136,7 @@ class TestSplitting:
         assert codes[place : place + 3] == ["theme.gain", "theme.harm", "theme.harm_2"]
         assert {code.meaning_version for code in born} == {2}
         assert list_steps(draft) == [("split", "narrowing", "theme.balance", code.identifier) for code in born]
-        assert list_events(project)[-1] == "codebook.code.split"
+        assert list_events(study)[-1] == "codebook.code.split"
         assert [each.identifier for each in queries.find_missing(draft)] == ["theme.balance"]
 
     @pytest.mark.parametrize(
@@ -166,10 +164,10 @@ class TestSplitting:
 
 
 class TestHistory:
-    def test_lineage_is_told_over_versions(self, project: Project, draft: CodebookVersion, lead: User) -> None:
+    def test_lineage_is_told_over_versions(self, study: Study, draft: CodebookVersion, lead: User) -> None:
         merge(draft, lead, "theme.balance", "theme.compassion", into=new_code("Care"))
         actions.publish_version(version=draft, by=lead)
-        third = actions.start_draft(project=project, by=lead)
+        third = actions.start_draft(study=study, by=lead)
         edit(third, "theme.care", lead, name="Caring")
         lineage = trace("theme.care", *queries.read_history(third))
         assert lineage is not None
@@ -177,19 +175,19 @@ class TestHistory:
         assert [origin.lineage.name for origin in lineage.origins] == ["Balance", "Compassion"]
 
     def test_comparison_leaves_out_the_steps_of_discarded_drafts(
-        self, project: Project, published: CodebookVersion, draft: CodebookVersion, lead: User
+        self, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User
     ) -> None:
         merge(draft, lead, "theme.compassion", "theme.balance")
         actions.discard_draft(version=draft, by=lead)
-        third = actions.start_draft(project=project, by=lead)
+        third = actions.start_draft(study=study, by=lead)
         edit(third, "theme.balance", lead, name="Other")
         [difference] = queries.find_comparison(published, third).codes
         assert (difference.kinds, difference.origins) == (["renamed"], [])
 
-    def test_wordings_are_told_once_for_each(self, project: Project, draft: CodebookVersion, lead: User) -> None:
+    def test_wordings_are_told_once_for_each(self, study: Study, draft: CodebookVersion, lead: User) -> None:
         edit(draft, "theme.balance", lead, key="")
         actions.publish_version(version=draft, by=lead)
-        third = actions.start_draft(project=project, by=lead)
+        third = actions.start_draft(study=study, by=lead)
         code = edit(third, "theme.balance", lead, definition="Other.", effect="narrowing", reason="why")
         wordings = queries.read_wordings(code)
         assert [each.version.number for each, _ in wordings] == [3, 1]

@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample
 from transcripts.codebook.pure.seed import find_newer_parts, load_seed
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 NEWER = ("challenges", "responses")
@@ -35,13 +35,13 @@ def older(published: CodebookVersion) -> CodebookVersion:
 
 
 @pytest.fixture
-def page(project: Project) -> str:
-    return reverse("codebook:current", args=[project.slug])
+def page(study: Study) -> str:
+    return reverse("codebook:current", args=[study.slug])
 
 
 @pytest.fixture
-def take(project: Project) -> str:
-    return reverse("codebook:take_newer_parts", args=[project.slug])
+def take(study: Study) -> str:
+    return reverse("codebook:take_newer_parts", args=[study.slug])
 
 
 def shows_offer(client: Client, page: str) -> bool:
@@ -49,10 +49,10 @@ def shows_offer(client: Client, page: str) -> bool:
 
 
 def test_draft_adds_families_and_questions_and_changes_nothing_else(
-    project: Project, older: CodebookVersion, lead: User
+    study: Study, older: CodebookVersion, lead: User
 ) -> None:
     before = queries.read_content(older)
-    draft = actions.take_newer_parts(project=project, by=lead)
+    draft = actions.take_newer_parts(study=study, by=lead)
     after, built_in = queries.read_content(draft), load_seed().content
     assert draft.status == "draft"
     assert [family.identifier for family in after.families] == [*(each.identifier for each in before.families), *NEWER]
@@ -71,40 +71,40 @@ def test_draft_adds_families_and_questions_and_changes_nothing_else(
 
 
 def test_each_change_is_recorded_and_no_coding_needs_re_review(
-    project: Project, older: CodebookVersion, lead: User
+    study: Study, older: CodebookVersion, lead: User
 ) -> None:
-    draft = actions.take_newer_parts(project=project, by=lead)
+    draft = actions.take_newer_parts(study=study, by=lead)
     steps = list_steps(draft)
     assert sorted({(kind, effect) for kind, effect, _, _ in steps}) == [("added", ""), ("adjusted", "wording")]
     assert len(steps) == 8 + 10
     there = draft.codes.exclude(family__identifier__in=NEWER)
     assert set(there.values_list("meaning_version", flat=True)) == {older.number}
-    assert list_events(project)[-1] == "codebook.built_in.taken_over"
+    assert list_events(study)[-1] == "codebook.built_in.taken_over"
 
 
 def test_lead_starts_it_from_the_codebook_page_and_is_not_asked_again(
-    client_of: SignIn, project: Project, older: CodebookVersion, lead: User, page: str, take: str
+    client_of: SignIn, study: Study, older: CodebookVersion, lead: User, page: str, take: str
 ) -> None:
     client = client_of(lead)
     html = client.get(page).content.decode()
     assert OFFER in html
     assert "Challenges and Responses, and questions of 10 codes" in html
     answer = client.post(take)
-    draft = project.codebook_versions.get(number=2)
-    assert answer.headers["Location"] == reverse("codebook:draft", args=[project.slug, 2])
-    assert queries.current_version(project) == older
+    draft = study.codebook_versions.get(number=2)
+    assert answer.headers["Location"] == reverse("codebook:draft", args=[study.slug, 2])
+    assert queries.current_version(study) == older
     assert not shows_offer(client, page)
     actions.publish_version(version=draft, by=lead)
     assert not shows_offer(client, page)
     assert client.post(take).status_code == 409
-    assert project.codebook_versions.count() == 2
+    assert study.codebook_versions.count() == 2
 
 
 def test_a_discarded_draft_is_offered_again_and_an_open_one_stands_in_the_way(
-    client_of: SignIn, project: Project, older: CodebookVersion, lead: User, page: str, take: str
+    client_of: SignIn, study: Study, older: CodebookVersion, lead: User, page: str, take: str
 ) -> None:
     client = client_of(lead)
-    draft = actions.start_draft(project=project, by=lead)
+    draft = actions.start_draft(study=study, by=lead)
     assert not shows_offer(client, page)
     assert client.post(take).status_code == 409
     actions.discard_draft(version=draft, by=lead)
@@ -112,11 +112,11 @@ def test_a_discarded_draft_is_offered_again_and_an_open_one_stands_in_the_way(
 
 
 def test_what_a_study_had_and_took_out_is_not_offered_again(
-    client_of: SignIn, project: Project, older: CodebookVersion, lead: User, page: str
+    client_of: SignIn, study: Study, older: CodebookVersion, lead: User, page: str
 ) -> None:
-    draft = actions.take_newer_parts(project=project, by=lead)
+    draft = actions.take_newer_parts(study=study, by=lead)
     actions.publish_version(version=draft, by=lead)
-    third = actions.start_draft(project=project, by=lead)
+    third = actions.start_draft(study=study, by=lead)
     for each in list(third.codes.filter(family__identifier="challenges")):
         actions.retire_code(code=each, revision=None, reason="Not ours.", by=lead)
     actions.remove_family(family=third.families.get(identifier="challenges"), revision=None, by=lead)

@@ -15,14 +15,14 @@ from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def where(project: Project) -> str:
-    return reverse("codebook:propose", args=[project.slug])
+def where(study: Study) -> str:
+    return reverse("codebook:propose", args=[study.slug])
 
 
 def fill_in(**changes: Any) -> dict[str, Any]:
@@ -95,12 +95,12 @@ def test_coder_is_not_offered_to_use_it_at_once(where: str, coder: User, client_
     assert CodeProposal.objects.get().state == "open"
 
 
-def test_lead_uses_it_at_once(where: str, project: Project, lead: User, client_of: SignIn) -> None:
+def test_lead_uses_it_at_once(where: str, study: Study, lead: User, client_of: SignIn) -> None:
     client = client_of(lead)
     sent = client.post(where, fill_in(then="use"), headers={"HX-Request": "true"})
     [said] = json.loads(sent.headers["HX-Trigger"]).values()
     assert (said["version"], said["published"]) == (2, True)
-    actions.start_draft(project=project, by=lead)
+    actions.start_draft(study=study, by=lead)
     page = client.post(where, fill_in(name="Further", then="use"))
     assert page.status_code == 422
     assert "v3 is a draft with other changes" in page.content.decode()
@@ -109,13 +109,13 @@ def test_lead_uses_it_at_once(where: str, project: Project, lead: User, client_o
 
 
 def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(
-    where: str, project: Project, coder: User, second_coder: User, client_of: SignIn
+    where: str, study: Study, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
     client = client_of(coder)
     paths = [
-        reverse("codebook:proposals", args=[project.slug]),
-        reverse("codebook:current", args=[project.slug]),
-        reverse("codebook:key_card", args=[project.slug, 1]),
+        reverse("codebook:proposals", args=[study.slug]),
+        reverse("codebook:current", args=[study.slug]),
+        reverse("codebook:key_card", args=[study.slug, 1]),
     ]
 
     def look() -> list[str]:
@@ -132,38 +132,38 @@ def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(
 
 
 def test_everybody_reads_what_is_for_her(
-    where: str, project: Project, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
+    where: str, study: Study, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
 ) -> None:
     client_of(coder).post(where, fill_in(name="Hers"))
     client_of(second_coder).post(where, fill_in(name="His"))
-    listed = reverse("codebook:proposals", args=[project.slug])
+    listed = reverse("codebook:proposals", args=[study.slug])
     assert [row.name for row, *_ in client_of(coder).get(listed).context["rows"]] == ["Hers"]
     for sees_all in (lead, reader):
         assert len(client_of(sees_all).get(listed).context["rows"]) == 2
 
 
-def test_lead_answers(where: str, project: Project, coder: User, lead: User, client_of: SignIn) -> None:
+def test_lead_answers(where: str, study: Study, coder: User, lead: User, client_of: SignIn) -> None:
     client_of(coder).post(where, fill_in())
     proposal = CodeProposal.objects.get()
     client = client_of(lead)
-    answer = reverse("codebook:answer_proposal", args=[project.slug, proposal.pk])
+    answer = reverse("codebook:answer_proposal", args=[study.slug, proposal.pk])
     assert client.post(answer, {"verdict": "decline"}).status_code == 422
     assert client.post(answer, {"verdict": "else"}).status_code == 422
     assert client.post(answer, {"verdict": "accept", "answer": "Yes."}).status_code == 302
-    listed = client_of(coder).get(reverse("codebook:proposals", args=[project.slug])).content.decode()
+    listed = client_of(coder).get(reverse("codebook:proposals", args=[study.slug])).content.decode()
     assert "Accepted" in listed
     assert "Yes." in listed
     page = client.post(answer, {"verdict": "decline", "answer": "No."})
     assert page.status_code == 409
-    assert "accepted by somebody in the meantime" in page.content.decode()
+    assert "accepted by another person in the meantime" in page.content.decode()
 
 
 def test_lead_is_not_offered_to_publish_with_it_what_is_half_done(
-    where: str, project: Project, published: CodebookVersion, coder: User, lead: User, client_of: SignIn
+    where: str, study: Study, published: CodebookVersion, coder: User, lead: User, client_of: SignIn
 ) -> None:
     client_of(coder).post(where, fill_in())
-    client, listed = client_of(lead), reverse("codebook:proposals", args=[project.slug])
+    client, listed = client_of(lead), reverse("codebook:proposals", args=[study.slug])
     assert "Use it now" in client.get(listed).content.decode()
-    actions.start_draft(project=project, by=lead)
+    actions.start_draft(study=study, by=lead)
     assert "Use it now" not in client.get(listed).content.decode()
-    assert queries.current_version(project) == published
+    assert queries.current_version(study) == published

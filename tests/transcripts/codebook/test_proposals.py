@@ -13,30 +13,30 @@ from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeExample, CodeProposal
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def propose(project: Project, by: User, name: str = "Missing", **more: object) -> CodeProposal:
+def propose(study: Study, by: User, name: str = "Missing", **more: object) -> CodeProposal:
     given = {"family_identifier": "themes", "idempotency_key": uuid4(), **more}
-    return actions.propose_code(project=project, name=name, by=by, **given)  # type: ignore[arg-type]
+    return actions.propose_code(study=study, name=name, by=by, **given)  # type: ignore[arg-type]
 
 
-def test_proposal_that_is_sent_twice_is_stored_once(project: Project, coder: User, second_coder: User) -> None:
+def test_proposal_that_is_sent_twice_is_stored_once(study: Study, coder: User, second_coder: User) -> None:
     idempotency_key = UUID(int=7)
-    first = propose(project, coder, idempotency_key=idempotency_key)
-    events = list_events(project)
-    assert propose(project, coder, " Missing ", idempotency_key=idempotency_key) == first
-    assert list_events(project) == events
+    first = propose(study, coder, idempotency_key=idempotency_key)
+    events = list_events(study)
+    assert propose(study, coder, " Missing ", idempotency_key=idempotency_key) == first
+    assert list_events(study) == events
     with pytest.raises(Refused, match="already sent with other content"):
-        propose(project, coder, "Another", idempotency_key=idempotency_key)
-    propose(project, second_coder, "Another", idempotency_key=idempotency_key)
+        propose(study, coder, "Another", idempotency_key=idempotency_key)
+    propose(study, second_coder, "Another", idempotency_key=idempotency_key)
     assert CodeProposal.objects.count() == 2
 
 
-def test_name_in_the_words_of_the_sentence_is_in_vivo(project: Project, coder: User, sentence: Sentence) -> None:
-    assert propose(project, coder, "ask first", sentence=sentence).is_in_vivo
-    assert not propose(project, coder, "asking", sentence=sentence).is_in_vivo
-    assert not propose(project, coder, "ask first").is_in_vivo
+def test_name_in_the_words_of_the_sentence_is_in_vivo(study: Study, coder: User, sentence: Sentence) -> None:
+    assert propose(study, coder, "ask first", sentence=sentence).is_in_vivo
+    assert not propose(study, coder, "asking", sentence=sentence).is_in_vivo
+    assert not propose(study, coder, "ask first").is_in_vivo
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_name_in_the_words_of_the_sentence_is_in_vivo(project: Project, coder: U
     ],
 )
 def test_proposal_that_says_too_little_or_too_much_is_refused(
-    project: Project, coder: User, more: dict[str, str], field: str, found: str
+    study: Study, coder: User, more: dict[str, str], field: str, found: str
 ) -> None:
     with pytest.raises(actions.WrongInput, match=found) as refused:
-        propose(project, coder, **more)
+        propose(study, coder, **more)
     assert [problem.field for problem in refused.value.problems] == [field]
     assert not CodeProposal.objects.exists()
 
 
-def test_audit_of_proposals_holds_no_words(project: Project, coder: User, lead: User, sentence: Sentence) -> None:
-    proposal = propose(project, coder, "ask first", sentence=sentence)
+def test_audit_of_proposals_holds_no_words(study: Study, coder: User, lead: User, sentence: Sentence) -> None:
+    proposal = propose(study, coder, "ask first", sentence=sentence)
     actions.decline_proposal(proposal=proposal, by=lead, answer="We have it as elicitation.")
     told = str(list(AuditEvent.objects.filter(action__startswith="codebook.proposal").values("details", "target")))
     assert "ask first" not in told
@@ -66,9 +66,9 @@ def test_audit_of_proposals_holds_no_words(project: Project, coder: User, lead: 
 
 
 def test_accepted_proposal_is_a_code_of_the_open_draft(
-    project: Project, draft: CodebookVersion, coder: User, lead: User
+    study: Study, draft: CodebookVersion, coder: User, lead: User
 ) -> None:
-    proposal = propose(project, coder, definition="What it is.")
+    proposal = propose(study, coder, definition="What it is.")
     assert actions.accept_proposal(proposal=proposal, by=lead, answer="Good.") == draft
     proposal.refresh_from_db()
     assert proposal.code is not None
@@ -77,63 +77,63 @@ def test_accepted_proposal_is_a_code_of_the_open_draft(
     assert coder.username not in proposal.code.source
 
 
-def test_accepting_begins_a_draft_where_there_is_none(project: Project, coder: User, lead: User) -> None:
-    version = actions.accept_proposal(proposal=propose(project, coder), by=lead)
-    assert version == queries.find_open_draft(project)
+def test_accepting_begins_a_draft_where_there_is_none(study: Study, coder: User, lead: User) -> None:
+    version = actions.accept_proposal(proposal=propose(study, coder), by=lead)
+    assert version == queries.find_open_draft(study)
     assert version.codes.count() == 43
 
 
 def test_accepted_proposal_can_be_used_at_once(
-    project: Project, published: CodebookVersion, coder: User, lead: User
+    study: Study, published: CodebookVersion, coder: User, lead: User
 ) -> None:
-    version = actions.accept_proposal(proposal=propose(project, coder), by=lead, publish=True)
-    assert version == queries.current_version(project)
+    version = actions.accept_proposal(proposal=propose(study, coder), by=lead, publish=True)
+    assert version == queries.current_version(study)
     meanings = dict(version.codes.values_list("identifier", "meaning_version"))
     assert meanings.pop("theme.missing") == 2
     assert set(meanings.values()) == {1}
 
 
 def test_nothing_is_published_with_it_that_somebody_else_is_writing(
-    project: Project, draft: CodebookVersion, coder: User, lead: User
+    study: Study, draft: CodebookVersion, coder: User, lead: User
 ) -> None:
     edit(draft, "theme.balance", lead, name="Half done")
-    proposal = propose(project, coder)
+    proposal = propose(study, coder)
     with pytest.raises(Refused, match="v2 is a draft with other changes"):
         actions.accept_proposal(proposal=proposal, by=lead, publish=True)
     proposal.refresh_from_db()
     assert proposal.state == "open"
-    assert queries.current_version(project) != draft
+    assert queries.current_version(study) != draft
 
 
-def test_proposal_is_answered_once(project: Project, coder: User, lead: User, owner: User) -> None:
-    proposal = propose(project, coder)
+def test_proposal_is_answered_once(study: Study, coder: User, lead: User, owner: User) -> None:
+    proposal = propose(study, coder)
     actions.decline_proposal(proposal=proposal, by=lead, answer="No.")
-    with pytest.raises(Refused, match="declined by somebody in the meantime"):
+    with pytest.raises(Refused, match="declined by another person in the meantime"):
         actions.accept_proposal(proposal=proposal, by=owner)
     with pytest.raises(Refused, match="declined"):
         actions.decline_proposal(proposal=proposal, by=owner, answer="Never.")
 
 
-def test_declining_needs_a_reason(project: Project, coder: User, lead: User) -> None:
-    proposal = propose(project, coder)
+def test_declining_needs_a_reason(study: Study, coder: User, lead: User) -> None:
+    proposal = propose(study, coder)
     with pytest.raises(actions.WrongInput, match="Say why"):
         actions.decline_proposal(proposal=proposal, by=lead, answer=" ")
     proposal.refresh_from_db()
     assert proposal.state == "open"
 
 
-def test_lead_uses_her_own_code_at_once_and_only_once(project: Project, lead: User) -> None:
-    given = {"project": project, "name": "Mine", "family_identifier": "themes", "idempotency_key": uuid4(), "by": lead}
+def test_lead_uses_her_own_code_at_once_and_only_once(study: Study, lead: User) -> None:
+    given = {"study": study, "name": "Mine", "family_identifier": "themes", "idempotency_key": uuid4(), "by": lead}
     first = actions.use_at_once(**given)  # type: ignore[arg-type]
     second = actions.use_at_once(**given)  # type: ignore[arg-type]
     assert first == second
     assert first.code is not None
-    assert first.code.version == queries.current_version(project)
-    assert project.codebook_versions.count() == 2
+    assert first.code.version == queries.current_version(study)
+    assert study.codebook_versions.count() == 2
 
 
-def test_family_that_is_gone_is_said(project: Project, draft: CodebookVersion, coder: User, lead: User) -> None:
-    proposal = propose(project, coder, family_identifier="failure_modes")
+def test_family_that_is_gone_is_said(study: Study, draft: CodebookVersion, coder: User, lead: User) -> None:
+    proposal = propose(study, coder, family_identifier="failure_modes")
     CodeExample.objects.filter(code__family__version=draft, code__family__identifier="failure_modes").delete()
     draft.codes.filter(family__identifier="failure_modes").delete()
     draft.families.filter(identifier="failure_modes").delete()
@@ -141,7 +141,7 @@ def test_family_that_is_gone_is_said(project: Project, draft: CodebookVersion, c
         actions.accept_proposal(proposal=proposal, by=lead)
 
 
-def test_coder_has_her_own_proposals_only(project: Project, coder: User, second_coder: User) -> None:
-    mine, _ = propose(project, coder), propose(project, second_coder)
-    assert list(queries.list_proposals(project, only=coder)) == [mine]
-    assert queries.list_proposals(project).count() == 2
+def test_coder_has_her_own_proposals_only(study: Study, coder: User, second_coder: User) -> None:
+    mine, _ = propose(study, coder), propose(study, second_coder)
+    assert list(queries.list_proposals(study, only=coder)) == [mine]
+    assert queries.list_proposals(study).count() == 2

@@ -17,7 +17,7 @@ from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.codebook.pure.seed import SeedCode, load_seed
 from transcripts.coding.pure.prompting import Prompts, read_signs
 from transcripts.negotiation.pure.records import STATUSES
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SEED = load_seed()
 DESK_KEYS = {"themes": "asdfghj", "moves": "qwertyui", "case_features": "1234567890"}
@@ -297,8 +297,8 @@ def test_examples_share_no_six_words_in_a_row_with_the_paper() -> None:
     assert not set().union(*(list_word_runs(text, 6) for text in texts)) & list_published_runs()
 
 
-def test_a_study_begins_with_the_examples_of_the_seed(project: Project) -> None:
-    rows = CodeExample.objects.filter(code__version__project=project, sentence__isnull=True)
+def test_a_study_begins_with_the_examples_of_the_seed(study: Study) -> None:
+    rows = CodeExample.objects.filter(code__version__study=study, sentence__isnull=True)
     stored = set(rows.values_list("code__identifier", "kind", "words", "note"))
     assert stored == {(each.code, each.kind, each.quote, each.note) for each in SEED.content.examples}
 

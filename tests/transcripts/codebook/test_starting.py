@@ -17,25 +17,25 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.formats.codebook_csv import CodeRow
-from transcripts.studies.models import Project
-from transcripts.studies.queries import find_stance
+from transcripts.studies.models import Study
+from transcripts.studies.queries import find_method
 
 SignIn = Callable[[User], Client]
-START = "/studies/new/"
+START = "/new-study/"
 OWN = make_file([CodeRow(code_id="tone.warm", family="tone", family_name="Tone", name="Warm", definition="Friendly.")])
 
 
-def start(client: Client, data: bytes | None = None, name: str = "own.csv", **fields: str) -> Project | str:
+def start(client: Client, data: bytes | None = None, name: str = "own.csv", **fields: str) -> Study | str:
     """Send the form: the new study, or the page that says what is wrong."""
     sent: dict[str, object] = {"name": "My study", **fields}
     if data is not None:
         sent["file"] = SimpleUploadedFile(name, data)
-    before = set(Project.objects.values_list("pk", flat=True))
+    before = set(Study.objects.values_list("pk", flat=True))
     answer = client.post(START, sent)
     if answer.status_code == 302:
-        return Project.objects.exclude(pk__in=before).get()
+        return Study.objects.exclude(pk__in=before).get()
     assert answer.status_code == 422
-    assert set(Project.objects.values_list("pk", flat=True)) == before, "nothing half-made stays"
+    assert set(Study.objects.values_list("pk", flat=True)) == before, "nothing half-made stays"
     return answer.content.decode()
 
 
@@ -48,33 +48,33 @@ def client(owner: User, client_of: SignIn) -> Client:
 
 def test_without_a_choice_it_is_the_built_in_codebook_read_reflexively(client: Client) -> None:
     study = start(client)
-    assert isinstance(study, Project)
+    assert isinstance(study, Study)
     version = current_version(study)
     assert version is not None
     assert version.codes.filter(identifier="theme.balance").exists()
-    assert (find_stance(study), find_stance(study, "moves")) == ("reflexive", "codebook")
+    assert (find_method(study), find_method(study, "moves")) == ("reflexive", "codebook")
 
 
 def test_a_codebook_of_ones_own_is_published_and_nothing_else_is_in_it(client: Client) -> None:
-    study = start(client, OWN, stance="reliability")
-    assert isinstance(study, Project)
+    study = start(client, OWN, method="reliability")
+    assert isinstance(study, Study)
     version = current_version(study)
     assert version is not None
     assert [code.identifier for code in version.codes.all()] == ["tone.warm"]
-    assert (find_stance(study), find_stance(study, "moves")) == ("reliability", "reliability")
-    assert AuditEvent.objects.filter(stream=f"project:{study.pk}", action__startswith="codebook.").exists()
+    assert (find_method(study), find_method(study, "moves")) == ("reliability", "reliability")
+    assert AuditEvent.objects.filter(stream=f"study:{study.pk}", action__startswith="codebook.").exists()
 
 
 def test_an_empty_codebook_is_a_draft_that_can_be_filled(client: Client) -> None:
     study = start(client, codebook="empty")
-    assert isinstance(study, Project)
+    assert isinstance(study, Study)
     draft = find_open_draft(study)
     assert current_version(study) is None
     assert draft is not None
     assert draft.codes.count() == 0
-    assert client.get(f"/p/{study.slug}/").status_code == 200
-    assert client.get(f"/p/{study.slug}/codebook/").status_code == 200
-    assert client.get(f"/p/{study.slug}/interviews/").status_code == 200
+    assert client.get(f"/studies/{study.slug}/").status_code == 200
+    assert client.get(f"/studies/{study.slug}/codebook/").status_code == 200
+    assert client.get(f"/studies/{study.slug}/interviews/").status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -105,13 +105,13 @@ def test_the_command_does_the_same(db: None, tmp_path: Path) -> None:
         "study", "create", "own", "--name=Own", f"--codebook={file}", "--method=codebook", "--json", stdout=out
     )
     assert json.loads(out.getvalue())["codes"] == 1
-    assert find_stance(Project.objects.get(slug="own")) == "codebook"
+    assert find_method(Study.objects.get(slug="own")) == "codebook"
     call_command("study", "create", "empty", "--name=Empty", "--codebook=empty", stdout=io.StringIO())
     file.write_bytes(b"nothing")
     for given in (str(file), str(tmp_path / "missing.csv")):
         with pytest.raises(CommandError):
             call_command("study", "create", "bad", "--name=Bad", f"--codebook={given}")
-    assert not Project.objects.filter(slug="bad").exists()
+    assert not Study.objects.filter(slug="bad").exists()
 
 
 def test_nothing_is_cleared_where_no_file_was(client: Client) -> None:

@@ -19,21 +19,21 @@ from transcripts.codebook.actions import import_codebook
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_csv import CodeRow
-from transcripts.studies.models import Membership, Project
+from transcripts.studies.models import Membership, Study
 
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def published(project: Project) -> CodebookVersion:
-    version = current_version(project)
+def published(study: Study) -> CodebookVersion:
+    version = current_version(study)
     assert version is not None
     return version
 
 
 @pytest.fixture
-def draft(project: Project, published: CodebookVersion, lead: User) -> CodebookVersion:
-    return import_codebook(project=project, data=reword(published), name="codebook.csv", by=lead)[0]
+def draft(study: Study, published: CodebookVersion, lead: User) -> CodebookVersion:
+    return import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)[0]
 
 
 def upload(data: bytes, name: str = "codebook.csv") -> dict[str, SimpleUploadedFile]:
@@ -46,67 +46,67 @@ def confirm(data: bytes, name: str = "codebook.csv", **more: str) -> dict[str, s
 
 
 def test_coder_reads_definitions_for_people_and_for_machines(
-    project: Project, published: CodebookVersion, coder: User, client_of: SignIn
+    study: Study, published: CodebookVersion, coder: User, client_of: SignIn
 ) -> None:
-    page = client_of(coder).get(reverse("codebook:current", args=[project.slug]))
+    page = client_of(coder).get(reverse("codebook:current", args=[study.slug]))
     code = published.codes.get(identifier="theme.balance")
     assert page.status_code == 200
     for text in (code.name, code.definition, code.machine_definition, code.include, code.exclude):
         assert escape(text) in page.content.decode()
 
 
-def test_outsider_cannot_find_the_codebook(project: Project, outsider: User, client_of: SignIn) -> None:
+def test_outsider_cannot_find_the_codebook(study: Study, outsider: User, client_of: SignIn) -> None:
     for name, args in (("codebook:current", []), ("codebook:version", [1]), ("codebook:import", [])):
-        assert client_of(outsider).get(reverse(name, args=[project.slug, *args])).status_code == 404
+        assert client_of(outsider).get(reverse(name, args=[study.slug, *args])).status_code == 404
 
 
 def test_page_takes_as_many_queries_for_many_codes_as_for_few(
-    project: Project,
+    study: Study,
     published: CodebookVersion,
     lead: User,
     client_of: SignIn,
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     rows = [CodeRow(code_id=f"x.{n}", family=f"f{n % 9}", family_name=f"F{n % 9}", name=f"Code {n}") for n in range(90)]
-    import_codebook(project=project, data=make_file(rows), name="many.csv", by=lead)
+    import_codebook(study=study, data=make_file(rows), name="many.csv", by=lead)
     client = client_of(lead)
     # Session, person, study with role; the version, all versions, families, codes, their names and changes over time,
     # pinned sentences. A later version has changes, whose codes are named, and is compared.
     with django_assert_num_queries(10):
-        client.get(reverse("codebook:version", args=[project.slug, 1]))
+        client.get(reverse("codebook:version", args=[study.slug, 1]))
     with django_assert_num_queries(15):
-        client.get(reverse("codebook:version", args=[project.slug, 2]))
+        client.get(reverse("codebook:version", args=[study.slug, 2]))
 
 
 def test_draft_is_not_what_the_codebook_page_shows(
-    project: Project, draft: CodebookVersion, coder: User, client_of: SignIn
+    study: Study, draft: CodebookVersion, coder: User, client_of: SignIn
 ) -> None:
-    page = client_of(coder).get(reverse("codebook:current", args=[project.slug]))
+    page = client_of(coder).get(reverse("codebook:current", args=[study.slug]))
     assert page.context["version"].number == 1
     assert page.context["changes"] is None
 
 
-def test_version_that_is_not_there_is_not_found(project: Project, coder: User, client_of: SignIn) -> None:
-    assert client_of(coder).get(reverse("codebook:version", args=[project.slug, 9])).status_code == 404
+def test_version_that_is_not_there_is_not_found(study: Study, coder: User, client_of: SignIn) -> None:
+    assert client_of(coder).get(reverse("codebook:version", args=[study.slug, 9])).status_code == 404
 
 
-def test_lead_publishes_a_draft(project: Project, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
-    answer = client_of(lead).post(reverse("codebook:publish", args=[project.slug, draft.number]), follow=True)
-    assert current_version(project) == draft
+def test_lead_publishes_a_draft(study: Study, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
+    answer = client_of(lead).post(reverse("codebook:publish", args=[study.slug, draft.number]), follow=True)
+    assert current_version(study) == draft
     assert "is published" in answer.content.decode()
 
 
-def test_coder_cannot_publish(project: Project, draft: CodebookVersion, coder: User, client_of: SignIn) -> None:
+def test_coder_cannot_publish(study: Study, draft: CodebookVersion, coder: User, client_of: SignIn) -> None:
     client = client_of(coder)
-    assert client.post(reverse("codebook:publish", args=[project.slug, draft.number])).status_code == 403
-    assert "Publish v2" not in client.get(reverse("codebook:version", args=[project.slug, 2])).content.decode()
+    assert client.post(reverse("codebook:publish", args=[study.slug, draft.number])).status_code == 403
+    assert "Publish v2" not in client.get(reverse("codebook:version", args=[study.slug, 2])).content.decode()
     draft.refresh_from_db()
     assert draft.status == CodebookVersion.Status.DRAFT
 
 
-def test_publishing_is_asked_for_once(project: Project, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
-    client, publish = client_of(lead), reverse("codebook:publish", args=[project.slug, draft.number])
-    assert publish in client.get(reverse("codebook:draft", args=[project.slug, draft.number])).content.decode()
+def test_publishing_is_asked_for_once(study: Study, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
+    client, publish = client_of(lead), reverse("codebook:publish", args=[study.slug, draft.number])
+    assert publish in client.get(reverse("codebook:draft", args=[study.slug, draft.number])).content.decode()
     assert "Publish v2?" in client.get(publish).content.decode()
     draft.refresh_from_db()
     assert draft.status == CodebookVersion.Status.DRAFT
@@ -115,72 +115,72 @@ def test_publishing_is_asked_for_once(project: Project, draft: CodebookVersion, 
 
 
 def test_draft_that_is_overtaken_says_so(
-    project: Project, draft: CodebookVersion, published: CodebookVersion, lead: User, client_of: SignIn
+    study: Study, draft: CodebookVersion, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
     client = client_of(lead)
-    client.post(reverse("codebook:import", args=[project.slug]), confirm(export_file(published)))
-    client.post(reverse("codebook:publish", args=[project.slug, 3]))
-    answer = client.post(reverse("codebook:publish", args=[project.slug, 2]))
+    client.post(reverse("codebook:import", args=[study.slug]), confirm(export_file(published)))
+    client.post(reverse("codebook:publish", args=[study.slug, 3]))
+    answer = client.post(reverse("codebook:publish", args=[study.slug, 2]))
     assert answer.status_code == 422
     assert "v3 was published after this draft was started" in answer.content.decode()
 
 
 def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
-    project: Project, published: CodebookVersion, lead: User, client_of: SignIn
+    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
-    page = client_of(lead).post(reverse("codebook:import", args=[project.slug]), upload(reword(published)))
+    page = client_of(lead).post(reverse("codebook:import", args=[study.slug]), upload(reword(published)))
     assert page.status_code == 200
     [changed] = page.context["changed"]
     assert changed.name == "Models and Metamodels"
     assert page.context["plan"].comparison.unchanged == 41
     assert "added:" in page.content.decode()
-    assert project.codebook_versions.count() == 1
+    assert study.codebook_versions.count() == 1
 
 
 def test_lead_makes_a_draft_of_the_file_she_looked_at(
-    project: Project, published: CodebookVersion, lead: User, client_of: SignIn
+    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
     said = {"effect-theme.models_metamodels": "narrowing"}
     answer = client_of(lead).post(
-        reverse("codebook:import", args=[project.slug]), confirm(reword(published), **said), follow=True
+        reverse("codebook:import", args=[study.slug]), confirm(reword(published), **said), follow=True
     )
-    assert answer.redirect_chain[0][0] == reverse("codebook:version", args=[project.slug, 2])
+    assert answer.redirect_chain[0][0] == reverse("codebook:version", args=[study.slug, 2])
     assert answer.context["changes"]["changed"] == ["Models and Metamodels"]
     [change] = CodeChange.objects.all()
     assert (change.kind, change.effect) == ("redefined", "narrowing")
 
 
 def test_lead_is_told_when_nothing_changed(
-    project: Project, published: CodebookVersion, lead: User, client_of: SignIn
+    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
-    client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
+    client, url = client_of(lead), reverse("codebook:import", args=[study.slug])
     assert "Nothing would change" in client.post(url, upload(export_file(published))).content.decode()
     answer = client.post(url, confirm(export_file(published)), follow=True)
     assert "Nothing changed" in answer.content.decode()
-    assert project.codebook_versions.count() == 1
+    assert study.codebook_versions.count() == 1
 
 
 def test_codes_that_are_not_in_the_file_can_stay(
-    project: Project, published: CodebookVersion, lead: User, client_of: SignIn
+    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
 ) -> None:
     rows = [CodeRow(code_id="theme.new", family="themes", family_name="Themes", name="New")]
-    client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
+    client, url = client_of(lead), reverse("codebook:import", args=[study.slug])
     page = client.post(url, upload(make_file(rows)))
     assert len(page.context["missing"]) == 42
     client.post(url, confirm(make_file(rows), keep_missing="keep"))
-    assert project.codebook_versions.get(number=2).codes.count() == 43
+    assert study.codebook_versions.get(number=2).codes.count() == 43
 
 
 @pytest.mark.parametrize("content", ["", "not base64 at all!", "////"])
-def test_file_that_did_not_come_whole_is_refused(project: Project, lead: User, client_of: SignIn, content: str) -> None:
-    url = reverse("codebook:import", args=[project.slug])
+def test_file_that_did_not_come_whole_is_refused(study: Study, lead: User, client_of: SignIn, content: str) -> None:
+    url = reverse("codebook:import", args=[study.slug])
     page = client_of(lead).post(url, {"name": "codebook.csv", "content": content})
     assert page.status_code == 422
-    assert project.codebook_versions.count() == 1
+    assert study.codebook_versions.count() == 1
 
 
-def test_wrong_file_is_refused_beside_the_field(project: Project, lead: User, client_of: SignIn) -> None:
-    page = client_of(lead).post(reverse("codebook:import", args=[project.slug]), upload(b"Nr;Familie\n1;Ton\n"))
+def test_wrong_file_is_refused_beside_the_field(study: Study, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).post(reverse("codebook:import", args=[study.slug]), upload(b"Nr;Familie\n1;Ton\n"))
     assert page.status_code == 422
     assert page.context["form"].errors["file"] == [
         "row 1: found the columns “Nr”, “Familie”; expected a column with the names of the codes, headed “name” or “code”.",
@@ -189,10 +189,8 @@ def test_wrong_file_is_refused_beside_the_field(project: Project, lead: User, cl
     assert said in page.context["form"].fields["file"].help_text, "how it was read is no error"
 
 
-def test_the_templates_on_the_page_are_read_and_show_its_example(
-    project: Project, lead: User, client_of: SignIn
-) -> None:
-    client, url = client_of(lead), reverse("codebook:import", args=[project.slug])
+def test_the_templates_on_the_page_are_read_and_show_its_example(study: Study, lead: User, client_of: SignIn) -> None:
+    client, url = client_of(lead), reverse("codebook:import", args=[study.slug])
     page = client.get(url).content.decode()
     for name in ("codebook.csv", "codebook-semicolons.csv"):
         path = finders.find(f"docs/examples/{name}")
@@ -206,23 +204,23 @@ def test_the_templates_on_the_page_are_read_and_show_its_example(
         assert all(f"<td>{code.name}</td>" in page for code in added if code.name != "Trust in institutions")
 
 
-def test_empty_form_is_refused_beside_the_field(project: Project, lead: User, client_of: SignIn) -> None:
-    page = client_of(lead).post(reverse("codebook:import", args=[project.slug]))
+def test_empty_form_is_refused_beside_the_field(study: Study, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).post(reverse("codebook:import", args=[study.slug]))
     assert page.status_code == 422
     assert page.context["form"].errors["file"]
 
 
-def test_coder_cannot_import_a_codebook(project: Project, coder: User, client_of: SignIn) -> None:
-    assert client_of(coder).get(reverse("codebook:import", args=[project.slug])).status_code == 403
+def test_coder_cannot_import_a_codebook(study: Study, coder: User, client_of: SignIn) -> None:
+    assert client_of(coder).get(reverse("codebook:import", args=[study.slug])).status_code == 403
 
 
 def test_who_has_the_right_starts_a_study_and_owns_it(outsider: User, client_of: SignIn) -> None:
     answer = client_of(outsider).post(reverse("codebook:start_study"), {"name": "Culture, round two"})
-    project = Project.objects.get()
+    study = Study.objects.get()
     assert answer.status_code == 302
-    assert re.fullmatch(r"culture-round-two-[a-z2-9]{5}", project.slug)
-    assert Membership.objects.get(project=project, user=outsider).role == "owner"
-    assert current_version(project) is not None
+    assert re.fullmatch(r"culture-round-two-[a-z2-9]{5}", study.slug)
+    assert Membership.objects.get(study=study, user=outsider).role == "owner"
+    assert current_version(study) is not None
 
 
 @pytest.mark.parametrize(
@@ -234,14 +232,14 @@ def test_who_has_the_right_starts_a_study_and_owns_it(outsider: User, client_of:
     ],
 )
 def test_study_that_cannot_be_started_says_why(
-    project: Project, owner: User, client_of: SignIn, typed: dict[str, str], field: str
+    study: Study, owner: User, client_of: SignIn, typed: dict[str, str], field: str
 ) -> None:
     page = client_of(owner).post(reverse("codebook:start_study"), typed)
     assert page.status_code == 422
     assert list(page.context["form"].errors) == [field]
-    assert Project.objects.count() == 1
+    assert Study.objects.count() == 1
 
 
-def test_stranger_is_sent_to_sign_in(client: Client, project: Project) -> None:
-    for url in (reverse("codebook:start_study"), reverse("codebook:current", args=[project.slug])):
+def test_stranger_is_sent_to_sign_in(client: Client, study: Study) -> None:
+    for url in (reverse("codebook:start_study"), reverse("codebook:current", args=[study.slug])):
         assert client.get(url).headers["Location"].startswith(reverse("account_login"))

@@ -13,12 +13,12 @@ from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def find_code(project: Project, identifier: str) -> Code:
+def find_code(study: Study, identifier: str) -> Code:
     """A code of the study's first codebook version."""
-    return Code.objects.get(version__project=project, version__number=1, identifier=identifier)
+    return Code.objects.get(version__study=study, version__number=1, identifier=identifier)
 
 
 def put(
@@ -37,7 +37,7 @@ def put(
         how.setdefault("enactment", "enacted")
     values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
     return actions.add_coding(
-        project=sentence.turn.interview.project,
+        study=sentence.turn.interview.study,
         sentence=sentence,
         code=code,
         by=by,
@@ -48,23 +48,21 @@ def put(
 
 
 def take_off(coding: Coding, by: User, *, reason: str = "") -> None:
-    project = coding.sentence.turn.interview.project
-    actions.withdraw_coding(project=project, coding=coding, by=by, reason=reason)
+    study = coding.sentence.turn.interview.study
+    actions.withdraw_coding(study=study, coding=coding, by=by, reason=reason)
 
 
 def restore(coding: Coding, sentence: Sentence, by: User) -> Coding:
     """Undo: the coding as it was, on ``sentence``."""
-    project = sentence.turn.interview.project
+    study = sentence.turn.interview.study
     return actions.restore_coding(
-        project=project, coding=coding, sentence=sentence, by=by, idempotency_key=uuid4(), reason=""
+        study=study, coding=coding, sentence=sentence, by=by, idempotency_key=uuid4(), reason=""
     )
 
 
 def decide(sentence: Sentence, by: User, idempotency_key: UUID | None = None) -> Decision:
-    project = sentence.turn.interview.project
-    return actions.decide_sentence(
-        project=project, sentence=sentence, by=by, idempotency_key=idempotency_key or uuid4()
-    )
+    study = sentence.turn.interview.study
+    return actions.decide_sentence(study=study, sentence=sentence, by=by, idempotency_key=idempotency_key or uuid4())
 
 
 def standing_codes(sentence: Sentence, coder: User) -> list[str]:
@@ -73,9 +71,9 @@ def standing_codes(sentence: Sentence, coder: User) -> list[str]:
     return sorted(rows.values_list("code__identifier", flat=True))
 
 
-def last_event(project: Project) -> AuditEvent:
-    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).order_by("-sequence")[0]
+def last_event(study: Study) -> AuditEvent:
+    return AuditEvent.objects.filter(stream=trail.study_stream(study.pk)).order_by("-sequence")[0]
 
 
-def count_events(project: Project) -> int:
-    return AuditEvent.objects.filter(stream=trail.project_stream(project.pk)).count()
+def count_events(study: Study) -> int:
+    return AuditEvent.objects.filter(stream=trail.study_stream(study.pk)).count()

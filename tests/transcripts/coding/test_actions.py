@@ -28,15 +28,15 @@ from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def publish_second_version(project: Project, identifier: str) -> Code:
+def publish_second_version(study: Study, identifier: str) -> Code:
     """Version 2 with one code of version 1, and published."""
-    before = find_code(project, identifier)
+    before = find_code(study, identifier)
     now = timezone.now()
     version = CodebookVersion.objects.create(
-        project=project, number=2, title="Second", created_at=now, status="published", published_at=now
+        study=study, number=2, title="Second", created_at=now, status="published", published_at=now
     )
     family = CodeFamily.objects.create(
         version=version, identifier="themes", name="Themes", position=1, carries_level=True
@@ -48,26 +48,26 @@ def publish_second_version(project: Project, identifier: str) -> Code:
 
 class TestPutting:
     def test_code_stands_with_its_layer_and_one_event(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
-        events = count_events(project)
+        events = count_events(study)
         coding = put(sentence, code, coder)
         assert (coding.layer, coding.level, coding.withdrawn_at) == (Layer.BLIND, "semantic", None)
         assert standing_codes(sentence, coder) == ["theme.balance"]
-        assert count_events(project) == events + 1
-        event = last_event(project)
+        assert count_events(study) == events + 1
+        event = last_event(study)
         assert (event.action, event.actor_name) == ("coding.added", "coder")
         assert event.details["sentence"] == sentence.pk
-        assert trail.find_first_break(trail.project_stream(project.pk)) is None
+        assert trail.find_first_break(trail.study_stream(study.pk)) is None
 
     def test_same_act_sent_twice_is_stored_once(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
         idempotency_key = uuid4()
         first = put(sentence, code, coder, idempotency_key=idempotency_key)
-        events = count_events(project)
+        events = count_events(study)
         assert put(sentence, code, coder, idempotency_key=idempotency_key) == first
-        assert count_events(project) == events
+        assert count_events(study) == events
 
     def test_replay_after_withdrawal_does_not_put_the_code_back(
         self, sentence: Sentence, code: Code, coder: User
@@ -79,12 +79,12 @@ class TestPutting:
         assert standing_codes(sentence, coder) == []
 
     def test_idempotency_key_of_another_act_is_refused(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
         idempotency_key = uuid4()
         put(sentence, code, coder, idempotency_key=idempotency_key)
         with pytest.raises(actions.UsedForAnother):
-            put(sentence, find_code(project, "theme.compassion"), coder, idempotency_key=idempotency_key)
+            put(sentence, find_code(study, "theme.compassion"), coder, idempotency_key=idempotency_key)
 
     def test_two_people_may_use_the_same_idempotency_key(
         self, sentence: Sentence, code: Code, coder: User, second_coder: User
@@ -98,44 +98,42 @@ class TestPutting:
         assert put(sentence, code, coder) == first
         assert Coding.objects.count() == 1
 
-    def test_other_level_supersedes(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_other_level_supersedes(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         before = put(sentence, code, coder)
         after = put(sentence, code, coder, level="latent", note="  Reads a picture\nof the class ")
         before.refresh_from_db()
         assert before.withdrawn_at is not None
         assert before.superseded_by == after
         assert after.note == "Reads a picture of the class"
-        assert last_event(project).action == "coding.changed"
+        assert last_event(study).action == "coding.changed"
         assert standing_codes(sentence, coder) == ["theme.balance"]
 
     def test_same_code_of_newer_version_supersedes(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
         before = put(sentence, code, coder)
-        after = put(sentence, publish_second_version(project, code.identifier), coder)
+        after = put(sentence, publish_second_version(study, code.identifier), coder)
         before.refresh_from_db()
         assert before.superseded_by == after
 
     def test_code_of_older_published_version_is_pinned_as_such(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
-        publish_second_version(project, "theme.compassion")
+        publish_second_version(study, "theme.compassion")
         assert put(sentence, code, coder).code.version.number == 1
 
-    def test_several_codes_share_a_sentence(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
-    ) -> None:
+    def test_several_codes_share_a_sentence(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         put(sentence, code, coder)
-        put(sentence, find_code(project, "move.revise"), coder, enactment="enacted")
+        put(sentence, find_code(study, "move.revise"), coder, enactment="enacted")
         assert standing_codes(sentence, coder) == ["move.revise", "theme.balance"]
 
     def test_code_of_turns_stands_on_the_first_sentence_of_the_turn(
-        self, project: Project, sentence: Sentence, coder: User
+        self, study: Study, sentence: Sentence, coder: User
     ) -> None:
         last = sentence.turn.sentences.select_related("turn").order_by("-position")[0]
-        assert put(last, find_code(project, "feature.task"), coder).sentence == sentence
+        assert put(last, find_code(study, "feature.task"), coder).sentence == sentence
 
-    def test_failed_act_leaves_nothing(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_failed_act_leaves_nothing(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         before = put(sentence, code, coder)
         with (
             patch.object(trail, "record", side_effect=RuntimeError("disk full")),
@@ -153,18 +151,18 @@ class TestRefusals:
             put(sentence, code, coder, level="latent", note="  ")
         assert refusal.value.field == "note"
 
-    def test_level_only_where_the_family_carries_it(self, project: Project, sentence: Sentence, coder: User) -> None:
+    def test_level_only_where_the_family_carries_it(self, study: Study, sentence: Sentence, coder: User) -> None:
         with pytest.raises(WrongInput, match="Codes of Case features have no level"):
-            put(sentence, find_code(project, "feature.task"), coder, level="latent", note="Reads it")
+            put(sentence, find_code(study, "feature.task"), coder, level="latent", note="Reads it")
 
     def test_enactment_only_where_the_family_carries_it(self, sentence: Sentence, code: Code, coder: User) -> None:
         with pytest.raises(WrongInput, match="Codes of Themes have no enactment"):
             put(sentence, code, coder, enactment="enacted")
 
-    def test_a_move_needs_its_enactment(self, project: Project, sentence: Sentence, coder: User) -> None:
+    def test_a_move_needs_its_enactment(self, study: Study, sentence: Sentence, coder: User) -> None:
         words = "Revise needs its enactment. Choose enacted, demonstrated or described."
         with pytest.raises(WrongInput, match=words) as refused:
-            put(sentence, find_code(project, "move.revise"), coder, enactment="")
+            put(sentence, find_code(study, "move.revise"), coder, enactment="")
         assert refused.value.field == "enactment"
         assert not Coding.objects.exists()
 
@@ -176,9 +174,9 @@ class TestRefusals:
             put(sentence, code, coder, enactment="")
 
     def test_what_was_stored_without_enactment_is_restored_as_it_was_and_changed_only_with_one(
-        self, project: Project, sentence: Sentence, coder: User
+        self, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        code = find_code(project, "move.revise")
+        code = find_code(study, "move.revise")
         old = put(sentence, code, coder)
         Coding.objects.update(enactment="")
         with pytest.raises(WrongInput, match="needs its enactment"):
@@ -187,13 +185,13 @@ class TestRefusals:
         old.refresh_from_db()
         back = restore(old, sentence, coder)
         assert (back.enactment, back.layer) == ("", "blind")
-        assert last_event(project).details["restores"] == old.pk
+        assert last_event(study).details["restores"] == old.pk
         assert put(sentence, code, coder, enactment="described").enactment == "described"
 
     def test_a_coding_is_restored_only_where_it_was(
-        self, project: Project, sentence: Sentence, coder: User, second_coder: User
+        self, study: Study, sentence: Sentence, coder: User, second_coder: User
     ) -> None:
-        old = put(sentence, find_code(project, "move.revise"), coder)
+        old = put(sentence, find_code(study, "move.revise"), coder)
         Coding.objects.update(enactment="")
         old.refresh_from_db()
         take_off(old, coder)
@@ -205,20 +203,20 @@ class TestRefusals:
         assert not Coding.objects.active().exists()
 
     def test_a_coding_is_restored_on_what_a_split_made_of_its_sentence(
-        self, project: Project, sentence: Sentence, coder: User, lead: User
+        self, study: Study, sentence: Sentence, coder: User, lead: User
     ) -> None:
         middle = sentence.start + 6
-        old = put(sentence, find_code(project, "theme.balance"), coder, quote=Extent(sentence.start, middle + 2))
+        old = put(sentence, find_code(study, "theme.balance"), coder, quote=Extent(sentence.start, middle + 2))
         take_off(old, coder)
-        edit = split_sentence(project=project, sentence=sentence, at=middle, by=lead, idempotency_key=uuid4())
+        edit = split_sentence(study=study, sentence=sentence, at=middle, by=lead, idempotency_key=uuid4())
         piece = edit.made.select_related("turn__interview").order_by("start")[0]
         back = restore(old, piece, coder)
         assert (back.sentence, back.quote) == (piece, (piece.start, piece.end))
 
     def test_a_question_that_the_codebook_requires_is_answered(
-        self, project: Project, sentence: Sentence, coder: User
+        self, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        code = find_code(project, "theme.compassion")
+        code = find_code(study, "theme.compassion")
         code.attributes[0]["required"] = True
         words = (
             r"Compassion needs an answer to “In which direction\?” \(direction\). "
@@ -229,11 +227,9 @@ class TestRefusals:
         assert put(sentence, code, coder, attributes={"direction": "about self"}).attributes
 
     @pytest.mark.parametrize(("level", "enactment"), [("hidden", ""), ("semantic", "acted")])
-    def test_unknown_choice(
-        self, project: Project, sentence: Sentence, coder: User, level: str, enactment: str
-    ) -> None:
+    def test_unknown_choice(self, study: Study, sentence: Sentence, coder: User, level: str, enactment: str) -> None:
         with pytest.raises(WrongInput, match="There is no"):
-            put(sentence, find_code(project, "move.revise"), coder, level=level, enactment=enactment)
+            put(sentence, find_code(study, "move.revise"), coder, level=level, enactment=enactment)
 
     @pytest.mark.parametrize("note", ["a\x00b", "half \ud800", "x" * 1001])
     def test_note_that_cannot_be_stored(self, sentence: Sentence, code: Code, coder: User, note: str) -> None:
@@ -245,7 +241,7 @@ class TestRefusals:
         other = start_study(slug="other", name="Other", by=owner)
         with pytest.raises(actions.WrongPlace):
             actions.add_coding(
-                project=other,
+                study=other,
                 sentence=sentence,
                 code=find_code(other, "theme.balance"),
                 by=owner,
@@ -257,8 +253,8 @@ class TestRefusals:
         with pytest.raises(actions.WrongPlace):
             put(sentence, find_code(other, "theme.balance"), owner)
 
-    def test_code_of_a_draft(self, project: Project, sentence: Sentence, coder: User) -> None:
-        code = publish_second_version(project, "theme.balance")
+    def test_code_of_a_draft(self, study: Study, sentence: Sentence, coder: User) -> None:
+        code = publish_second_version(study, "theme.balance")
         CodebookVersion.objects.filter(pk=code.version_id).update(status="draft", published_at=None)
         code = Code.objects.get(pk=code.pk)
         with pytest.raises(actions.WrongPlace, match="draft"):
@@ -266,8 +262,8 @@ class TestRefusals:
 
     def test_what_a_tool_gave_back_is_not_coded(self, sentence: Sentence, code: Code, coder: User) -> None:
         Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
-        sentence = Sentence.objects.select_related("turn__interview__project").get(pk=sentence.pk)
-        with pytest.raises(actions.WrongPlace, match="what a tool gave back"):
+        sentence = Sentence.objects.select_related("turn__interview__study").get(pk=sentence.pk)
+        with pytest.raises(actions.WrongPlace, match="tool result"):
             put(sentence, code, coder)
 
     def test_nobody_takes_off_what_another_put(self, sentence: Sentence, code: Code, coder: User, lead: User) -> None:
@@ -277,27 +273,27 @@ class TestRefusals:
         assert standing_codes(sentence, coder) == ["theme.balance"]
 
     def test_nobody_takes_back_another_decision(
-        self, project: Project, sentence: Sentence, coder: User, lead: User
+        self, study: Study, sentence: Sentence, coder: User, lead: User
     ) -> None:
         decision = decide(sentence, coder)
         with pytest.raises(actions.NotYours):
-            actions.reopen_sentence(project=project, decision=decision, by=lead)
+            actions.reopen_sentence(study=study, decision=decision, by=lead)
 
 
 class TestWithdrawing:
-    def test_row_stays(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_row_stays(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         coding = put(sentence, code, coder)
         take_off(coding, coder)
         coding.refresh_from_db()
         assert coding.withdrawn_at is not None
-        assert last_event(project).action == "coding.withdrawn"
+        assert last_event(study).action == "coding.withdrawn"
 
-    def test_twice_is_once(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_twice_is_once(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         coding = put(sentence, code, coder)
         take_off(coding, coder)
-        events = count_events(project)
+        events = count_events(study)
         take_off(Coding.objects.get(pk=coding.pk), coder)
-        assert count_events(project) == events
+        assert count_events(study) == events
 
     def test_last_code_takes_the_decision_with_it(self, sentence: Sentence, code: Code, coder: User) -> None:
         coding = put(sentence, code, coder)
@@ -308,10 +304,10 @@ class TestWithdrawing:
         assert decision.withdrawn_at is not None
 
     def test_one_of_two_codes_leaves_the_decision(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
         coding = put(sentence, code, coder)
-        put(sentence, find_code(project, "theme.compassion"), coder)
+        put(sentence, find_code(study, "theme.compassion"), coder)
         decision = decide(sentence, coder)
         take_off(coding, coder)
         decision.refresh_from_db()
@@ -319,42 +315,42 @@ class TestWithdrawing:
 
 
 class TestDeciding:
-    def test_without_codes_none_applies(self, project: Project, sentence: Sentence, coder: User) -> None:
+    def test_without_codes_none_applies(self, study: Study, sentence: Sentence, coder: User) -> None:
         decision = decide(sentence, coder)
         assert decision.none_applies
-        assert last_event(project).action == "coding.decided"
+        assert last_event(study).action == "coding.decided"
 
     def test_code_of_the_turn_says_nothing_about_its_first_sentence(
-        self, project: Project, sentence: Sentence, coder: User
+        self, study: Study, sentence: Sentence, coder: User
     ) -> None:
-        put(sentence, find_code(project, "feature.task"), coder)
+        put(sentence, find_code(study, "feature.task"), coder)
         decision = decide(sentence, coder)
         assert decision.none_applies
-        put(sentence, find_code(project, "feature.power"), coder)
+        put(sentence, find_code(study, "feature.power"), coder)
         decision.refresh_from_db()
         assert decision.withdrawn_at is None
 
     def test_code_put_later_withdraws_none_applies(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
         decision = decide(sentence, coder)
         put(sentence, code, coder)
         decision.refresh_from_db()
         assert decision.withdrawn_at is not None
-        assert last_event(project).details["reopened"] == decision.pk
+        assert last_event(study).details["reopened"] == decision.pk
 
-    def test_twice_is_once(self, project: Project, sentence: Sentence, coder: User) -> None:
+    def test_twice_is_once(self, study: Study, sentence: Sentence, coder: User) -> None:
         idempotency_key = uuid4()
         first = decide(sentence, coder, idempotency_key)
-        events = count_events(project)
+        events = count_events(study)
         assert decide(sentence, coder, idempotency_key) == first
         assert decide(sentence, coder) == first
-        assert count_events(project) == events
+        assert count_events(study) == events
 
-    def test_reopened_sentence_can_be_decided_again(self, project: Project, sentence: Sentence, coder: User) -> None:
+    def test_reopened_sentence_can_be_decided_again(self, study: Study, sentence: Sentence, coder: User) -> None:
         first = decide(sentence, coder)
-        actions.reopen_sentence(project=project, decision=first, by=coder)
-        assert last_event(project).action == "coding.reopened"
+        actions.reopen_sentence(study=study, decision=first, by=coder)
+        assert last_event(study).action == "coding.reopened"
         assert decide(sentence, coder) != first
 
 
@@ -381,9 +377,9 @@ class TestRaces:
         with patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()):
             assert decide(sentence, coder) == winner
 
-    def test_race_leaves_no_event(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_race_leaves_no_event(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         put(sentence, code, coder)
-        events = count_events(project)
+        events = count_events(study)
         with patch.object(queries, "read_active_labels", return_value=queries.ActiveLabels()):
             put(sentence, code, coder)
-        assert count_events(project) == events
+        assert count_events(study) == events

@@ -28,17 +28,17 @@ from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ANSWER = "One and two and three. Second thing. Third thing."
 
 
 @pytest.fixture
-def run_on(project: Project, owner: User) -> Interview:
+def run_on(study: Study, owner: User) -> Interview:
     """An answer of three sentences: 2, 3 and 4."""
     turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": ANSWER}]
     line = json.dumps({"id": "r", "title": "Run on", "turns": turns})
-    import_file(project=project, name="r.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="r.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(external_id="r")
 
 
@@ -51,22 +51,22 @@ def split(interview: Interview, label: str = "2", before: str = " and three", *,
     sentence = find(interview, label)
     at = ANSWER.index(before, sentence.start)
     return boundary_edits.split_sentence(
-        project=interview.project, sentence=sentence, at=at, by=by, idempotency_key=uuid4()
+        study=interview.study, sentence=sentence, at=at, by=by, idempotency_key=uuid4()
     )
 
 
 def join(interview: Interview, label: str, *, by: User) -> BoundaryEdit:
     return boundary_edits.merge_sentences(
-        project=interview.project, first=find(interview, label), by=by, idempotency_key=uuid4()
+        study=interview.study, first=find(interview, label), by=by, idempotency_key=uuid4()
     )
 
 
 def quote(interview: Interview, label: str, words: str, code: str, by: User) -> Coding:
     start = ANSWER.index(words)
     return actions.add_coding(
-        project=interview.project,
+        study=interview.study,
         sentence=find(interview, label),
-        code=find_code(interview.project, code),
+        code=find_code(interview.study, code),
         by=by,
         idempotency_key=uuid4(),
         values=CodingValues(quote=Extent(*(start, start + len(words)))),
@@ -75,7 +75,7 @@ def quote(interview: Interview, label: str, words: str, code: str, by: User) -> 
 
 def remember(interview: Interview, label: str, text: str, by: User) -> Memo:
     return actions.write_memo(
-        project=interview.project,
+        study=interview.study,
         interview=interview,
         sentence=find(interview, label),
         text=text,
@@ -85,7 +85,7 @@ def remember(interview: Interview, label: str, text: str, by: User) -> Memo:
 
 
 def reveal(interview: Interview, label: str, by: User) -> Reveal:
-    return actions.reveal_suggestions(project=interview.project, sentence=find(interview, label), by=by)
+    return actions.reveal_suggestions(study=interview.study, sentence=find(interview, label), by=by)
 
 
 def show(interview: Interview, coder: User) -> list[str]:
@@ -100,7 +100,7 @@ def show(interview: Interview, coder: User) -> list[str]:
 
 class TestSplit:
     def test_coding_without_a_quote_goes_to_both_pieces(self, run_on: Interview, lead: User, coder: User) -> None:
-        old = put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder, level="latent", note="Why")
+        old = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder, level="latent", note="Why")
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a theme.balance", "2b theme.balance"]
         old.refresh_from_db()
@@ -135,7 +135,7 @@ class TestSplit:
         assert show(run_on, coder) == ["2a theme.balance"]
 
     def test_code_of_the_turn_goes_to_the_first_piece(self, run_on: Interview, lead: User, coder: User) -> None:
-        put(find(run_on, "4"), find_code(run_on.project, "feature.task"), coder)
+        put(find(run_on, "4"), find_code(run_on.study, "feature.task"), coder)
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a feature.task"]
 
@@ -176,14 +176,14 @@ class TestSplit:
     def test_blind_reading_that_was_changed_after_seeing_others_is_carried_too(
         self, run_on: Interview, lead: User, coder: User, where: str
     ) -> None:
-        blind = put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder)
+        blind = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         decide(find(run_on, "2"), coder)
         if where == "suggestions":
             moment = reveal(run_on, "2", coder).revealed_at
         else:
             moment = timezone.now()
             Unblinding.objects.create(interview=run_on, user=coder, where="test", unblinded_at=moment)
-        actions.withdraw_coding(project=run_on.project, coding=blind, by=coder, reason="It was right")
+        actions.withdraw_coding(study=run_on.study, coding=blind, by=coder, reason="It was right")
         blind.refresh_from_db()
         split(run_on, by=lead)
         carried = Coding.objects.filter(migrated_from=blind)
@@ -193,17 +193,17 @@ class TestSplit:
         assert show(run_on, coder) == []
 
     def test_what_was_taken_off_before_is_history_and_stays(self, run_on: Interview, lead: User, coder: User) -> None:
-        take_off(put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder), coder)
+        take_off(put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder), coder)
         split(run_on, by=lead)
         assert Coding.objects.count() == 1
 
     def test_one_event_names_the_cut_and_every_row(self, run_on: Interview, lead: User, coder: User) -> None:
-        old = put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder)
+        old = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         decision = decide(find(run_on, "2"), coder)
-        retired, events = find(run_on, "2"), count_events(run_on.project)
+        retired, events = find(run_on, "2"), count_events(run_on.study)
         edit = split(run_on, by=lead)
-        event = last_event(run_on.project)
-        assert count_events(run_on.project) == events + 1
+        event = last_event(run_on.study)
+        assert count_events(run_on.study) == events + 1
         assert (event.action, event.target) == ("corpus.sentence.split", f"corpus.boundaryedit:{edit.pk}")
         assert event.details == {
             "interview": run_on.pk,
@@ -222,7 +222,7 @@ class TestSplit:
 
 class TestJoin:
     def test_coding_of_one_quotes_it_on_the_whole(self, run_on: Interview, lead: User, coder: User) -> None:
-        old = put(find(run_on, "3"), find_code(run_on.project, "theme.balance"), coder)
+        old = put(find(run_on, "3"), find_code(run_on.study, "theme.balance"), coder)
         quote(run_on, "2", "two", "theme.compassion", coder)
         join(run_on, "2", by=lead)
         assert show(run_on, coder) == ["2 theme.balance «Second thing.»", "2 theme.compassion «two»"]
@@ -232,7 +232,7 @@ class TestJoin:
     def test_same_code_on_both_becomes_one(
         self, run_on: Interview, lead: User, coder: User, second_coder: User
     ) -> None:
-        balance = find_code(run_on.project, "theme.balance")
+        balance = find_code(run_on.study, "theme.balance")
         put(find(run_on, "2"), balance, coder, level="latent", note="Weighs")
         put(find(run_on, "3"), balance, coder)
         put(find(run_on, "3"), balance, second_coder)
@@ -241,21 +241,21 @@ class TestJoin:
         assert show(run_on, second_coder) == ["2 theme.balance «Second thing.»"]
         joined = Coding.objects.get(coder=coder, withdrawn_at__isnull=True)
         assert (joined.level, joined.note) == ("latent", "Weighs")
-        assert last_event(run_on.project).details["put_differently"] == 1
+        assert last_event(run_on.study).details["put_differently"] == 1
 
     def test_notes_are_joined(self, run_on: Interview, lead: User, coder: User) -> None:
-        balance = find_code(run_on.project, "theme.balance")
+        balance = find_code(run_on.study, "theme.balance")
         put(find(run_on, "2"), balance, coder, level="latent", note="Weighs")
         put(find(run_on, "3"), balance, coder, level="latent", note="Hedges")
         join(run_on, "2", by=lead)
         assert Coding.objects.get(withdrawn_at__isnull=True).note == "Weighs / Hedges"
-        assert "put_differently" not in last_event(run_on.project).details
+        assert "put_differently" not in last_event(run_on.study).details
 
     def test_decision_stands_only_where_both_were_decided(
         self, run_on: Interview, lead: User, coder: User, second_coder: User
     ) -> None:
         decide(find(run_on, "2"), coder)
-        put(find(run_on, "3"), find_code(run_on.project, "theme.balance"), coder)
+        put(find(run_on, "3"), find_code(run_on.study, "theme.balance"), coder)
         decide(find(run_on, "3"), coder)
         decide(find(run_on, "2"), second_coder)
         join(run_on, "2", by=lead)
@@ -287,7 +287,7 @@ class TestJoin:
         assert Reveal.objects.get(sentence=find(run_on, "2")).revealed_at == seen.revealed_at
 
     def test_codes_of_the_turn_stay_of_the_turn(self, run_on: Interview, lead: User, coder: User) -> None:
-        put(find(run_on, "4"), find_code(run_on.project, "feature.task"), coder)
+        put(find(run_on, "4"), find_code(run_on.study, "feature.task"), coder)
         join(run_on, "2", by=lead)
         assert show(run_on, coder) == ["2 feature.task"]
 
@@ -296,7 +296,7 @@ class TestJoin:
     ) -> None:
         first, _ = decide(find(run_on, "2"), coder), decide(find(run_on, "3"), coder)
         seen = reveal(run_on, "2", coder)
-        actions.reopen_sentence(project=run_on.project, decision=first, by=coder, reason="Look again")
+        actions.reopen_sentence(study=run_on.study, decision=first, by=coder, reason="Look again")
         join(run_on, "2", by=lead)
         [kept] = Decision.objects.filter(sentence=find(run_on, "2"))
         assert kept.withdrawn_at is not None
@@ -305,7 +305,7 @@ class TestJoin:
 
 class TestBackAndForth:
     def test_join_undoes_a_split(self, run_on: Interview, lead: User, coder: User) -> None:
-        put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder)
+        put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         quote(run_on, "2", "two and three", "theme.compassion", coder)
         quote(run_on, "2", "One", "theme.intersectionality", coder)
         decide(find(run_on, "2"), coder)
@@ -318,8 +318,8 @@ class TestBackAndForth:
         assert Memo.objects.get(withdrawn_at__isnull=True).text == "A memo"
 
     def test_split_undoes_a_join(self, run_on: Interview, lead: User, coder: User) -> None:
-        put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder)
-        put(find(run_on, "3"), find_code(run_on.project, "theme.compassion"), coder)
+        put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
+        put(find(run_on, "3"), find_code(run_on.study, "theme.compassion"), coder)
         decide(find(run_on, "2"), coder)
         decide(find(run_on, "3"), coder)
         before = show(run_on, coder)
@@ -329,7 +329,7 @@ class TestBackAndForth:
         assert Decision.objects.filter(withdrawn_at__isnull=True, none_applies=False).count() == 2
 
     def test_every_carried_row_can_be_followed_back(self, run_on: Interview, lead: User, coder: User) -> None:
-        first = put(find(run_on, "2"), find_code(run_on.project, "theme.balance"), coder)
+        first = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         split(run_on, by=lead)
         join(run_on, "2a", by=lead)
         now = Coding.objects.get(withdrawn_at__isnull=True)
@@ -343,22 +343,22 @@ class TestRefusals:
     def test_act_on_a_retired_sentence_is_refused_and_says_why(
         self, run_on: Interview, lead: User, coder: User
     ) -> None:
-        old, code = find(run_on, "2"), find_code(run_on.project, "theme.balance")
+        old, code = find(run_on, "2"), find_code(run_on.study, "theme.balance")
         standing, number = put(old, code, coder), uuid4()
         decision = decide(old, coder, number)
         split(run_on, by=lead)
         words = "Sentence 2 has since been split"
         with pytest.raises(actions.WrongPlace, match=words):
-            put(old, find_code(run_on.project, "theme.compassion"), coder)
+            put(old, find_code(run_on.study, "theme.compassion"), coder)
         with pytest.raises(actions.WrongPlace, match=words):
             take_off(standing, coder)
         with pytest.raises(actions.WrongPlace, match=words):
             decide(old, coder)
         with pytest.raises(actions.WrongPlace, match=words):
-            actions.reopen_sentence(project=run_on.project, decision=decision, by=coder)
+            actions.reopen_sentence(study=run_on.study, decision=decision, by=coder)
         with pytest.raises(actions.WrongPlace, match=words):
             actions.write_memo(
-                project=run_on.project, interview=run_on, sentence=old, text="x", by=coder, idempotency_key=uuid4()
+                study=run_on.study, interview=run_on, sentence=old, text="x", by=coder, idempotency_key=uuid4()
             )
         assert standing_codes(old, coder) == []
 
@@ -366,19 +366,19 @@ class TestRefusals:
         self, run_on: Interview, lead: User, coder: User
     ) -> None:
         old, number, other = find(run_on, "2"), uuid4(), uuid4()
-        code = find_code(run_on.project, "theme.balance")
+        code = find_code(run_on.study, "theme.balance")
         stored, decided = put(old, code, coder, idempotency_key=number), decide(old, coder, other)
         split(run_on, by=lead)
         assert put(old, code, coder, idempotency_key=number) == stored
         assert decide(old, coder, other) == decided
 
-    @pytest.mark.parametrize("state", ["signed", "locked"])
+    @pytest.mark.parametrize("state", ["completed", "locked"])
     def test_signed_off_or_locked_interviews_keep_their_sentences(
         self, run_on: Interview, lead: User, coder: User, state: str
     ) -> None:
         now = timezone.now()
         number_two = Round.objects.create(
-            project=run_on.project,
+            study=run_on.study,
             number=2,
             name="Second",
             opened_at=now,
@@ -392,7 +392,7 @@ class TestRefusals:
             coder=coder,
             assigned_at=now,
             assigned_by_name="lead",
-            signed_at=now if state == "signed" else None,
+            completed_at=now if state == "completed" else None,
         )
         with pytest.raises(BoundaryEditRefused, match=r"[Rr]ound 2.* cannot be split"):
             split(run_on, by=lead)
@@ -408,5 +408,5 @@ class TestRefusals:
         split(run_on, by=lead)
         with pytest.raises(SentenceRetired):
             boundary_edits.split_sentence(
-                project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4()
+                study=run_on.study, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4()
             )

@@ -19,14 +19,14 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
 from transcripts.studies.actions import set_member_role
 
-project = start_study(slug="races", name="Races", by=trail.SYSTEM)
+study = start_study(slug="races", name="Races", by=trail.SYSTEM)
 turns = [{{"role": "model", "text": "\\n".join(f"Sentence {{n}} has two parts." for n in range({SENTENCES}))}}]
 import_file(
-    project=project, name="r.jsonl", data=json.dumps({{"id": "r", "turns": turns}}).encode(), by=trail.SYSTEM
+    study=study, name="r.jsonl", data=json.dumps({{"id": "r", "turns": turns}}).encode(), by=trail.SYSTEM
 )
 for name in ("lead", *(f"coder{{n}}" for n in range({CODERS}))):
     user = create_user(username=name, by=trail.SYSTEM)
-    set_member_role(project=project, user=user, role=name.rstrip("0123456789"), by=trail.SYSTEM)
+    set_member_role(study=study, user=user, role=name.rstrip("0123456789"), by=trail.SYSTEM)
 """
 START = """
 import time
@@ -37,25 +37,25 @@ from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
-project = Project.objects.get(slug="races")
-as_imported = Sentence.objects.filter(turn__interview__project=project, made_by=None)
+study = Study.objects.get(slug="races")
+as_imported = Sentence.objects.filter(turn__interview__study=study, made_by=None)
 sentences = list(as_imported.select_related("turn__interview")[:SENTENCES])
 """
 # Each coder codes a sentence again and again until it is cut under her hands, and goes on to the next.
 CODE = """
 by = User.objects.get(username=NAME)
-codes = list(Code.objects.filter(version__project=project, family__identifier="themes").select_related("family", "version"))
+codes = list(Code.objects.filter(version__study=study, family__identifier="themes").select_related("family", "version"))
 for sentence in sentences:
     try:
         for turn in range(PATIENCE):
             time.sleep(0.01)
             actions.add_coding(
-                project=project, sentence=sentence, code=codes[turn % len(codes)], by=by, idempotency_key=uuid4(),
+                study=study, sentence=sentence, code=codes[turn % len(codes)], by=by, idempotency_key=uuid4(),
                 values=CodingValues(level="latent", note=f"reading {turn}"),
             )
-            actions.decide_sentence(project=project, sentence=sentence, by=by, idempotency_key=uuid4())
+            actions.decide_sentence(study=study, sentence=sentence, by=by, idempotency_key=uuid4())
         else:
             raise AssertionError("The sentence was never cut.")
     except actions.WrongPlace as error:
@@ -66,7 +66,7 @@ by = User.objects.get(username="lead")
 for sentence in sentences:
     time.sleep(0.02)
     at = sentence.turn.text.index("has", sentence.start)
-    boundary_edits.split_sentence(project=project, sentence=sentence, at=at, by=by, idempotency_key=uuid4())
+    boundary_edits.split_sentence(study=study, sentence=sentence, at=at, by=by, idempotency_key=uuid4())
 """
 
 
@@ -107,19 +107,19 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.studies.actions import set_member_role
 
-project = start_study(slug="races", name="Races", by=trail.SYSTEM)
+study = start_study(slug="races", name="Races", by=trail.SYSTEM)
 turns = [{"role": "model", "text": " ".join(["word"] * CUTS)}, {"role": "model", "text": "So it is."}]
-import_file(project=project, name="r.jsonl", data=json.dumps({"id": "r", "turns": turns}).encode(), by=trail.SYSTEM)
+import_file(study=study, name="r.jsonl", data=json.dumps({"id": "r", "turns": turns}).encode(), by=trail.SYSTEM)
 people = {name: create_user(username=name, by=trail.SYSTEM) for name in ("lead", "coder")}
 for name, person in people.items():
-    set_member_role(project=project, user=person, role=name, by=trail.SYSTEM)
-said, last = Sentence.objects.select_related("turn__interview__project").order_by("turn__position")
-code = Code.objects.select_related("family", "version").get(version__project=project, identifier="feature.power")
+    set_member_role(study=study, user=person, role=name, by=trail.SYSTEM)
+said, last = Sentence.objects.select_related("turn__interview__study").order_by("turn__position")
+code = Code.objects.select_related("family", "version").get(version__study=study, identifier="feature.power")
 entry = actions.add_coding(
-    project=project, sentence=last, code=code, by=people["coder"], idempotency_key=uuid4(), values=CodingValues()
+    study=study, sentence=last, code=code, by=people["coder"], idempotency_key=uuid4(), values=CodingValues()
 )
 actions.add_link(
-    project=project, coding=entry, kind="warrant", sentence=said, by=people["coder"], idempotency_key=uuid4()
+    study=study, coding=entry, kind="warrant", sentence=said, by=people["coder"], idempotency_key=uuid4()
 )
 """
 LINK_START = """
@@ -130,17 +130,17 @@ from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import BoundaryEdit, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
-project = Project.objects.get(slug="races")
-current = Sentence.objects.current().select_related("turn__interview__project").order_by("turn__position", "start")
+study = Study.objects.get(slug="races")
+current = Sentence.objects.current().select_related("turn__interview__study").order_by("turn__position", "start")
 """
 CHANGE = """
 by, last = User.objects.get(username="coder"), list(current)[-1]
-code = Code.objects.select_related("family", "version").get(version__project=project, identifier="feature.power")
+code = Code.objects.select_related("family", "version").get(version__study=study, identifier="feature.power")
 for number in range(PATIENCE):
     actions.add_coding(
-        project=project, sentence=last, code=code, by=by, idempotency_key=uuid4(), values=CodingValues(note=f"line {number}")
+        study=study, sentence=last, code=code, by=by, idempotency_key=uuid4(), values=CodingValues(note=f"line {number}")
     )
     if BoundaryEdit.objects.count() == CUTS - 1:
         break
@@ -152,7 +152,7 @@ by = User.objects.get(username="lead")
 for _ in range(CUTS - 1):
     first = current[0]
     at = first.turn.text.rindex(" ", first.start, first.end) + 1
-    boundary_edits.split_sentence(project=project, sentence=first, at=at, by=by, idempotency_key=uuid4())
+    boundary_edits.split_sentence(study=study, sentence=first, at=at, by=by, idempotency_key=uuid4())
 """
 
 

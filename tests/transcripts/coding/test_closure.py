@@ -1,4 +1,4 @@
-"""Whose interview it is, whether it is signed off, and whether its round is locked."""
+"""Whose interview it is, whether it is completed, and whether its round is locked."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from transcripts.coding import actions
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Assign = Callable[..., Assignment]
 
 
 @pytest.fixture
-def assign(project: Project, interview: Interview, lead: User) -> Assign:
+def assign(study: Study, interview: Interview, lead: User) -> Assign:
     """Give the interview to a coder, in a round of its own."""
 
     def give(
         coder: User, *, is_signed: bool = False, is_locked: bool = False, is_withdrawn: bool = False
     ) -> Assignment:
         now = timezone.now()
-        number = project.rounds.count() + 1
+        number = study.rounds.count() + 1
         lock = {"locked_at": now, "locked_by": lead} if is_locked else {}
         dealt = Round.objects.create(
-            project=project, number=number, name=f"Round {number}", opened_at=now, opened_by_name="lead", **lock
+            study=study, number=number, name=f"Round {number}", opened_at=now, opened_by_name="lead", **lock
         )
         return Assignment.objects.create(
             round=dealt,
@@ -41,7 +41,7 @@ def assign(project: Project, interview: Interview, lead: User) -> Assign:
             coder=coder,
             assigned_at=now,
             assigned_by_name="lead",
-            signed_at=now if is_signed else None,
+            completed_at=now if is_signed else None,
             withdrawn_at=now if is_withdrawn else None,
         )
 
@@ -81,15 +81,15 @@ def test_only_those_who_can_open_it_again_are_led_to_where_that_is_done(
     for person, is_led in ((lead, True), (second_coder, False)):
         html = read(client_of(person).get(address("desk", interview)))
         assert "not assigned to you" in html
-        assert (f'href="/p/{interview.project.slug}/rounds/">Assign it in a round</a>' in html) is is_led
+        assert (f'href="/studies/{interview.study.slug}/rounds/">Assign it in a round</a>' in html) is is_led
 
 
 @pytest.mark.parametrize(
-    ("state", "told"), [({"is_signed": True}, "signed off"), ({"is_locked": True}, "round .* is locked")]
+    ("state", "told"), [({"is_signed": True}, "completed"), ({"is_locked": True}, "round .* is locked")]
 )
 def test_closed_work_stays_as_it_is(
     assign: Assign,
-    project: Project,
+    study: Study,
     interview: Interview,
     sentence: Sentence,
     code: Code,
@@ -98,21 +98,21 @@ def test_closed_work_stays_as_it_is(
     told: str,
 ) -> None:
     coding, decision = put(sentence, code, coder), decide(sentence, coder)
-    other = Sentence.objects.select_related("turn__interview__project").filter(turn=sentence.turn).order_by("-start")[0]
+    other = Sentence.objects.select_related("turn__interview__study").filter(turn=sentence.turn).order_by("-start")[0]
     assign(coder, **state)
     for attempt in (
         lambda: put(other, code, coder),
         lambda: put(sentence, code, coder, grounding="grounded"),
         lambda: take_off(coding, coder),
         lambda: decide(other, coder),
-        lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
+        lambda: actions.reopen_sentence(study=study, decision=decision, by=coder),
     ):
         with pytest.raises(actions.NotOpen, match=told):
             attempt()
     assert standing_codes(sentence, coder) == ["theme.balance"]
     assert Coding.objects.count() == 1
     memo = actions.write_memo(
-        project=project,
+        study=study,
         interview=interview,
         sentence=sentence,
         text="Still thinking",
@@ -162,4 +162,4 @@ def test_the_desk_says_why_and_takes_no_codes(
     assert "Balance" in html
     answer = act(client, "decide", interview, second_coder, sentence=sentence.pk)
     assert answer.status_code == 409
-    assert "leads and owners can do that" in answer.content.decode()
+    assert "ask a lead or owner to assign it" in answer.content.decode()

@@ -33,21 +33,21 @@ from transcripts.revision.queries import find_open_interviews, list_unread
 from transcripts.rounds import actions as rounds
 from transcripts.rounds.models import Assignment
 from transcripts.rounds.queries import find_open
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
-TOLD = "The consent on record for this interview says that people may not code it"
+TOLD = "The consent on record for this interview does not allow coding by people"
 
 
 def note(sentence: Sentence, by: User, text: str) -> Memo:
     interview = sentence.turn.interview
     return actions.write_memo(
-        project=interview.project, interview=interview, sentence=sentence, text=text, by=by, idempotency_key=uuid4()
+        study=interview.study, interview=interview, sentence=sentence, text=text, by=by, idempotency_key=uuid4()
     )
 
 
 def list_others(sentence: Sentence) -> list[Sentence]:
-    rows = Sentence.objects.select_related("turn__interview__project").filter(turn=sentence.turn)
+    rows = Sentence.objects.select_related("turn__interview__study").filter(turn=sentence.turn)
     return list(rows.exclude(pk=sentence.pk).order_by("start"))
 
 
@@ -56,17 +56,17 @@ def test_nothing_on_record_lets_people_code(sentence: Sentence, code: Code, code
 
 
 def test_nothing_is_added_or_changed_and_what_there_is_stays(
-    project: Project, sentence: Sentence, code: Code, coder: User, lead: User
+    study: Study, sentence: Sentence, code: Code, coder: User, lead: User
 ) -> None:
     coding, decision, memo = put(sentence, code, coder), decide(sentence, coder), note(sentence, coder, "A thought")
-    stance, other = write(project, lead), list_others(sentence)[0]
+    stance, other = write(study, lead), list_others(sentence)[0]
     refuse(lead, sentence.turn.interview)
     attempts: list[Callable[[], object]] = [
         lambda: put(other, code, coder),
         lambda: put(sentence, code, coder, grounding="grounded"),
         lambda: take_off(coding, coder),
         lambda: decide(other, coder),
-        lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
+        lambda: actions.reopen_sentence(study=study, decision=decision, by=coder),
         lambda: note(other, coder, "Another"),
         lambda: note(sentence, coder, "A second thought"),
         lambda: score(stance, sentence.turn.interview, coder),
@@ -76,7 +76,7 @@ def test_nothing_is_added_or_changed_and_what_there_is_stays(
             attempt()
     assert standing_codes(sentence, coder) == [code.identifier]
     assert list(Decision.objects.filter(withdrawn_at__isnull=True)) == [decision]
-    assert read_blind(project).sentence_ids.size > 0
+    assert read_blind(study).sentence_ids.size > 0
     # Her own words she may always take back.
     withdraw_memo(memo=memo, by=coder)
     assert not Memo.objects.active().exists()
@@ -89,14 +89,14 @@ def test_a_later_consent_opens_it_again(sentence: Sentence, code: Code, coder: U
 
 
 def test_every_list_of_open_interviews_has_the_same_rule(
-    project: Project, interview: Interview, coder: User, lead: User, owner: User
+    study: Study, interview: Interview, coder: User, lead: User, owner: User
 ) -> None:
-    [talk] = bring_in_talks(project, owner, ["m"])
+    [talk] = bring_in_talks(study, owner, ["m"])
     refuse(lead, talk)
     assert "'open'" in OPEN
-    assert set(find_open(project, coder)[0]) == find_open_interviews(project, coder) == {interview.pk}
+    assert set(find_open(study, coder)[0]) == find_open_interviews(study, coder) == {interview.pk}
     assert [is_open_for(each, coder) for each in (interview, talk)] == [True, False]
-    found = find_interview(project, talk.pk, coder.pk)
+    found = find_interview(study, talk.pk, coder.pk)
     assert found is not None
     assert TOLD in found[2].sentence
 
@@ -119,28 +119,28 @@ def test_the_desk_says_why_and_takes_no_codes(
 
 class TestRounds:
     def test_it_is_left_out_of_a_round_and_refused_by_title_where_it_was_chosen(
-        self, project: Project, owner: User, lead: User, coder: User
+        self, study: Study, owner: User, lead: User, coder: User
     ) -> None:
-        first, second = bring_in_talks(project, owner, ["m", "m"])
+        first, second = bring_in_talks(study, owner, ["m", "m"])
         refuse(lead, first)
-        _, allocation = rounds.plan_round(project=project, **fields(coder))
+        _, allocation = rounds.plan_round(study=study, **fields(coder))
         assert set(allocation) == {second.pk}
         with pytest.raises(Refused, match="“Coding by people” is not given for “Talk 1”") as refused:
-            rounds.plan_round(project=project, **fields(coder, interview_ids=[first.pk, second.pk]))
+            rounds.plan_round(study=study, **fields(coder, interview_ids=[first.pk, second.pk]))
         assert refused.value.field == "interviews"
 
     def test_the_plan_says_how_many_are_not_assigned(
-        self, project: Project, owner: User, lead: User, coder: User, client_of: ClientOf
+        self, study: Study, owner: User, lead: User, coder: User, client_of: ClientOf
     ) -> None:
-        first, _ = bring_in_talks(project, owner, ["m", "m"])
+        first, _ = bring_in_talks(study, owner, ["m", "m"])
         refuse(lead, first)
         asked = {"name": "R", "coders": [coder.pk], "overlap_percent": 0, "overlap_readers": 2, "seed": 1}
-        page = client_of(lead).post(reverse("rounds:new", args=[project.slug]), {**asked, "idempotency_key": uuid4()})
+        page = client_of(lead).post(reverse("rounds:new", args=[study.slug]), {**asked, "idempotency_key": uuid4()})
         assert "1 interview of the study is not assigned to anybody" in read(page)
 
-    def test_it_is_not_assigned_one_by_one(self, project: Project, owner: User, lead: User, coder: User) -> None:
-        first, second = bring_in_talks(project, owner, ["m", "m"])
-        opened = open_round(project, lead, coder, interview_ids=[second.pk])
+    def test_it_is_not_assigned_one_by_one(self, study: Study, owner: User, lead: User, coder: User) -> None:
+        first, second = bring_in_talks(study, owner, ["m", "m"])
+        opened = open_round(study, lead, coder, interview_ids=[second.pk])
         refuse(lead, first)
         with pytest.raises(Refused, match="not given for “Talk 1”"):
             rounds.assign(round_=opened, interview=first, coder=coder, by=lead)
@@ -148,10 +148,10 @@ class TestRounds:
 
 
 def test_disagreements_on_it_are_not_decided(
-    project: Project, owner: User, lead: User, coder: User, second_coder: User
+    study: Study, owner: User, lead: User, coder: User, second_coder: User
 ) -> None:
-    set_stance(project=project, stance="codebook", reason="x", by=lead)
-    dispute = stage_dispute(project, owner, coder, second_coder)
+    set_method(study=study, method="codebook", reason="x", by=lead)
+    dispute = stage_dispute(study, owner, coder, second_coder)
     sentence = dispute.differing[0]
     refuse(lead, sentence.turn.interview)
     with pytest.raises(NotAllowed, match="“Coding by people” is not given"):
@@ -159,37 +159,37 @@ def test_disagreements_on_it_are_not_decided(
 
 
 def test_its_sentences_are_no_anchors(
-    project: Project, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User
+    study: Study, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User
 ) -> None:
-    anchor = revision.add_anchor(project=project, sentence=sentence, by=lead)
+    anchor = revision.add_anchor(study=study, sentence=sentence, by=lead)
     refuse(lead, interview)
-    assert list_unread(project, code.version, coder) == []
+    assert list_unread(study, code.version, coder) == []
     with pytest.raises(Refused, match="“Coding by people” is not given"):
         revision.read_anchor(
-            project=project, anchor=anchor, version=code.version, identifiers=[], by=coder, idempotency_key=uuid4()
+            study=study, anchor=anchor, version=code.version, identifiers=[], by=coder, idempotency_key=uuid4()
         )
     with pytest.raises(Refused, match="“Coding by people” is not given"):
-        revision.add_anchor(project=project, sentence=list_others(sentence)[0], by=lead)
+        revision.add_anchor(study=study, sentence=list_others(sentence)[0], by=lead)
     with pytest.raises(Refused, match="between 1 and 0"):
-        revision.draw_anchors(project=project, count=1, seed=1, by=lead)
+        revision.draw_anchors(study=study, count=1, seed=1, by=lead)
 
 
 def test_a_project_file_brings_no_codings_and_memos_on_it(
-    project: Project, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User, tmp_path: Path
+    study: Study, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User, tmp_path: Path
 ) -> None:
     first, second = sentence, list_others(sentence)[0]
     put(first, code, coder)
     note(first, coder, "On its words")
-    path = export(project, tmp_path)
+    path = export(study, tmp_path)
     Memo.objects.all().delete()
     Coding.objects.all().delete()
     refuse(lead, interview)
-    report = bring_in(project, path)
-    told = [line for line in report.left_out if "the consent of the interview says that people may not code it" in line]
+    report = bring_in(study, path)
+    told = [line for line in report.left_out if "the consent on record for the interview does not allow coding" in line]
     assert [line.split(":")[0] for line in told] == ["1 coding", "1 memo"]
     assert not Coding.objects.exists()
     assert not Memo.objects.exists()
     allow(lead, interview, scope="coding")
-    bring_in(project, path)
+    bring_in(study, path)
     assert standing_codes(first, coder) == [code.identifier]
     assert standing_codes(second, coder) == []

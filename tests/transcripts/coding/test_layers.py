@@ -13,60 +13,58 @@ from transcripts.coding import actions
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def test_no_suggestions_before_the_own_decision(project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+def test_no_suggestions_before_the_own_decision(study: Study, sentence: Sentence, code: Code, coder: User) -> None:
     put(sentence, code, coder)
     with pytest.raises(actions.NotDecided):
-        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
     assert not Reveal.objects.exists()
 
 
 def test_another_persons_decision_reveals_nothing(
-    project: Project, sentence: Sentence, coder: User, second_coder: User
+    study: Study, sentence: Sentence, coder: User, second_coder: User
 ) -> None:
     decide(sentence, second_coder)
     with pytest.raises(actions.NotDecided):
-        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
 
 
-def test_what_is_coded_after_the_reveal_is_assisted(
-    project: Project, sentence: Sentence, code: Code, coder: User
-) -> None:
+def test_what_is_coded_after_the_reveal_is_assisted(study: Study, sentence: Sentence, code: Code, coder: User) -> None:
     blind = put(sentence, code, coder)
     decide(sentence, coder)
-    actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-    assisted = put(sentence, find_code(project, "theme.compassion"), coder, reason="The machine saw it")
+    actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
+    assisted = put(sentence, find_code(study, "theme.compassion"), coder, reason="The machine saw it")
     assert (blind.layer, assisted.layer) == (Layer.BLIND, Layer.ASSISTED)
 
 
 def test_reveal_is_told_once_and_outlives_the_decision(
-    project: Project, sentence: Sentence, code: Code, coder: User
+    study: Study, sentence: Sentence, code: Code, coder: User
 ) -> None:
     decide(sentence, coder)
-    first = actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
-    events = count_events(project)
+    first = actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
+    events = count_events(study)
     put(sentence, code, coder, reason="Seen on a second look")
     assert not Decision.objects.filter(withdrawn_at__isnull=True).exists()
-    assert actions.reveal_suggestions(project=project, sentence=sentence, by=coder) == first
-    assert count_events(project) == events + 1
+    assert actions.reveal_suggestions(study=study, sentence=sentence, by=coder) == first
+    assert count_events(study) == events + 1
 
 
 def test_reveal_to_one_leaves_the_other_blind(
-    project: Project, sentence: Sentence, code: Code, coder: User, second_coder: User
+    study: Study, sentence: Sentence, code: Code, coder: User, second_coder: User
 ) -> None:
     decide(sentence, coder)
-    actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+    actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
     assert put(sentence, code, second_coder).layer == Layer.BLIND
 
 
 def test_code_that_stands_blind_stays_blind_when_kept_after_the_reveal(
-    project: Project, sentence: Sentence, code: Code, coder: User
+    study: Study, sentence: Sentence, code: Code, coder: User
 ) -> None:
     blind = put(sentence, code, coder)
     decide(sentence, coder)
-    actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+    actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
     assert put(sentence, code, coder) == blind
 
 
@@ -74,24 +72,24 @@ class TestReasons:
     """Once others' labels were seen, every change says why; what stood before stays readable as the blind label."""
 
     @pytest.fixture
-    def seen(self, project: Project, sentence: Sentence, code: Code, coder: User) -> Coding:
+    def seen(self, study: Study, sentence: Sentence, code: Code, coder: User) -> Coding:
         """A blind coding on a sentence whose suggestions were opened."""
         blind = put(sentence, code, coder)
         decide(sentence, coder)
-        actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+        actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
         return blind
 
     def test_adding_changing_withdrawing_and_reopening_ask_for_one(
-        self, project: Project, sentence: Sentence, code: Code, coder: User, seen: Coding
+        self, study: Study, sentence: Sentence, code: Code, coder: User, seen: Coding
     ) -> None:
         decision = Decision.objects.get()
         for attempt in (
-            lambda: put(sentence, find_code(project, "theme.compassion"), coder),
+            lambda: put(sentence, find_code(study, "theme.compassion"), coder),
             lambda: put(sentence, code, coder, grounding="grounded", reason="  "),
             lambda: take_off(seen, coder),
-            lambda: actions.reopen_sentence(project=project, decision=decision, by=coder),
+            lambda: actions.reopen_sentence(study=study, decision=decision, by=coder),
         ):
-            with pytest.raises(WrongInput, match="Say in one line why") as refusal:
+            with pytest.raises(WrongInput, match="Give the reason for changing your label") as refusal:
                 attempt()
             assert refusal.value.field == "reason"
 
@@ -103,16 +101,16 @@ class TestReasons:
         assert (seen.layer, seen.withdrawal_reason, seen.superseded_by) == (Layer.BLIND, "It names a case", kept)
         assert (kept.layer, kept.reason) == (Layer.ASSISTED, "It names a case")
 
-    def test_blind_label_that_is_withdrawn_keeps_its_reason(self, project: Project, coder: User, seen: Coding) -> None:
+    def test_blind_label_that_is_withdrawn_keeps_its_reason(self, study: Study, coder: User, seen: Coding) -> None:
         take_off(seen, coder, reason="Read too much into it")
         seen.refresh_from_db()
         assert (seen.layer, seen.withdrawal_reason) == (Layer.BLIND, "Read too much into it")
         assert Decision.objects.get().withdrawal_reason == "Read too much into it"
-        assert "Read" not in str(last_event(project).details)
+        assert "Read" not in str(last_event(study).details)
 
-    def test_reopening_keeps_its_reason(self, project: Project, coder: User, seen: Coding) -> None:
+    def test_reopening_keeps_its_reason(self, study: Study, coder: User, seen: Coding) -> None:
         decision = Decision.objects.get()
-        actions.reopen_sentence(project=project, decision=decision, by=coder, reason="More to say")
+        actions.reopen_sentence(study=study, decision=decision, by=coder, reason="More to say")
         decision.refresh_from_db()
         assert decision.withdrawal_reason == "More to say"
 
@@ -141,11 +139,9 @@ class TestOpening:
     def test_others_stay_blind(self, opening: Unblinding, sentence: Sentence, code: Code, second_coder: User) -> None:
         assert put(sentence, code, second_coder).layer == Layer.BLIND
 
-    def test_it_is_no_word_of_her_own(
-        self, opening: Unblinding, project: Project, sentence: Sentence, coder: User
-    ) -> None:
+    def test_it_is_no_word_of_her_own(self, opening: Unblinding, study: Study, sentence: Sentence, coder: User) -> None:
         with pytest.raises(actions.NotDecided):
-            actions.reveal_suggestions(project=project, sentence=sentence, by=coder)
+            actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
 
     def test_the_desk_says_so(
         self, opening: Unblinding, interview: Interview, coder: User, client_of: ClientOf

@@ -24,7 +24,7 @@ from transcripts.corpus.pure.boundaries import Extent
 from transcripts.desk.annotations import read_annotations_in
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -41,7 +41,7 @@ BRANCH = [{"role": "interviewer", "text": "And her colleagues?"}, {"role": "mode
 
 
 @pytest.fixture
-def run(project: Project, owner: User) -> Interview:
+def run(study: Study, owner: User) -> Interview:
     lines: list[dict[str, Any]] = [
         {"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS},
         {
@@ -54,12 +54,12 @@ def run(project: Project, owner: User) -> Interview:
         },
     ]
     data = "\n".join(json.dumps(line) for line in lines).encode()
-    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    import_file(study=study, name="runs.jsonl", data=data, by=owner)
     return Interview.objects.get(external_id="run")
 
 
 def sentence_of(interview: Interview, turn: int, place: int = 0) -> Sentence:
-    sentences = Sentence.objects.current().select_related("turn__interview__project")
+    sentences = Sentence.objects.current().select_related("turn__interview__study")
     return sentences.filter(turn__interview=interview, turn__position=turn).order_by("start")[place]
 
 
@@ -68,7 +68,7 @@ def link(coding: Coding, by: User, *, to: Code | Sentence, kind: str = "", **mor
     end = {"code": to} if isinstance(to, Code) else {"sentence": to}
     usual = "acts_on" if isinstance(to, Code) else "revises" if "revise" in coding.code.identifier else "warrant"
     return actions.add_link(
-        project=coding.sentence.turn.interview.project,
+        study=coding.sentence.turn.interview.study,
         coding=coding,
         kind=kind or usual,
         by=by,
@@ -86,35 +86,35 @@ def standing(coding: Coding) -> list[str]:
 
 
 @pytest.fixture
-def stakeholders(project: Project) -> Code:
-    return find_code(project, "feature.stakeholders")
+def stakeholders(study: Study) -> Code:
+    return find_code(study, "feature.stakeholders")
 
 
 @pytest.fixture
-def revise(project: Project, run: Interview, coder: User) -> Coding:
-    return put(sentence_of(run, 7), find_code(project, "move.revise"), coder)
+def revise(study: Study, run: Interview, coder: User) -> Coding:
+    return put(sentence_of(run, 7), find_code(study, "move.revise"), coder)
 
 
 @pytest.fixture
 def entry(run: Interview, stakeholders: Code, coder: User) -> Coding:
-    return put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.study, "feature.power"), coder)
+    return put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.owning_study, "feature.power"), coder)
 
 
 def test_move_acts_on_features_and_the_audit_trail_says_so(
-    project: Project, revise: Coding, stakeholders: Code, coder: User
+    study: Study, revise: Coding, stakeholders: Code, coder: User
 ) -> None:
     made = link(revise, coder, to=stakeholders)
-    event = last_event(project)
+    event = last_event(study)
     assert (event.action, event.details["kind"], event.details["code"]) == (
         "coding.link.added",
         "acts_on",
         stakeholders.pk,
     )
     assert made.layer == Layer.BLIND
-    link(revise, coder, to=find_code(project, "feature.power"))
+    link(revise, coder, to=find_code(study, "feature.power"))
     assert standing(revise) == ["feature.stakeholders", "feature.power"]
-    actions.withdraw_link(project=project, link=made, by=coder)
-    assert last_event(project).action == "coding.link.withdrawn"
+    actions.withdraw_link(study=study, link=made, by=coder)
+    assert last_event(study).action == "coding.link.withdrawn"
     assert standing(revise) == ["feature.power"]
 
 
@@ -126,11 +126,11 @@ def test_link_that_is_sent_twice_is_stored_once(revise: Coding, stakeholders: Co
     link(revise, coder, to=stakeholders)
     assert Link.objects.count() == 1
     with pytest.raises(actions.UsedForAnother):
-        link(revise, coder, to=find_code(stakeholders.version.project, "feature.power"), idempotency_key=key)
+        link(revise, coder, to=find_code(stakeholders.version.study, "feature.power"), idempotency_key=key)
 
 
 def test_entry_rests_on_what_came_before_whoever_said_it(run: Interview, entry: Coding, coder: User) -> None:
-    actions.open_stage(project=run.project, turn=run.turns.get(position=2), by=coder)
+    actions.open_stage(study=run.study, turn=run.turns.get(position=2), by=coder)
     for turn in (1, 2, 3, 4, 5, 6, 7):
         link(entry, coder, to=sentence_of(run, turn))
     assert len(standing(entry)) == 7
@@ -149,20 +149,22 @@ def test_quote_in_a_sentence_that_is_linked_takes_the_place_of_the_whole(
 
 
 def test_thread_that_hangs_on_another_rests_on_their_common_beginning(
-    project: Project, run: Interview, stakeholders: Code, coder: User
+    study: Study, run: Interview, stakeholders: Code, coder: User
 ) -> None:
     branch = Interview.objects.get(external_id="branch")
-    own = put(sentence_of(branch, 2), find_code(sentence_of(branch, 2).turn.interview.study, "feature.power"), coder)
+    own = put(
+        sentence_of(branch, 2), find_code(sentence_of(branch, 2).turn.interview.owning_study, "feature.power"), coder
+    )
     link(own, coder, to=sentence_of(run, 5))
     with pytest.raises(WrongInput, match="comes after"):
         link(own, coder, to=sentence_of(run, 6))
 
 
 def test_what_cannot_be_linked_is_refused_with_a_sentence(
-    project: Project, run: Interview, entry: Coding, revise: Coding, stakeholders: Code, owner: User, coder: User
+    study: Study, run: Interview, entry: Coding, revise: Coding, stakeholders: Code, owner: User, coder: User
 ) -> None:
-    early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
-    with pytest.raises(WrongInput, match=r"comes after Power .* what is said later cannot"):
+    early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.owning_study, "feature.power"), coder)
+    with pytest.raises(WrongInput, match=r"comes after Power .* something said later cannot"):
         link(early, coder, to=sentence_of(run, 6))
     with pytest.raises(WrongInput, match="belongs to another person"):
         link(entry, owner, to=sentence_of(run, 1))
@@ -171,7 +173,7 @@ def test_what_cannot_be_linked_is_refused_with_a_sentence(
     with pytest.raises(WrongInput, match="belongs to a Revise"):
         link(entry, coder, to=sentence_of(run, 1), kind="revises")
     with pytest.raises(WrongInput, match="not a case feature"):
-        link(revise, coder, to=find_code(project, "theme.balance"))
+        link(revise, coder, to=find_code(study, "theme.balance"))
     with pytest.raises(WrongInput, match="no kind of link"):
         link(revise, coder, to=stakeholders, kind="likes")
     stakeholders.version.status = "draft"
@@ -208,28 +210,30 @@ def test_end_moves_to_the_piece_that_holds_the_quote(run: Interview, entry: Codi
     wait = text.index("wait")
     link(entry, coder, to=said, quote=Extent(wait, wait + 4))
     boundary_edits.split_sentence(
-        project=run.study, sentence=said, at=text.index("and then"), by=owner, idempotency_key=uuid4()
+        study=run.owning_study, sentence=said, at=text.index("and then"), by=owner, idempotency_key=uuid4()
     )
     [kept] = Link.objects.active().filter(coding=entry)
     assert kept.sentence == sentence_of(run, 5, 2)
     assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
-    boundary_edits.merge_sentences(project=run.study, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(
+        study=run.owning_study, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4()
+    )
     [kept] = Link.objects.active().filter(coding=entry)
     assert kept.sentence == sentence_of(run, 5, 1)
     assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
 
 
 def test_links_of_a_coding_go_to_what_a_split_makes_of_it(
-    run: Interview, project: Project, stakeholders: Code, owner: User, coder: User
+    run: Interview, study: Study, stakeholders: Code, owner: User, coder: User
 ) -> None:
     said = sentence_of(run, 5, 1)
-    move = put(said, find_code(project, "move.redirect"), coder)
+    move = put(said, find_code(study, "move.redirect"), coder)
     link(move, coder, to=stakeholders)
     at = said.turn.text.index("and then")
-    boundary_edits.split_sentence(project=project, sentence=said, at=at, by=owner, idempotency_key=uuid4())
+    boundary_edits.split_sentence(study=study, sentence=said, at=at, by=owner, idempotency_key=uuid4())
     pieces = Coding.objects.active().filter(code=move.code)
     assert [standing(each) for each in pieces] == [["feature.stakeholders"]] * 2
-    boundary_edits.merge_sentences(project=project, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(study=study, first=sentence_of(run, 5, 1), by=owner, idempotency_key=uuid4())
     [whole] = Coding.objects.active().filter(code=move.code)
     assert standing(whole) == ["feature.stakeholders"]
 
@@ -262,7 +266,7 @@ def test_page_stores_and_takes_back_links_and_shows_them_on_the_chip(
 def test_page_refuses_what_is_not_hers_and_what_is_later(
     run: Interview, stakeholders: Code, entry: Coding, owner: User, coder: User, client_of: ClientOf
 ) -> None:
-    early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
+    early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.owning_study, "feature.power"), coder)
     fields = {"kind": "warrant", "target": sentence_of(run, 7).pk, "coding": early.idempotency_key.hex}
     answer = act(client_of(coder), "link", run, coder, **fields)
     assert (answer.status_code, "comes after" in read(answer)) == (422, True)
@@ -279,11 +283,11 @@ def test_colleagues_links_are_not_shown_to_who_codes(
 
 
 def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
-    run: Interview, project: Project, stakeholders: Code, coder: User, client_of: ClientOf
+    run: Interview, study: Study, stakeholders: Code, coder: User, client_of: ClientOf
 ) -> None:
-    put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.study, "feature.power"), coder)
-    actions.open_stage(project=project, turn=run.turns.get(position=2), by=coder)
-    put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.study, "feature.power"), coder)
+    put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.owning_study, "feature.power"), coder)
+    actions.open_stage(study=study, turn=run.turns.get(position=2), by=coder)
+    put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.owning_study, "feature.power"), coder)
     assert StageOpening.objects.count() == 1
     opened = read_first_openings(StageOpening.objects.all())
     codings = Coding.objects.order_by("pk")
@@ -295,12 +299,12 @@ def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
     assert export is not None
     assert export.read_rows is not None
     place = list(export.header).index("saw_reasoning")
-    assert [row[place] for row in export.read_rows(Scope(project, None))] == [False, True]
-    assert read(client_of(coder).get(address("desk", run))).count("after its coder had opened reasoning") == 1
+    assert [row[place] for row in export.read_rows(Scope(study, None))] == [False, True]
+    assert read(client_of(coder).get(address("desk", run))).count("after the coder had opened reasoning") == 1
 
 
 def test_every_link_can_be_rebuilt_from_the_audit_trail(
-    project: Project, run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User
+    study: Study, run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User
 ) -> None:
     """Added, replaced by another quote, superseded with its coding, undone, withdrawn, and split and merged at either end."""
     said = sentence_of(run, 5, 1)
@@ -310,12 +314,12 @@ def test_every_link_can_be_rebuilt_from_the_audit_trail(
     changed = put(revise.sentence, revise.code, coder, note="Changed.")
     take_off(changed, coder)
     again = restore(changed, changed.sentence, coder)
-    actions.withdraw_link(project=project, link=Link.objects.active().get(coding=again, code=stakeholders), by=coder)
+    actions.withdraw_link(study=study, link=Link.objects.active().get(coding=again, code=stakeholders), by=coder)
     cut = said.start + said.turn.text[said.start : said.end].index("appeal")
-    boundary_edits.split_sentence(project=project, sentence=said, at=cut, by=owner, idempotency_key=uuid4())
+    boundary_edits.split_sentence(study=study, sentence=said, at=cut, by=owner, idempotency_key=uuid4())
     end = sentence_of(run, 7)
-    boundary_edits.split_sentence(project=project, sentence=end, at=end.start + 5, by=owner, idempotency_key=uuid4())
-    boundary_edits.merge_sentences(project=project, first=sentence_of(run, 7), by=owner, idempotency_key=uuid4())
+    boundary_edits.split_sentence(study=study, sentence=end, at=end.start + 5, by=owner, idempotency_key=uuid4())
+    boundary_edits.merge_sentences(study=study, first=sentence_of(run, 7), by=owner, idempotency_key=uuid4())
     assert Link.objects.active().count() == 1
     assert Link.objects.filter(withdrawn_at__isnull=False).count() > 4
     replayed = compare_rows(list_streams())
@@ -326,9 +330,9 @@ def test_every_link_can_be_rebuilt_from_the_audit_trail(
 
 
 def test_closed_reasoning_is_no_end_of_a_link_until_she_has_opened_it(
-    run: Interview, project: Project, coder: User, client_of: ClientOf
+    run: Interview, study: Study, coder: User, client_of: ClientOf
 ) -> None:
-    entry = put(sentence_of(run, 5), find_code(project, "feature.task"), coder)
+    entry = put(sentence_of(run, 5), find_code(study, "feature.task"), coder)
     thought = sentence_of(run, 2)
     fields = {"coding": entry.idempotency_key.hex, "kind": "warrant", "target": thought.pk}
     browser = client_of(coder)
@@ -340,6 +344,6 @@ def test_closed_reasoning_is_no_end_of_a_link_until_she_has_opened_it(
     assert "Open it at the desk first" in told.pop()
     with pytest.raises(WrongInput, match="have not opened"):
         link(entry, coder, to=thought)
-    actions.open_stage(project=project, turn=thought.turn, by=coder)
+    actions.open_stage(study=study, turn=thought.turn, by=coder)
     link(entry, coder, to=thought)
     assert standing(entry) == [f"s{thought.label}"]

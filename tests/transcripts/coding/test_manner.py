@@ -16,7 +16,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 QUESTIONS = [
     {"key": "how", "label": "How it asks", "kind": "choice", "choices": ["external", "internal", "tool"]},
@@ -25,9 +25,9 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def asking(project: Project) -> Code:
+def asking(study: Study) -> Code:
     """A move with questions of its own."""
-    code = find_code(project, "move.elicit")
+    code = find_code(study, "move.elicit")
     code.attributes = QUESTIONS
     code.save()
     return code
@@ -36,14 +36,14 @@ def asking(project: Project) -> Code:
 @pytest.fixture
 def answer(sentence: Sentence) -> list[Sentence]:
     """The sentences of the first answer."""
-    return list(sentence.turn.sentences.select_related("turn__interview__project").order_by("start"))
+    return list(sentence.turn.sentences.select_related("turn__interview__study").order_by("start"))
 
 
-def import_other(project: Project, owner: User) -> Sentence:
+def import_other(study: Study, owner: User) -> Sentence:
     """A sentence of a second interview."""
     line = json.dumps({"id": "i2", "turns": [{"role": "model", "text": "It depends."}]})
-    import_file(project=project, name="other.jsonl", data=line.encode(), by=owner)
-    return Sentence.objects.select_related("turn__interview__project").get(turn__interview__external_id="i2")
+    import_file(study=study, name="other.jsonl", data=line.encode(), by=owner)
+    return Sentence.objects.select_related("turn__interview__study").get(turn__interview__external_id="i2")
 
 
 class TestQuotes:
@@ -51,14 +51,12 @@ class TestQuotes:
         coding = put(sentence, code, coder, quote=(sentence.start + 2, sentence.start + 7))
         assert sentence.turn.text[coding.quote_start : coding.quote_end] == "would"
 
-    def test_another_quote_replaces_the_first(
-        self, project: Project, sentence: Sentence, code: Code, coder: User
-    ) -> None:
+    def test_another_quote_replaces_the_first(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         first = put(sentence, code, coder, quote=(sentence.start, sentence.start + 1))
         second = put(sentence, code, coder, quote=(sentence.start, sentence.start + 7))
         first.refresh_from_db()
         assert first.superseded_by == second
-        assert last_event(project).details["quote"] == [sentence.start, sentence.start + 7]
+        assert last_event(study).details["quote"] == [sentence.start, sentence.start + 7]
         assert standing_codes(sentence, coder) == ["theme.balance"]
 
     @pytest.mark.parametrize("quote", [(-1, 3), (3, 3), (3, 2), (0, 10_000)])
@@ -70,9 +68,9 @@ class TestQuotes:
         assert refusal.value.field == "quote_start"
         assert not Coding.objects.exists()
 
-    def test_codes_of_turns_take_none(self, project: Project, sentence: Sentence, coder: User) -> None:
+    def test_codes_of_turns_take_none(self, study: Study, sentence: Sentence, coder: User) -> None:
         with pytest.raises(WrongInput, match="apply to the whole turn"):
-            put(sentence, find_code(project, "feature.task"), coder, quote=(sentence.start, sentence.end))
+            put(sentence, find_code(study, "feature.task"), coder, quote=(sentence.start, sentence.end))
 
 
 class TestAnswers:
@@ -84,13 +82,13 @@ class TestAnswers:
         first = put(sentence, asking, coder, attributes={"how": "tool", "why": "to know more"})
         assert put(sentence, asking, coder, attributes={"why": "to know  more", "how": "tool"}) == first
 
-    def test_another_answer_supersedes(self, project: Project, sentence: Sentence, asking: Code, coder: User) -> None:
+    def test_another_answer_supersedes(self, study: Study, sentence: Sentence, asking: Code, coder: User) -> None:
         first = put(sentence, asking, coder, attributes={"why": "to know more"})
         put(sentence, asking, coder, attributes={"why": "to be sure"})
         first.refresh_from_db()
         assert first.withdrawn_at is not None
-        assert "to be sure" not in str(last_event(project).details)
-        assert last_event(project).details["answers"] == ["why"]
+        assert "to be sure" not in str(last_event(study).details)
+        assert last_event(study).details["answers"] == ["why"]
 
     @pytest.mark.parametrize(
         ("answers", "told"),
@@ -113,10 +111,10 @@ class TestAnswers:
 
 
 class TestGroundingAndPrompting:
-    def test_both_are_stored_and_told(self, project: Project, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_both_are_stored_and_told(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
         coding = put(sentence, code, coder, grounding="grounded", prompting="unclear")
         assert (coding.grounding, coding.prompting) == ("grounded", "unclear")
-        assert last_event(project).details["grounding"] == "grounded"
+        assert last_event(study).details["grounding"] == "grounded"
 
     @pytest.mark.parametrize("field", ["grounding", "prompting"])
     def test_unknown_words_are_refused(self, sentence: Sentence, code: Code, coder: User, field: str) -> None:
@@ -140,21 +138,21 @@ class TestRanges:
         assert put(answer[0], code, coder) == joined
 
     def test_two_codes_in_one_range_are_refused(
-        self, project: Project, answer: list[Sentence], code: Code, coder: User
+        self, study: Study, answer: list[Sentence], code: Code, coder: User
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
         with pytest.raises(WrongInput, match="has only one code") as refusal:
-            put(answer[1], find_code(project, "theme.compassion"), coder, range_id=number)
+            put(answer[1], find_code(study, "theme.compassion"), coder, range_id=number)
         assert refusal.value.field == "range"
 
     def test_a_range_across_interviews_is_refused(
-        self, project: Project, answer: list[Sentence], code: Code, owner: User, coder: User
+        self, study: Study, answer: list[Sentence], code: Code, owner: User, coder: User
     ) -> None:
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
         with pytest.raises(WrongInput, match="must lie within one interview"):
-            put(import_other(project, owner), code, coder, range_id=number)
+            put(import_other(study, owner), code, coder, range_id=number)
         assert Coding.objects.count() == 1
 
     def test_nobody_adds_to_anothers_range(
@@ -168,10 +166,10 @@ class TestRanges:
 
 class TestInterviewCodes:
     def test_they_show_at_the_head_of_the_interview(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
         CodeFamily.objects.filter(codes__identifier="feature.task").update(unit="interview")
-        client, code = client_of(coder), find_code(project, "feature.task")
+        client, code = client_of(coder), find_code(study, "feature.task")
 
         def read_head() -> str:
             page = client.get(address("desk", interview)).content.decode()
@@ -187,11 +185,11 @@ class TestInterviewCodes:
         assert '<span id="decided-count">0</span>' in page
 
     def test_they_stand_on_the_first_sentence_of_the_interview(
-        self, project: Project, interview: Interview, coder: User
+        self, study: Study, interview: Interview, coder: User
     ) -> None:
         CodeFamily.objects.filter(codes__identifier="feature.task").update(unit="interview")
-        code = find_code(project, "feature.task")
-        sentences = Sentence.objects.select_related("turn__interview__project").filter(turn__interview=interview)
+        code = find_code(study, "feature.task")
+        sentences = Sentence.objects.select_related("turn__interview__study").filter(turn__interview=interview)
         first, last = sentences.order_by("position")[0], sentences.order_by("-position")[0]
         coding = put(last, code, coder)
         assert coding.sentence_id == first.pk

@@ -15,26 +15,26 @@ from transcripts.coding.actions.checks import find_winner
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class TestMemos:
     def write(self, interview: Interview, sentence: Sentence | None, text: str, by: User) -> Memo:
         return actions.write_memo(
-            project=interview.project, interview=interview, sentence=sentence, text=text, by=by, idempotency_key=uuid4()
+            study=interview.study, interview=interview, sentence=sentence, text=text, by=by, idempotency_key=uuid4()
         )
 
     def standing(self, author: User) -> list[str]:
         return list(Memo.objects.filter(author=author, withdrawn_at__isnull=True).values_list("text", flat=True))
 
-    def test_new_text_supersedes(self, project: Project, interview: Interview, sentence: Sentence, coder: User) -> None:
+    def test_new_text_supersedes(self, study: Study, interview: Interview, sentence: Sentence, coder: User) -> None:
         before = self.write(interview, sentence, "Hedges here.\r\nCompare turn 1.  ", coder)
         after = self.write(interview, sentence, "Hedges only when pushed.", coder)
         before.refresh_from_db()
         assert before.text == "Hedges here.\nCompare turn 1."
         assert before.superseded_by == after
         assert self.standing(coder) == ["Hedges only when pushed."]
-        event = last_event(project)
+        event = last_event(study)
         assert event.action == "coding.memo.written"
         assert "Hedges" not in str(event.details)
 
@@ -71,18 +71,18 @@ class TestMemos:
         assert Memo.objects.filter(text="Hedges here.").exists()
 
     def test_unchanged_text_writes_nothing(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User
     ) -> None:
         first = self.write(interview, sentence, "Hedges here.", coder)
-        events = count_events(project)
+        events = count_events(study)
         assert self.write(interview, sentence, "Hedges here.", coder) == first
-        assert count_events(project) == events
+        assert count_events(study) == events
 
     def test_replay_finds_the_row(self, interview: Interview, sentence: Sentence, coder: User) -> None:
         idempotency_key = uuid4()
         written = [
             actions.write_memo(
-                project=interview.project,
+                study=interview.study,
                 interview=interview,
                 sentence=sentence,
                 text=text,
@@ -95,7 +95,7 @@ class TestMemos:
         assert Memo.objects.count() == 1
 
     def test_memo_on_a_sentence_of_another_interview_is_refused(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User
     ) -> None:
         other = Interview.objects.get(pk=interview.pk)
         other.pk = interview.pk + 1

@@ -20,21 +20,21 @@ from transcripts.coding import actions, queries
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 REPERTOIRE = "repertoire.user_correction"
 
 
 @pytest.fixture
-def once(project: Project) -> Code:
+def once(study: Study) -> Code:
     """A code of a family that is applied once per answer."""
-    return find_code(project, REPERTOIRE)
+    return find_code(study, REPERTOIRE)
 
 
 @pytest.fixture
 def later(sentence: Sentence) -> Sentence:
     """Another sentence of the same answer."""
-    rows = sentence.turn.sentences.select_related("turn__interview__project").order_by("start")
+    rows = sentence.turn.sentences.select_related("turn__interview__study").order_by("start")
     return rows[1]
 
 
@@ -45,17 +45,17 @@ def allow(code: Code, *, once: bool) -> None:
 
 class TestRule:
     def test_second_sentence_of_the_answer_is_refused_and_told_where_the_first_is(
-        self, project: Project, sentence: Sentence, later: Sentence, once: Code, coder: User
+        self, study: Study, sentence: Sentence, later: Sentence, once: Code, coder: User
     ) -> None:
         put(sentence, once, coder)
-        events = count_events(project)
+        events = count_events(study)
         with pytest.raises(actions.OncePerAnswer) as refusal:
             put(later, once, coder)
         assert str(refusal.value) == (
             f"{once.name} is applied at most once per answer, and you have applied it to sentence {sentence.label} of this "
-            f"answer. Leave it there; or, to move it, remove it from sentence {sentence.label} first and then apply it here."
+            f"answer. Leave it there. To move it, first remove it from sentence {sentence.label}, then apply it here."
         )
-        assert (standing_codes(later, coder), count_events(project)) == ([], events)
+        assert (standing_codes(later, coder), count_events(study)) == ([], events)
 
     def test_it_can_be_moved(self, sentence: Sentence, later: Sentence, once: Code, coder: User) -> None:
         take_off(put(sentence, once, coder), coder)
@@ -63,16 +63,16 @@ class TestRule:
         assert standing_codes(later, coder) == [REPERTOIRE]
 
     def test_it_binds_one_code_of_one_person_in_one_answer(
-        self, project: Project, interview: Interview, sentence: Sentence, later: Sentence, once: Code,
+        self, study: Study, interview: Interview, sentence: Sentence, later: Sentence, once: Code,
         coder: User, second_coder: User,
     ) -> None:  # fmt: skip
         put(sentence, once, coder)
-        put(later, find_code(project, "repertoire.probabilistic_framing"), coder)
+        put(later, find_code(study, "repertoire.probabilistic_framing"), coder)
         put(later, once, second_coder)
         elsewhere = Sentence.objects.filter(turn__interview=interview, turn__role="model").exclude(
             turn=sentence.turn_id
         )
-        put(elsewhere.select_related("turn__interview__project")[0], once, coder)
+        put(elsewhere.select_related("turn__interview__study")[0], once, coder)
         assert Coding.objects.count() == 4
 
     def test_families_without_the_rule_are_as_they_were(
@@ -85,7 +85,7 @@ class TestRule:
     def test_only_codes_with_the_rule_cost_anything(
         self, sentence: Sentence, later: Sentence, once: Code, code: Code, coder: User
     ) -> None:
-        sentence = queries.find_sentence(sentence.turn.interview.project, sentence.turn.interview_id, sentence.pk)  # type: ignore[assignment]
+        sentence = queries.find_sentence(sentence.turn.interview.study, sentence.turn.interview_id, sentence.pk)  # type: ignore[assignment]
         counts = []
         for each in (code, once):
             with CaptureQueriesContext(connection) as captured:
@@ -122,9 +122,9 @@ class TestRule:
         self, sentence: Sentence, once: Code, coder: User, lead: User
     ) -> None:
         put(sentence, once, coder)
-        project = sentence.turn.interview.project
+        study = sentence.turn.interview.study
         at = sentence.turn.text.index("ask", sentence.start)
-        boundary_edits.split_sentence(project=project, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
+        boundary_edits.split_sentence(study=study, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
         active = Coding.objects.active().filter(code=once).select_related("sentence")
         assert sorted(each.sentence.label for each in active) == [f"{sentence.label}a", f"{sentence.label}b"]
 
@@ -136,7 +136,7 @@ class TestDesk:
         put(sentence, once, coder)
         answer = act(client_of(coder), "add", interview, coder, sentence=later.pk, code=once.pk)
         assert (answer.status_code, "X-Desk-Stored" in answer.headers) == (409, False)
-        assert f"remove it from sentence {sentence.label} first" in answer.content.decode()
+        assert f"first remove it from sentence {sentence.label}" in answer.content.decode()
 
     def test_form_shows_it_on_the_page(
         self, interview: Interview, sentence: Sentence, later: Sentence, once: Code, coder: User, client_of: ClientOf
@@ -144,7 +144,7 @@ class TestDesk:
         put(sentence, once, coder)
         page = post(client_of(coder), "add", interview, sentence=later.pk, code=once.pk, idempotency_key=uuid4())
         assert page.status_code == 409
-        assert f"remove it from sentence {sentence.label} first" in page.content.decode()
+        assert f"first remove it from sentence {sentence.label}" in page.content.decode()
 
 
 ANSWERS = 20
@@ -156,16 +156,16 @@ from transcripts.codebook.actions import start_study
 from transcripts.corpus.actions import import_file
 from transcripts.studies.actions import set_member_role
 
-project = start_study(slug="races", name="Races", by=trail.SYSTEM)
+study = start_study(slug="races", name="Races", by=trail.SYSTEM)
 turns = [
     {{"role": role, "text": text}}
     for number in range({ANSWERS})
     for role, text in (("interviewer", "And then?"), ("model", f"This is one of {{number}}.\\nThis is another of {{number}}."))
 ]
 import_file(
-    project=project, name="r.jsonl", data=json.dumps({{"id": "r", "turns": turns}}).encode(), by=trail.SYSTEM
+    study=study, name="r.jsonl", data=json.dumps({{"id": "r", "turns": turns}}).encode(), by=trail.SYSTEM
 )
-set_member_role(project=project, user=create_user(username="coder", by=trail.SYSTEM), role="coder", by=trail.SYSTEM)
+set_member_role(study=study, user=create_user(username="coder", by=trail.SYSTEM), role="coder", by=trail.SYSTEM)
 """
 CODE = f"""
 import time
@@ -174,18 +174,18 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
-project = Project.objects.get(slug="races")
+study = Study.objects.get(slug="races")
 by = User.objects.get(username="coder")
-code = Code.objects.select_related("family", "version").get(version__project=project, identifier="{REPERTOIRE}")
-rows = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("position", "start")
+code = Code.objects.select_related("family", "version").get(version__study=study, identifier="{REPERTOIRE}")
+rows = Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("position", "start")
 sentences = list(rows.select_related("turn__interview"))[PLACE::2]
 # Both begin an answer at the same tenth of a second.
 for number, sentence in enumerate(sentences):
     time.sleep(max(0, START + number * 0.1 - time.time()))
     try:
-        actions.add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
+        actions.add_coding(study=study, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
     except actions.OncePerAnswer:
         pass
 """
@@ -214,23 +214,23 @@ from transcripts.coding.actions import add_coding
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.actions import import_qdpx, write_export
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.actions import create_project, set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, set_member_role
+from transcripts.studies.models import Study
 
 def export(path):
-    write_export(export=find_export("qdpx"), scope=Scope(project, None), format="qdpx", path=Path(path), by=trail.SYSTEM)
+    write_export(export=find_export("qdpx"), scope=Scope(study, None), format="qdpx", path=Path(path), by=trail.SYSTEM)
 
-project = Project.objects.get(slug="races")
+study = Study.objects.get(slug="races")
 by = User.objects.get(username="coder")
 export(BEFORE)
-other = create_project(slug="other", name="Other", by=trail.SYSTEM)
-set_member_role(project=other, user=by, role="coder", by=trail.SYSTEM)
+other = create_study(slug="other", name="Other", by=trail.SYSTEM)
+set_member_role(study=other, user=by, role="coder", by=trail.SYSTEM)
 with open(BEFORE, "rb") as stream:
-    import_qdpx(project=other, stream=stream, name="before", by=trail.SYSTEM)
-code = Code.objects.select_related("family", "version").get(version__project=project, identifier="{REPERTOIRE}")
-rows = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("position", "start")
+    import_qdpx(study=other, stream=stream, name="before", by=trail.SYSTEM)
+code = Code.objects.select_related("family", "version").get(version__study=study, identifier="{REPERTOIRE}")
+rows = Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("position", "start")
 for sentence in rows.select_related("turn__interview")[::2]:
-    add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
+    add_coding(study=study, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
 export(AFTER)
 """
 # The import stops where it has read her codings and has stored none.
@@ -240,7 +240,7 @@ from pathlib import Path
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import import_qdpx
 from transcripts.exchange.refi.planned_codings import CodingPlan
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 load = CodingPlan._load
 
@@ -253,7 +253,7 @@ def load_slowly(store, coder_id):
 
 CodingPlan._load = load_slowly
 with open(AFTER, "rb") as stream:
-    import_qdpx(project=Project.objects.get(slug="other"), stream=stream, name="after", by=trail.SYSTEM)
+    import_qdpx(study=Study.objects.get(slug="other"), stream=stream, name="after", by=trail.SYSTEM)
 """
 CODE_MEANWHILE = f"""
 import time
@@ -263,17 +263,17 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
-project = Project.objects.get(slug="other")
+study = Study.objects.get(slug="other")
 by = User.objects.get(username="coder")
-code = Code.objects.select_related("family", "version").filter(version__project=project, identifier="{REPERTOIRE}").last()
-rows = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("position", "start")
+code = Code.objects.select_related("family", "version").filter(version__study=study, identifier="{REPERTOIRE}").last()
+rows = Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("position", "start")
 sentence = rows.select_related("turn__interview")[1]
 while not Path(SIGN).exists():
     time.sleep(0.01)
 try:
-    actions.add_coding(project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
+    actions.add_coding(study=study, sentence=sentence, code=code, by=by, idempotency_key=uuid4())
 except actions.OncePerAnswer:
     pass
 """
@@ -291,8 +291,8 @@ def test_of_an_import_and_a_save_at_the_same_moment_one_gives_way(instance: Inst
     started = [start(IMPORT), start(CODE_MEANWHILE)]
     assert [process.wait(PATIENCE) for process in started] == [0, 0], instance.read_words()
     active = instance.query(
-        "SELECT i.project_id, s.turn_id, count(*) FROM coding_coding c JOIN corpus_sentence s ON s.id = c.sentence_id "
+        "SELECT i.study_id, s.turn_id, count(*) FROM coding_coding c JOIN corpus_sentence s ON s.id = c.sentence_id "
         "JOIN corpus_turn t ON t.id = s.turn_id JOIN corpus_interview i ON i.id = t.interview_id "
-        "WHERE c.withdrawn_at IS NULL GROUP BY i.project_id, s.turn_id"
+        "WHERE c.withdrawn_at IS NULL GROUP BY i.study_id, s.turn_id"
     )
     assert [count for *_, count in active] == [1] * 2 * ANSWERS

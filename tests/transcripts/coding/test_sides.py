@@ -16,72 +16,72 @@ from transcripts.coding.blind import read_blind
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.desk.desk import list_codes, read_families
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def set_side(project: Project, family: str, side: str) -> None:
-    CodeFamily.objects.filter(version__project=project, identifier=family).update(applies_to=side)
+def set_side(study: Study, family: str, side: str) -> None:
+    CodeFamily.objects.filter(version__study=study, identifier=family).update(applies_to=side)
 
 
 def of_role(interview: Interview, role: str) -> Sentence:
     rows = Sentence.objects.filter(turn__interview=interview, turn__role=role)
-    return rows.select_related("turn__interview__project").order_by("position")[0]
+    return rows.select_related("turn__interview__study").order_by("position")[0]
 
 
 class TestRule:
     @pytest.mark.parametrize("identifier", ["theme.balance", "feature.task"])
     @pytest.mark.parametrize(("side", "other"), [("model", "interviewer"), ("interviewer", "model")])
     def test_a_code_for_one_side_is_refused_on_the_other_and_says_which_it_is_for(
-        self, project: Project, interview: Interview, coder: User, identifier: str, side: str, other: str
+        self, study: Study, interview: Interview, coder: User, identifier: str, side: str, other: str
     ) -> None:
-        family = find_code(project, identifier).family
-        set_side(project, family.identifier, side)
-        code = find_code(project, identifier)
-        events = count_events(project)
+        family = find_code(study, identifier).family
+        set_side(study, family.identifier, side)
+        code = find_code(study, identifier)
+        events = count_events(study)
         with pytest.raises(actions.WrongPlace) as refusal:
             put(of_role(interview, other), code, coder)
         assert str(refusal.value) == (
-            f"{code.name} is for the {side}'s turns, and this is the {other}'s. Apply it to a turn it is for, or choose "
-            "another code."
+            f"{code.name} is for the {side}'s turns, and this is the {other}'s. Apply it to a turn of that kind, or choose another "
+            "code."
         )
-        assert count_events(project) == events
+        assert count_events(study) == events
         put(of_role(interview, side), code, coder)
         assert standing_codes(of_role(interview, side), coder) == [identifier]
 
-    def test_a_code_for_the_model_is_refused_on_a_system_turn(self, project: Project, owner: User, coder: User) -> None:
+    def test_a_code_for_the_model_is_refused_on_a_system_turn(self, study: Study, owner: User, coder: User) -> None:
         turns = [{"role": "system", "text": "Be brief."}, {"role": "model", "text": "Yes."}]
         line = json.dumps({"id": "s", "turns": turns}).encode()
-        import_file(project=project, name="s.jsonl", data=line, by=owner)
-        set_side(project, "themes", "model")
-        system = of_role(project.interviews.get(external_id="s"), "system")
+        import_file(study=study, name="s.jsonl", data=line, by=owner)
+        set_side(study, "themes", "model")
+        system = of_role(study.interviews.get(external_id="s"), "system")
         with pytest.raises(actions.WrongPlace, match="this is a system instruction"):
-            put(system, find_code(project, "theme.balance"), coder)
+            put(system, find_code(study, "theme.balance"), coder)
 
-    def test_removing_and_restoring_go_on_as_before(self, project: Project, sentence: Sentence, coder: User) -> None:
-        set_side(project, "themes", "model")
-        coding = put(sentence, find_code(project, "theme.balance"), coder)
+    def test_removing_and_restoring_go_on_as_before(self, study: Study, sentence: Sentence, coder: User) -> None:
+        set_side(study, "themes", "model")
+        coding = put(sentence, find_code(study, "theme.balance"), coder)
         take_off(coding, coder)
         restore(coding, sentence, coder)
         assert standing_codes(sentence, coder) == ["theme.balance"]
 
     def test_the_desk_says_it_in_one_sentence(
-        self, project: Project, interview: Interview, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, coder: User, client_of: ClientOf
     ) -> None:
-        set_side(project, "themes", "interviewer")
-        sentence, code = of_role(interview, "model"), find_code(project, "theme.balance")
+        set_side(study, "themes", "interviewer")
+        sentence, code = of_role(interview, "model"), find_code(study, "theme.balance")
         answer = act(client_of(coder), "add", interview, coder, sentence=sentence.pk, code=code.pk)
         assert answer.status_code == 409
         assert "is for the interviewer's turns" in answer.content.decode()
 
 
-def test_the_page_says_whose_turns_each_code_is_for(project: Project) -> None:
+def test_the_page_says_whose_turns_each_code_is_for(study: Study) -> None:
     from transcripts.desk import desk
 
-    set_side(project, "case_features", "model")
+    set_side(study, "case_features", "model")
     desk._read_frozen_families.cache_clear()
     sides = {
         code["identifier"]: code["appliesTo"]
-        for code in list_codes(read_families(CodebookVersion.objects.get(project=project)))
+        for code in list_codes(read_families(CodebookVersion.objects.get(study=study)))
     }
     desk._read_frozen_families.cache_clear()
     assert (sides["feature.task"], sides["theme.balance"]) == ("model", "any")
@@ -89,7 +89,7 @@ def test_the_page_says_whose_turns_each_code_is_for(project: Project) -> None:
 
 class TestBlindReadings:
     @pytest.fixture
-    def talk(self, project: Project, owner: User) -> Interview:
+    def talk(self, study: Study, owner: User) -> Interview:
         turns = [
             {"role": "interviewer", "text": "You assume that she is qualified. She is not."},
             {"role": "model", "text": "Then I take it back. I assumed too much."},
@@ -98,21 +98,21 @@ class TestBlindReadings:
             {"role": "interviewer", "text": "Thank you."},
         ]
         line = json.dumps({"id": "t", "turns": turns}).encode()
-        import_file(project=project, name="t.jsonl", data=line, by=owner)
-        return project.interviews.get(external_id="t")
+        import_file(study=study, name="t.jsonl", data=line, by=owner)
+        return study.interviews.get(external_id="t")
 
     @pytest.fixture
-    def warranted(self, project: Project) -> Code:
-        version = CodebookVersion.objects.get(project=project)
+    def warranted(self, study: Study) -> Code:
+        version = CodebookVersion.objects.get(study=study)
         family = CodeFamily.objects.create(
             version=version, identifier="pressure", name="Pressure", unit="turn", applies_to="interviewer", position=91,
             carries_level=False,
         )  # fmt: skip
         return Code.objects.create(version=version, family=family, identifier="pressure.a", name="A", position=910)
 
-    def read(self, project: Project, family: str, code: str, talk: Interview) -> dict[int, dict[int, tuple[str, ...]]]:
+    def read(self, study: Study, family: str, code: str, talk: Interview) -> dict[int, dict[int, tuple[str, ...]]]:
         """What each coder said, by the position of the turn."""
-        table = read_blind(project).arrange(family, "turn", [code])
+        table = read_blind(study).arrange(family, "turn", [code])
         positions = dict(talk.turns.values_list("pk", "position"))
         found = {
             positions[int(unit)]: table.list_readings(place)
@@ -122,36 +122,36 @@ class TestBlindReadings:
         return {position: readings for position, readings in found.items() if readings}
 
     def test_a_question_is_decided_by_its_code_or_once_all_that_was_answered_is_decided(
-        self, project: Project, talk: Interview, warranted: Code, coder: User, second_coder: User
+        self, study: Study, talk: Interview, warranted: Code, coder: User, second_coder: User
     ) -> None:
         first, second, third = answers(talk)
         put(of_role(talk, "interviewer"), warranted, coder)
-        assert self.read(project, "pressure", warranted.identifier, talk) == {1: {coder.pk: ("pressure.a",)}}
+        assert self.read(study, "pressure", warranted.identifier, talk) == {1: {coder.pk: ("pressure.a",)}}
         decide(first, second_coder)
-        assert self.read(project, "pressure", warranted.identifier, talk) == {1: {coder.pk: ("pressure.a",)}}
+        assert self.read(study, "pressure", warranted.identifier, talk) == {1: {coder.pk: ("pressure.a",)}}
         decide(second, second_coder)
         decide(third, second_coder)
-        assert self.read(project, "pressure", warranted.identifier, talk) == {
+        assert self.read(study, "pressure", warranted.identifier, talk) == {
             1: {coder.pk: ("pressure.a",), second_coder.pk: ()},
             3: {second_coder.pk: ()},
         }
 
     def test_turns_that_the_family_is_not_for_are_never_decided(
-        self, project: Project, talk: Interview, warranted: Code, coder: User
+        self, study: Study, talk: Interview, warranted: Code, coder: User
     ) -> None:
         for sentence in [*answers(talk), of_role(talk, "interviewer")]:
             decide(sentence, coder)
-        asks = self.read(project, "pressure", warranted.identifier, talk)
+        asks = self.read(study, "pressure", warranted.identifier, talk)
         assert sorted(asks) == [1, 3]
-        set_side(project, "case_features", "model")
-        assert sorted(self.read(project, "case_features", "feature.task", talk)) == [2, 4]
+        set_side(study, "case_features", "model")
+        assert sorted(self.read(study, "case_features", "feature.task", talk)) == [2, 4]
 
     def test_a_family_of_sentences_of_one_side_leaves_the_others_out(
-        self, project: Project, owner: User, coder: User
+        self, study: Study, owner: User, coder: User
     ) -> None:
-        [talk] = bring_in(project, owner, ["Model A"])
+        [talk] = bring_in(study, owner, ["Model A"])
         for sentence in [*answers(talk), of_role(talk, "interviewer")]:
             decide(sentence, coder)
-        before = int(read_blind(project).arrange("themes", "sentence", ["theme.balance"]).decided.sum())
-        set_side(project, "themes", "model")
-        assert int(read_blind(project).arrange("themes", "sentence", ["theme.balance"]).decided.sum()) == before - 1
+        before = int(read_blind(study).arrange("themes", "sentence", ["theme.balance"]).decided.sum())
+        set_side(study, "themes", "model")
+        assert int(read_blind(study).arrange("themes", "sentence", ["theme.balance"]).decided.sum()) == before - 1

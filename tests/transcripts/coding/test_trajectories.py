@@ -17,7 +17,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import StageOpening
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 ClientOf = Callable[[User], Client]
@@ -49,7 +49,7 @@ BRANCH = [{"role": "interviewer", "text": "Look again."}, {"role": "model", "tex
 
 
 @pytest.fixture
-def run(project: Project, owner: User) -> Interview:
+def run(study: Study, owner: User) -> Interview:
     lines: list[dict[str, Any]] = [
         {"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS},
         {
@@ -62,7 +62,7 @@ def run(project: Project, owner: User) -> Interview:
         },
     ]
     data = "\n".join(json.dumps(line) for line in lines).encode()
-    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    import_file(study=study, name="runs.jsonl", data=data, by=owner)
     return Interview.objects.get(external_id="run")
 
 
@@ -150,20 +150,20 @@ def test_threads_are_linked_both_ways_with_the_beginning_that_they_share(
 
 
 def test_two_threads_are_read_side_by_side(
-    run: Interview, coder: User, outsider: User, client_of: ClientOf, project: Project
+    run: Interview, coder: User, outsider: User, client_of: ClientOf, study: Study
 ) -> None:
     other = Interview.objects.get(external_id="other")
-    url = reverse("desk:beside", args=[project.slug, run.pk, other.pk])
+    url = reverse("desk:beside", args=[study.slug, run.pk, other.pk])
     html = read(client_of(coder).get(url))
     assert "I looked." in html
     assert "I looked twice." in html
     assert "A secret thought." not in html
     assert client_of(outsider).get(url).status_code == 404
-    assert client_of(coder).get(reverse("desk:beside", args=[project.slug, run.pk, 999999])).status_code == 404
+    assert client_of(coder).get(reverse("desk:beside", args=[study.slug, run.pk, 999999])).status_code == 404
 
 
 def test_hidden_characters_are_badged_wherever_the_run_is_read(
-    project: Project, owner: User, coder: User, client_of: ClientOf
+    study: Study, owner: User, coder: User, client_of: ClientOf
 ) -> None:
     turns = [
         {"role": "interviewer", "text": "Turn\u202eround."},
@@ -178,9 +178,9 @@ def test_hidden_characters_are_badged_wherever_the_run_is_read(
         {"role": "model", "text": "Done\u00ad, **and\u202e bold**."},
     ]
     line = json.dumps({"id": "odd", "kind": "trajectory", "title": "Odd", "turns": turns})
-    import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="odd.jsonl", data=line.encode(), by=owner)
     run = Interview.objects.get(external_id="odd")
-    url = reverse("desk:beside", args=[project.slug, run.pk, run.pk])
+    url = reverse("desk:beside", args=[study.slug, run.pk, run.pk])
     for html in (read(client_of(coder).get(address("desk", run))), read(client_of(coder).get(url))):
         found = set(re.findall(r'data-point="(U\+[0-9A-F]+)"', html))
         assert {"U+202E", "U+001B", "U+2066", "U+00AD"} <= found

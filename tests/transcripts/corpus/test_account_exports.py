@@ -112,7 +112,7 @@ class TestChatGpt:
     def test_a_conversation_that_was_only_begun_is_left_out(self) -> None:
         file = read([make_tree(("root", None, None)), {**make_tree(*TREE), "id": "c2"}])
         assert [interview.external_id for interview in file.interviews] == ["c2", "c2/branch-2"]
-        assert "A conversation in which nothing is said was left out." in file.warnings
+        assert "A conversation without any messages was left out." in file.warnings
 
 
 class TestClaude:
@@ -195,7 +195,7 @@ def test_interviews_and_messages_are_read_from_a_list_or_a_spread_object_too(ind
         ('[{"id": "a", "text": "a"}] and more', 1, "more text after the end of the list"),
         ('{\n "id": "a",\n "text": oops\n}', 3, "invalid JSON"),
         ('{\n "id": "a",\n "id": "b"\n}', 1, 'the key "id" twice in one object'),
-        ('[{"mapping": 1}]', 1, 'a "mapping" that is no object of messages'),
+        ('[{"mapping": 1}]', 1, 'a "mapping" that is not an object of messages'),
         ('[{"chat_messages": 1}]', 1, 'a number as "chat_messages"'),
         ('[{"chat_messages": [{"sender": "x"}]}]', 1, "no sender known in message 1"),
         ('[{"conversations": [{"from": "x", "value": "y"}]}]', 1, '"x" as the speaker of turn 1'),

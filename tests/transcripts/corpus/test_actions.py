@@ -14,7 +14,7 @@ from transcripts.corpus.actions import import_file, import_files, plan_import, p
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ANSWER = "I would ask first. It depends on what you need."
 
@@ -32,14 +32,14 @@ def count_rows() -> list[int]:
     return [model.objects.count() for model in (ImportedFile, Interview, Turn, Sentence, AuditEvent)]
 
 
-def test_file_comes_in_with_turns_and_sentences(project: Project, lead: User) -> None:
+def test_file_comes_in_with_turns_and_sentences(study: Study, lead: User) -> None:
     file_name, data = make_file(make_line("a"), make_line("b"))
-    report = import_file(project=project, name=file_name, data=data, by=lead)
+    report = import_file(study=study, name=file_name, data=data, by=lead)
     assert (report.interviews, report.turns, report.sentences) == (2, 4, 6)
     assert report.created
     assert not report.skipped
     assert report.sha256 == hashlib.sha256(data).hexdigest()
-    assert list(project.interviews.values_list("pk", flat=True)) == report.interview_ids
+    assert list(study.interviews.values_list("pk", flat=True)) == report.interview_ids
 
 
 def test_interviewers_turns_are_cut_into_sentences_too(interview: Interview) -> None:
@@ -56,9 +56,9 @@ def test_sentences_are_numbered_over_the_whole_interview(interview: Interview) -
     assert list(positions.values_list("position", flat=True)) == list(range(1, 11))
 
 
-def test_offsets_and_hash_belong_to_the_stored_text(project: Project, lead: User) -> None:
+def test_offsets_and_hash_belong_to_the_stored_text(study: Study, lead: User) -> None:
     answer = "A café — naïve? 👩‍👩‍👧 Yes.\n\n* **Bold** claim\n"
-    import_file(project=project, name="x.jsonl", data=make_line("a", answer).encode(), by=lead)
+    import_file(study=study, name="x.jsonl", data=make_line("a", answer).encode(), by=lead)
     turn = Turn.objects.get(role="model")
     assert turn.text == answer
     for sentence in turn.sentences.all():
@@ -67,15 +67,15 @@ def test_offsets_and_hash_belong_to_the_stored_text(project: Project, lead: User
         assert sentence.text_hash == hashlib.sha256(quoted.encode()).hexdigest()[:32]
 
 
-def test_a_text_that_was_cut_by_an_older_version_keeps_its_sentences(project: Project, lead: User) -> None:
+def test_a_text_that_was_cut_by_an_older_version_keeps_its_sentences(study: Study, lead: User) -> None:
     old, new = (make_line(name, "IV. Next comes the law.").encode() for name in ("old", "new"))
-    import_file(project=project, name="old.jsonl", data=old, by=lead)
+    import_file(study=study, name="old.jsonl", data=old, by=lead)
     # As version 1 cut it.
     Interview.objects.update(segmenter="markdown-sentencex 1")
     [sentence] = Sentence.objects.filter(turn__role="model")
     Sentence.objects.filter(pk=sentence.pk).update(end=3)
     stored = list(Sentence.objects.order_by("pk").values())
-    import_file(project=project, name="old again.jsonl", data=old + b"\n" + new, by=lead)
+    import_file(study=study, name="old again.jsonl", data=old + b"\n" + new, by=lead)
     assert list(Sentence.objects.filter(turn__interview__external_id="old").order_by("pk").values()) == stored
     assert dict(Interview.objects.values_list("external_id", "segmenter")) == {
         "old": "markdown-sentencex 1",
@@ -103,7 +103,7 @@ def test_interviewers_kind_of_question_is_kept(interview: Interview) -> None:
     assert list(kinds) == ["open", "", "challenge", ""]
 
 
-def test_a_call_of_a_tool_and_its_result_are_one_unit_each(project: Project, lead: User) -> None:
+def test_a_call_of_a_tool_and_its_result_are_one_unit_each(study: Study, lead: User) -> None:
     calls = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"q": "One. Two."}'}}]
     messages = [
         {"role": "user", "content": "What is the rule?"},
@@ -111,7 +111,7 @@ def test_a_call_of_a_tool_and_its_result_are_one_unit_each(project: Project, lea
         {"role": "tool", "tool_call_id": "c", "content": "First rule. Second rule."},
         {"role": "assistant", "content": "There are two."},
     ]
-    import_file(project=project, name="x.jsonl", data=json.dumps({"messages": messages}).encode(), by=lead)
+    import_file(study=study, name="x.jsonl", data=json.dumps({"messages": messages}).encode(), by=lead)
     traffic = Turn.objects.filter(channel__in=["tool_call", "tool_result"])
     assert [turn.text for turn in traffic if "rule" in turn.text] == ["First rule. Second rule."]
     units = Sentence.objects.filter(turn__in=traffic)
@@ -123,8 +123,8 @@ def test_a_call_of_a_tool_and_its_result_are_one_unit_each(project: Project, lea
     assert list(Turn.objects.order_by("position").values_list("is_answer", flat=True)) == [False, True, False, True]
 
 
-def test_import_leaves_one_event_with_numbers_and_no_text(project: Project, lead: User) -> None:
-    report = import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+def test_import_leaves_one_event_with_numbers_and_no_text(study: Study, lead: User) -> None:
+    report = import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     event = AuditEvent.objects.get(action="corpus.file.imported")
     assert event.actor_name == "lead"
     assert event.details == {
@@ -136,11 +136,11 @@ def test_import_leaves_one_event_with_numbers_and_no_text(project: Project, lead
     }
 
 
-def test_same_file_twice_stores_nothing_and_says_so(project: Project, lead: User) -> None:
+def test_same_file_twice_stores_nothing_and_says_so(study: Study, lead: User) -> None:
     file_name, data = make_file(make_line("a"), make_line("b"))
-    first = import_file(project=project, name=file_name, data=data, by=lead)
+    first = import_file(study=study, name=file_name, data=data, by=lead)
     before = count_rows()
-    second = import_file(project=project, name="renamed.jsonl", data=data, by=lead)
+    second = import_file(study=study, name="renamed.jsonl", data=data, by=lead)
     assert count_rows() == before
     assert second.skipped
     assert not second.created
@@ -150,144 +150,144 @@ def test_same_file_twice_stores_nothing_and_says_so(project: Project, lead: User
     assert "interviews.jsonl" in second.warnings[0]
 
 
-def test_same_file_may_come_into_two_studies(project: Project, owner: User, lead: User) -> None:
-    other = Project.objects.create(slug="other", name="Other", created_at=project.created_at)
+def test_same_file_may_come_into_two_studies(study: Study, owner: User, lead: User) -> None:
+    other = Study.objects.create(slug="other", name="Other", created_at=study.created_at)
     data = make_line("a").encode()
-    assert import_file(project=project, name="x.jsonl", data=data, by=lead).created
-    assert import_file(project=other, name="x.jsonl", data=data, by=owner).created
+    assert import_file(study=study, name="x.jsonl", data=data, by=lead).created
+    assert import_file(study=other, name="x.jsonl", data=data, by=owner).created
 
 
-def test_interview_the_study_has_word_for_word_is_left_out(project: Project, lead: User) -> None:
-    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
-    report = import_files(project=project, files=[make_file(make_line("a"), make_line("b"))], by=lead)[0]
+def test_interview_the_study_has_word_for_word_is_left_out(study: Study, lead: User) -> None:
+    import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
+    report = import_files(study=study, files=[make_file(make_line("a"), make_line("b"))], by=lead)[0]
     assert (report.interviews, report.already_there) == (1, 1)
     assert report.created
     assert any("word for word" in warning and "a" in warning for warning in report.warnings)
-    assert project.interviews.count() == 2
+    assert study.interviews.count() == 2
 
 
-def test_file_of_interviews_that_are_all_there_stores_nothing(project: Project, lead: User) -> None:
-    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+def test_file_of_interviews_that_are_all_there_stores_nothing(study: Study, lead: User) -> None:
+    import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     before = count_rows()
-    report = import_file(project=project, name="y.jsonl", data=make_line("a", tier="brief").encode(), by=lead)
+    report = import_file(study=study, name="y.jsonl", data=make_line("a", tier="brief").encode(), by=lead)
     assert report.skipped
     assert count_rows() == before
 
 
-def test_changed_text_under_a_known_id_is_refused(project: Project, lead: User) -> None:
-    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=lead)
+def test_changed_text_under_a_known_id_is_refused(study: Study, lead: User) -> None:
+    import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     before = count_rows()
     with pytest.raises(Refused, match=r"y\.jsonl, line 2.*a new id"):
         import_files(
-            project=project, files=[make_file(make_line("b"), make_line("a", "Another text."), name="y.jsonl")], by=lead
+            study=study, files=[make_file(make_line("b"), make_line("a", "Another text."), name="y.jsonl")], by=lead
         )
     assert count_rows() == before
 
 
-def test_half_valid_file_stores_nothing_and_names_the_line(project: Project, lead: User) -> None:
+def test_half_valid_file_stores_nothing_and_names_the_line(study: Study, lead: User) -> None:
     before = count_rows()
     file_name, data = make_file(make_line("a"), '{"id": "b", "turns": [', make_line("c"))
     with pytest.raises(Refused, match=r"interviews\.jsonl.*line 2"):
-        import_file(project=project, name=file_name, data=data, by=lead)
+        import_file(study=study, name=file_name, data=data, by=lead)
     assert count_rows() == before
 
 
-def test_one_wrong_file_keeps_the_right_ones_out(project: Project, lead: User) -> None:
+def test_one_wrong_file_keeps_the_right_ones_out(study: Study, lead: User) -> None:
     before = count_rows()
     with pytest.raises(Refused, match=r"second\.jsonl"):
         import_files(
-            project=project,
+            study=study,
             files=[make_file(make_line("a"), name="first.jsonl"), make_file("{", name="second.jsonl")],
             by=lead,
         )
     assert count_rows() == before
 
 
-def test_same_file_given_twice_comes_in_once(project: Project, lead: User) -> None:
+def test_same_file_given_twice_comes_in_once(study: Study, lead: User) -> None:
     reports = import_files(
-        project=project,
+        study=study,
         files=[make_file(make_line("a"), name="first.jsonl"), make_file(make_line("a"), name="second.jsonl")],
         by=lead,
     )
     assert [report.created for report in reports] == [True, False]
     assert "word for word" in reports[1].warnings[0]
-    assert project.imported_files.count() == 1
+    assert study.imported_files.count() == 1
 
 
-def test_two_files_given_together_may_not_disagree_on_a_text(project: Project, lead: User) -> None:
+def test_two_files_given_together_may_not_disagree_on_a_text(study: Study, lead: User) -> None:
     with pytest.raises(Refused, match=r"second\.jsonl"):
         import_files(
-            project=project,
+            study=study,
             files=[
                 make_file(make_line("a"), name="first.jsonl"),
                 make_file(make_line("a", "Another text."), name="second.jsonl"),
             ],
             by=lead,
         )
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
 
 
-def test_a_title_that_the_database_cannot_keep_is_refused(project: Project, lead: User) -> None:
+def test_a_title_that_the_database_cannot_keep_is_refused(study: Study, lead: User) -> None:
     line = make_line("a", title="t" * 301)
     with pytest.raises(Refused, match=r"x\.jsonl, line 1.*title.*301"):
-        import_file(project=project, name="x.jsonl", data=line.encode(), by=lead)
-    assert not project.interviews.exists()
+        import_file(study=study, name="x.jsonl", data=line.encode(), by=lead)
+    assert not study.interviews.exists()
 
 
-def test_characters_that_no_database_keeps_are_replaced_and_told(project: Project, lead: User) -> None:
+def test_characters_that_no_database_keeps_are_replaced_and_told(study: Study, lead: User) -> None:
     lines = [
         make_line("a", "half \ud83d of a pair"),
         make_line("b", "before \u0000 after"),
         make_line("c", "Plain.", mood="so\ud800so"),
     ]
-    report = import_file(project=project, name="x.jsonl", data="\n".join(lines).encode(), by=lead)
+    report = import_file(study=study, name="x.jsonl", data="\n".join(lines).encode(), by=lead)
     told = dict(Turn.objects.filter(position=2).values_list("interview__external_id", "text"))
     assert told == {"a": "half \ufffd of a pair", "b": "before \u2400 after", "c": "Plain."}
     assert [warning for warning in report.warnings if "replaced" in warning] == [
-        "Half of a surrogate pair, which is no character, was replaced by U+FFFD. (2 times)",
+        "Half of a surrogate pair, which is not a character, was replaced by U+FFFD. (2 times)",
         "The character U+0000, which no database keeps, was replaced by its symbol, U+2400.",
     ]
 
 
-def test_dry_run_reports_the_same_and_stores_nothing(project: Project, lead: User) -> None:
+def test_dry_run_reports_the_same_and_stores_nothing(study: Study, lead: User) -> None:
     files = [make_file(make_line("a"), make_line("b"))]
     before = count_rows()
-    planned = plan_imports(project=project, files=files)[0]
+    planned = plan_imports(study=study, files=files)[0]
     assert count_rows() == before
-    done = import_files(project=project, files=files, by=lead)[0]
+    done = import_files(study=study, files=files, by=lead)[0]
     told = ("interviews", "turns", "sentences", "format", "sha256", "warnings", "created")
     assert [getattr(planned, name) for name in told] == [getattr(done, name) for name in told]
 
 
-def test_dry_run_refuses_what_an_import_refuses(project: Project) -> None:
+def test_dry_run_refuses_what_an_import_refuses(study: Study) -> None:
     with pytest.raises(Refused, match="line 1"):
-        plan_import(project=project, name="x.jsonl", data=b"{")
+        plan_import(study=study, name="x.jsonl", data=b"{")
 
 
 def test_import_takes_as_many_queries_for_many_interviews_as_for_few(
-    project: Project, lead: User, django_assert_max_num_queries: DjangoAssertNumQueries
+    study: Study, lead: User, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for name, count in (("few.jsonl", 2), ("many.jsonl", 60)):
         file = make_file(*(make_line(f"{name} {number}") for number in range(count)), name=name)
         with django_assert_max_num_queries(38):
-            import_files(project=project, files=[file], by=lead)
+            import_files(study=study, files=[file], by=lead)
 
 
-def test_program_itself_may_import(project: Project) -> None:
-    import_file(project=project, name="x.jsonl", data=make_line("a").encode(), by=SYSTEM)
+def test_program_itself_may_import(study: Study) -> None:
+    import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=SYSTEM)
     imported = ImportedFile.objects.get()
     assert imported.imported_by is None
     assert imported.imported_by_name == "system"
 
 
-def test_published_excerpts_come_in_whole(project: Project, lead: User) -> None:
+def test_published_excerpts_come_in_whole(study: Study, lead: User) -> None:
     path = shared("data/interviews/excerpts.jsonl")
-    report = import_file(project=project, name=path.name, data=path.read_bytes(), by=lead)
+    report = import_file(study=study, name=path.name, data=path.read_bytes(), by=lead)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
     assert report.interviews == len(lines)
-    stored = Interview.objects.get(project=project, external_id=lines[0]["id"])
+    stored = Interview.objects.get(study=study, external_id=lines[0]["id"])
     assert stored.model_label == lines[0]["model"]
     assert [turn.text for turn in stored.turns.order_by("position")] == [turn["text"] for turn in lines[0]["turns"]]
-    assert report.sentences == Sentence.objects.filter(turn__interview__project=project).count()
+    assert report.sentences == Sentence.objects.filter(turn__interview__study=study).count()
     covered = Sentence.objects.filter(turn__interview=stored).select_related("turn")
     assert all(sentence.read_text().strip() for sentence in covered)

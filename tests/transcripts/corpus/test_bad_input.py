@@ -17,7 +17,7 @@ from transcripts.corpus.models import ImportedFile, Interview, Turn
 from transcripts.formats.interviews import ReadError, ReadFile, read_bytes
 from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_is_refused_whole_with_its_place(case: str, project: Project, lead: User) -> None:
+def test_what_is_refused_is_refused_whole_with_its_place(case: str, study: Study, lead: User) -> None:
     name, make, found, expected = REFUSED[case]
     data = make()
     with pytest.raises(ReadError) as refused:
@@ -151,9 +151,9 @@ def test_what_is_refused_is_refused_whole_with_its_place(case: str, project: Pro
     assert expected in sentence.partition("; expected ")[2]
     assert "\n" not in sentence
     with pytest.raises(Refused):
-        import_file(project=project, name=name, data=data, by=lead)
-    assert not Interview.objects.filter(project=project).exists()
-    assert not ImportedFile.objects.filter(project=project).exists()
+        import_file(study=study, name=name, data=data, by=lead)
+    assert not Interview.objects.filter(study=study).exists()
+    assert not ImportedFile.objects.filter(study=study).exists()
 
 
 def read_chat(*messages: dict[str, Any]) -> ReadFile:
@@ -248,24 +248,24 @@ class TestKeptAndTold:
         assert file.left_out["A sample that breaks off in the archive was left out."] == 1
 
 
-def bring(project: Project, by: User, content: Any, name: str = "run.json") -> Any:
-    return import_file(project=project, name=name, data=write(content), by=by)
+def bring(study: Study, by: User, content: Any, name: str = "run.json") -> Any:
+    return import_file(study=study, name=name, data=write(content), by=by)
 
 
 class TestOnceMore:
-    def test_the_same_run_again_is_skipped(self, project: Project, lead: User) -> None:
-        assert bring(project, lead, told.tell_as_atif()).created
+    def test_the_same_run_again_is_skipped(self, study: Study, lead: User) -> None:
+        assert bring(study, lead, told.tell_as_atif()).created
         for name in ("run.json", "other/run.json"):
-            report = bring(project, lead, told.tell_as_atif(), name)
+            report = bring(study, lead, told.tell_as_atif(), name)
             assert (report.created, report.skipped) == (False, True)
-        assert Interview.objects.filter(project=project).count() == 1
+        assert Interview.objects.filter(study=study).count() == 1
 
-    def test_the_same_id_with_other_text_is_refused_with_the_turn(self, project: Project, lead: User) -> None:
-        bring(project, lead, told.tell_as_atif())
+    def test_the_same_id_with_other_text_is_refused_with_the_turn(self, study: Study, lead: User) -> None:
+        bring(study, lead, told.tell_as_atif())
         changed = told.tell_as_atif()
         changed["steps"][3]["message"] = "She may not ask."
         with pytest.raises(Refused) as refused:
-            bring(project, lead, changed)
+            bring(study, lead, changed)
         assert "run" in str(refused.value)
         assert "7" in str(refused.value)
         assert not Turn.objects.filter(text="She may not ask.").exists()

@@ -122,7 +122,7 @@ def test_pieces_are_told_apart_by_letters() -> None:
 
 
 def test_sentence_cut_too_often_is_refused_with_a_way_out() -> None:
-    with pytest.raises(BoundaryEditRefused, match="split in the middle first"):
+    with pytest.raises(BoundaryEditRefused, match="first split in the middle"):
         name_pieces("a" * 20, taken=[])
 
 

@@ -17,11 +17,11 @@ from transcripts.corpus.boundary_edits import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def run_on(project: Project, owner: User) -> Interview:
+def run_on(study: Study, owner: User) -> Interview:
     """An interview whose answer has three sentences: 2, 3 and 4."""
     turns = [
         {"role": "interviewer", "text": "Why?"},
@@ -29,7 +29,7 @@ def run_on(project: Project, owner: User) -> Interview:
         {"role": "model", "text": "Another turn."},
     ]
     line = json.dumps({"id": "r", "title": "Run on", "turns": turns})
-    import_file(project=project, name="r.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="r.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(external_id="r")
 
 
@@ -54,13 +54,13 @@ def split(interview: Interview, label: str, before: str, by: User, idempotency_k
     sentence = find(interview, label)
     at = sentence.turn.text.index(before, sentence.start)
     return split_sentence(
-        project=interview.project, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key or uuid4()
+        study=interview.study, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key or uuid4()
     )
 
 
 def join(interview: Interview, label: str, by: User, idempotency_key: UUID | None = None) -> BoundaryEdit:
     return merge_sentences(
-        project=interview.project, first=find(interview, label), by=by, idempotency_key=idempotency_key or uuid4()
+        study=interview.study, first=find(interview, label), by=by, idempotency_key=idempotency_key or uuid4()
     )
 
 
@@ -107,7 +107,7 @@ def test_undoing_a_join_brings_the_sentences_back_as_they_were(run_on: Interview
     second = standing(run_on)[int(label)]
     join(run_on, label, lead)
     sentence = find(run_on, label)
-    split_sentence(project=run_on.project, sentence=sentence, at=second.start, by=lead, idempotency_key=uuid4())
+    split_sentence(study=run_on.study, sentence=sentence, at=second.start, by=lead, idempotency_key=uuid4())
     assert show(run_on) == before
     assert standing(run_on)[int(label)].kind == second.kind
 
@@ -145,21 +145,21 @@ def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
     number, old = uuid4(), find(run_on, "2")
     first = split(run_on, "2", "and two", lead, number)
     lines, events = show(run_on), AuditEvent.objects.count()
-    again = split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=number)
+    again = split_sentence(study=run_on.study, sentence=old, at=old.start + 4, by=lead, idempotency_key=number)
     assert (again, show(run_on), AuditEvent.objects.count()) == (first, lines, events)
     number, old = uuid4(), find(run_on, "3")
     join(run_on, "3", lead, number)
     lines = show(run_on)
-    assert merge_sentences(project=run_on.project, first=old, by=lead, idempotency_key=number).kind == "merge"
+    assert merge_sentences(study=run_on.study, first=old, by=lead, idempotency_key=number).kind == "merge"
     assert show(run_on) == lines
 
 
 def test_number_of_another_request_is_refused(run_on: Interview, lead: User, owner: User) -> None:
     number = uuid4()
     split(run_on, "2", "and two", lead, number)
-    with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier one"):
+    with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier request"):
         join(run_on, "3", lead, number)
-    with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier one"):
+    with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier request"):
         split(run_on, "3", "thing", owner, number)
 
 
@@ -167,18 +167,18 @@ def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User)
     old, below = find(run_on, "2"), find(run_on, "3")
     split(run_on, "2", "and two", lead)
     with pytest.raises(SentenceRetired, match="Sentence 2 has since been split"):
-        split_sentence(project=run_on.project, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4())
+        split_sentence(study=run_on.study, sentence=old, at=old.start + 4, by=lead, idempotency_key=uuid4())
     join(run_on, "2b", lead)
     with pytest.raises(SentenceRetired, match="Sentence 3 has since been merged with another"):
-        merge_sentences(project=run_on.project, first=below, by=lead, idempotency_key=uuid4())
+        merge_sentences(study=run_on.study, first=below, by=lead, idempotency_key=uuid4())
 
 
 def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on: Interview, lead: User) -> None:
     seen = find(run_on, "3")
     split(run_on, "3", "thing", lead)
-    with pytest.raises(SentenceRetired, match="has changed since"):
+    with pytest.raises(SentenceRetired, match="has since changed"):
         merge_sentences(
-            project=run_on.project, first=find(run_on, "2"), by=lead, idempotency_key=uuid4(), second_id=seen.pk
+            study=run_on.study, first=find(run_on, "2"), by=lead, idempotency_key=uuid4(), second_id=seen.pk
         )
 
 
@@ -193,7 +193,7 @@ def test_refused_cut_leaves_nothing_behind(run_on: Interview, lead: User) -> Non
     sentence = find(run_on, "2")
     for at in (sentence.start, sentence.end, 0, 10_000):
         with pytest.raises(BoundaryEditRefused):
-            split_sentence(project=run_on.project, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
+            split_sentence(study=run_on.study, sentence=sentence, at=at, by=lead, idempotency_key=uuid4())
     assert (show(run_on), AuditEvent.objects.count(), BoundaryEdit.objects.count()) == (before, events, 0)
 
 
@@ -201,23 +201,23 @@ def test_sentence_of_another_study_is_refused(run_on: Interview, lead: User, own
     other = start_study(slug="other", name="Other", by=owner)
     sentence = find(run_on, "2")
     with pytest.raises(BoundaryEditRefused, match="not part of this study"):
-        split_sentence(project=other, sentence=sentence, at=sentence.start + 4, by=lead, idempotency_key=uuid4())
+        split_sentence(study=other, sentence=sentence, at=sentence.start + 4, by=lead, idempotency_key=uuid4())
     with pytest.raises(BoundaryEditRefused, match="not part of this study"):
-        merge_sentences(project=other, first=sentence, by=lead, idempotency_key=uuid4())
+        merge_sentences(study=other, first=sentence, by=lead, idempotency_key=uuid4())
 
 
 def test_tool_traffic_is_refused(run_on: Interview, lead: User) -> None:
     sentence = find(run_on, "2")
     Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
     with pytest.raises(BoundaryEditRefused, match="Tool traffic"):
-        merge_sentences(project=run_on.project, first=sentence, by=lead, idempotency_key=uuid4())
+        merge_sentences(study=run_on.study, first=sentence, by=lead, idempotency_key=uuid4())
 
 
 def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Interview, lead: User) -> None:
     old = find(run_on, "2")
     events = AuditEvent.objects.count()
     edit = split_sentence(
-        project=run_on.project,
+        study=run_on.study,
         sentence=old,
         at=old.start + 4,
         by=lead,
@@ -248,7 +248,7 @@ def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: U
     sentence = find(run_on, "2")
     with pytest.raises(BoundaryEditRefused, match="Locked"):
         split_sentence(
-            project=run_on.project,
+            study=run_on.study,
             sentence=sentence,
             at=sentence.start + 4,
             by=lead,

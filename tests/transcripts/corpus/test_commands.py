@@ -13,7 +13,7 @@ from transcripts.corpus.management.commands.interview import format_import
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 LINE = json.dumps({"id": "a", "model": "Model A", "turns": [{"role": "model", "text": "One thing. Another thing."}]})
 
@@ -32,55 +32,55 @@ def run(capsys: pytest.CaptureFixture[str], *args: object) -> dict[str, object]:
     return answer
 
 
-def test_import_tells_what_came_in(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "interview", "import", path, "--project", project.slug)
-    interview = Interview.objects.get(project=project)
+def test_import_tells_what_came_in(study: Study, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "interview", "import", path, "--study", study.slug)
+    interview = Interview.objects.get(study=study)
     file = answer["files"][0]  # type: ignore[index]
     assert (answer["created"], answer["skipped"]) == (1, 0)
     assert (file["path"], file["interviews"], file["turns"], file["sentences"]) == (str(path), 1, 1, 2)
     assert file["interview_ids"] == [interview.pk]
 
 
-def test_importing_again_skips(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run(capsys, "interview", "import", path, "--project", project.slug)
-    answer = run(capsys, "interview", "import", path, "--project", project.slug)
+def test_importing_again_skips(study: Study, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(capsys, "interview", "import", path, "--study", study.slug)
+    answer = run(capsys, "interview", "import", path, "--study", study.slug)
     assert (answer["created"], answer["skipped"]) == (0, 1)
     assert Interview.objects.count() == 1
 
 
-def test_dry_run_creates_nothing(project: Project, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "interview", "import", path, "--project", project.slug, "--dry-run")
+def test_dry_run_creates_nothing(study: Study, path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = run(capsys, "interview", "import", path, "--study", study.slug, "--dry-run")
     assert answer["dry_run"] is True
     assert answer["created"] == 0
     assert answer["files"][0]["sentences"] == 2  # type: ignore[index]
     assert not Interview.objects.exists()
 
 
-def test_several_files_come_in_together_or_not_at_all(project: Project, path: Path) -> None:
+def test_several_files_come_in_together_or_not_at_all(study: Study, path: Path) -> None:
     wrong = path.with_name("wrong.jsonl")
     wrong.write_text(LINE + "\n{\n", encoding="utf-8")
     with pytest.raises(CommandError, match=r"wrong\.jsonl.*line 2") as refused:
-        call_command("interview", "import", str(path), str(wrong), "--project", project.slug)
+        call_command("interview", "import", str(path), str(wrong), "--study", study.slug)
     assert "\n" not in str(refused.value)
     assert not Interview.objects.exists()
 
 
-def test_file_that_is_not_there_is_named(project: Project, tmp_path: Path) -> None:
+def test_file_that_is_not_there_is_named(study: Study, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match=r"absent\.jsonl cannot be read: No such file"):
-        call_command("interview", "import", str(tmp_path / "absent.jsonl"), "--project", project.slug)
+        call_command("interview", "import", str(tmp_path / "absent.jsonl"), "--study", study.slug)
 
 
 def test_interviews_by_standard_input_are_called_so(
-    project: Project, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    study: Study, path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    call_command("interview", "import", "-", "--project", project.slug)
+    call_command("interview", "import", "-", "--study", study.slug)
     assert capsys.readouterr().out.startswith("standard input: imported ")
 
 
 def test_study_that_is_not_there_is_named(db: None, path: Path) -> None:
     with pytest.raises(CommandError, match="no study 'nowhere'"):
-        call_command("interview", "import", str(path), "--project", "nowhere")
+        call_command("interview", "import", str(path), "--study", "nowhere")
 
 
 def test_words_tell_a_dry_run_from_an_import() -> None:
@@ -90,12 +90,12 @@ def test_words_tell_a_dry_run_from_an_import() -> None:
     )
 
 
-def test_shared_conversations_come_in_beside_the_excerpts(project: Project, capsys: pytest.CaptureFixture[str]) -> None:
+def test_shared_conversations_come_in_beside_the_excerpts(study: Study, capsys: pytest.CaptureFixture[str]) -> None:
     paths = (
         shared("data/interviews/excerpts.jsonl"),
         shared("data/conversations/openai_messages/chat_messages_120.jsonl"),
     )
-    answer = run(capsys, "interview", "import", *paths, "--project", project.slug)
+    answer = run(capsys, "interview", "import", *paths, "--study", study.slug)
     assert answer["created"] == Interview.objects.count()
     assert answer["files"][1]["interviews"] == 120  # type: ignore[index]
     assert sum(file["sentences"] for file in answer["files"]) == Sentence.objects.count()  # type: ignore[attr-defined]

@@ -20,8 +20,8 @@ from transcripts.corpus.queries import list_consenting
 from transcripts.exchange.queries import CONSENTS, read_consents
 from transcripts.exchange.rows import Scope
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -32,51 +32,51 @@ def make_line(external_id: str, model: str = "Model A", **more: object) -> str:
     )
 
 
-def bring(project: Project, by: User, *lines: str, name: str = "file.jsonl") -> list[Interview]:
-    report = import_file(project=project, name=name, data="\n".join(lines).encode(), by=by)
+def bring(study: Study, by: User, *lines: str, name: str = "file.jsonl") -> list[Interview]:
+    report = import_file(study=study, name=name, data="\n".join(lines).encode(), by=by)
     return list(Interview.objects.filter(pk__in=report.interview_ids).order_by("pk"))
 
 
-def record(project: Project, by: User, *interviews: Interview, scope: str = "external", given: bool = True) -> None:
-    record_consent(project=project, interviews=interviews, scope=scope, is_given=given, basis="a form", by=by)
+def record(study: Study, by: User, *interviews: Interview, scope: str = "external", given: bool = True) -> None:
+    record_consent(study=study, interviews=interviews, scope=scope, is_given=given, basis="a form", by=by)
 
 
 class TestRecord:
-    def test_nothing_on_record_forbids_everything_but_coding(self, project: Project, interview: Interview) -> None:
+    def test_nothing_on_record_forbids_everything_but_coding(self, study: Study, interview: Interview) -> None:
         allowed = {scope for scope in Consent.Scope.values if list_consenting([interview.pk], scope)}
         assert allowed == {"coding"}
 
-    def test_latest_record_of_a_scope_holds(self, project: Project, interview: Interview, lead: User) -> None:
+    def test_latest_record_of_a_scope_holds(self, study: Study, interview: Interview, lead: User) -> None:
         for given in (True, False, True):
-            record(project, lead, interview, given=given)
+            record(study, lead, interview, given=given)
             assert list_consenting([interview.pk], "external") == ({interview.pk} if given else set())
         assert [row.is_given for row in interview.consents.order_by("pk")] == [True, False, True]
 
-    def test_scopes_are_apart(self, project: Project, interview: Interview, lead: User) -> None:
-        record(project, lead, interview, scope="quotation")
-        record(project, lead, interview, scope="coding", given=False)
+    def test_scopes_are_apart(self, study: Study, interview: Interview, lead: User) -> None:
+        record(study, lead, interview, scope="quotation")
+        record(study, lead, interview, scope="coding", given=False)
         assert list_consenting([interview.pk], "quotation") == {interview.pk}
         assert list_consenting([interview.pk], "external") == set()
         assert list_consenting([interview.pk], "coding") == set()
 
-    def test_only_interviews_asked_for_are_named(self, project: Project, lead: User) -> None:
-        first, second, third = bring(project, lead, *map(make_line, "abc"))
-        record(project, lead, first, second)
+    def test_only_interviews_asked_for_are_named(self, study: Study, lead: User) -> None:
+        first, second, third = bring(study, lead, *map(make_line, "abc"))
+        record(study, lead, first, second)
         assert list_consenting([second.pk, third.pk, 10**9], "external") == {second.pk}
         assert list_consenting([], "external") == set()
 
     def test_many_interviews_are_asked_about_in_few_queries(
-        self, project: Project, lead: User, django_assert_max_num_queries: DjangoAssertNumQueries
+        self, study: Study, lead: User, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:
-        interviews = bring(project, lead, *(make_line(str(number)) for number in range(120)))
-        record(project, lead, *interviews)
+        interviews = bring(study, lead, *(make_line(str(number)) for number in range(120)))
+        record(study, lead, *interviews)
         with django_assert_max_num_queries(1):
             assert len(list_consenting([interview.pk for interview in interviews], "external")) == 120
 
-    def test_one_event_tells_of_all_without_the_basis(self, project: Project, lead: User) -> None:
-        interviews = bring(project, lead, make_line("a"), make_line("b"))
+    def test_one_event_tells_of_all_without_the_basis(self, study: Study, lead: User) -> None:
+        interviews = bring(study, lead, make_line("a"), make_line("b"))
         record_consent(
-            project=project, interviews=interviews, scope="reuse", is_given=False, basis="a private letter", by=lead
+            study=study, interviews=interviews, scope="reuse", is_given=False, basis="a private letter", by=lead
         )
         [event] = AuditEvent.objects.filter(action="corpus.consent.recorded")
         pks = [interview.pk for interview in interviews]
@@ -93,43 +93,41 @@ class TestRecord:
         ],
     )
     def test_what_says_too_little_is_refused(
-        self, project: Project, interview: Interview, lead: User, changes: dict[str, object], said: str
+        self, study: Study, interview: Interview, lead: User, changes: dict[str, object], said: str
     ) -> None:
         wanted: dict[str, object] = {"interviews": [interview], "scope": "external", "basis": "a form"} | changes
         with pytest.raises(Refused, match=said):
-            record_consent(project=project, is_given=True, by=lead, **wanted)  # type: ignore[arg-type]
+            record_consent(study=study, is_given=True, by=lead, **wanted)  # type: ignore[arg-type]
         assert not Consent.objects.exists()
 
-    def test_interviews_of_another_study_are_refused(self, project: Project, owner: User, interview: Interview) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+    def test_interviews_of_another_study_are_refused(self, study: Study, owner: User, interview: Interview) -> None:
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="not part of this study"):
             record(other, owner, interview)
         assert not Consent.objects.exists()
 
 
 class TestFiles:
-    def test_a_file_may_say_what_is_consented_to(self, project: Project, lead: User) -> None:
+    def test_a_file_may_say_what_is_consented_to(self, study: Study, lead: User) -> None:
         consent = {"external": True, "quotation": False, "reuse": None, "basis": "form of May"}
-        [interview] = bring(project, lead, make_line("a", consent=consent))
+        [interview] = bring(study, lead, make_line("a", consent=consent))
         rows = [(row.scope, row.is_given, row.basis, row.recorded_by_name) for row in interview.consents.all()]
         assert rows == [("external", True, "form of May", "lead"), ("quotation", False, "form of May", "lead")]
         assert "consent" not in interview.metadata
         assert AuditEvent.objects.get(action="corpus.file.imported").details["consents"] == 2
 
-    def test_without_a_basis_the_record_names_the_file(self, project: Project, lead: User) -> None:
-        [interview] = bring(project, lead, make_line("a", consent={"external": True}), name="wave2.jsonl")
-        assert interview.consents.get().basis == "Said in the file wave2.jsonl."
+    def test_without_a_basis_the_record_names_the_file(self, study: Study, lead: User) -> None:
+        [interview] = bring(study, lead, make_line("a", consent={"external": True}), name="wave2.jsonl")
+        assert interview.consents.get().basis == "Stated in the file wave2.jsonl."
 
-    def test_chat_messages_may_say_it_too(self, project: Project, lead: User) -> None:
+    def test_chat_messages_may_say_it_too(self, study: Study, lead: User) -> None:
         messages = [{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "Because."}]
-        [interview] = bring(project, lead, json.dumps({"messages": messages, "consent": {"external": True}}))
+        [interview] = bring(study, lead, json.dumps({"messages": messages, "consent": {"external": True}}))
         assert list_consenting([interview.pk], "external") == {interview.pk}
 
     @pytest.mark.parametrize("consent", [None, {}])
-    def test_a_file_that_says_nothing_leaves_nothing_on_record(
-        self, project: Project, lead: User, consent: object
-    ) -> None:
-        bring(project, lead, make_line("a", consent=consent))
+    def test_a_file_that_says_nothing_leaves_nothing_on_record(self, study: Study, lead: User, consent: object) -> None:
+        bring(study, lead, make_line("a", consent=consent))
         assert not Consent.objects.exists()
 
     @pytest.mark.parametrize(
@@ -147,45 +145,43 @@ class TestFiles:
         ],
     )
     def test_what_is_not_exactly_a_consent_is_refused_with_its_line(
-        self, project: Project, lead: User, consent: object, said: str
+        self, study: Study, lead: User, consent: object, said: str
     ) -> None:
         data = "\n".join([make_line("a"), make_line("b", consent=consent)]).encode()
         with pytest.raises(Refused, match=said) as refused:
-            import_file(project=project, name="file.jsonl", data=data, by=lead)
+            import_file(study=study, name="file.jsonl", data=data, by=lead)
         assert "file.jsonl, line 2: found " in str(refused.value)
         assert not Interview.objects.exists()
 
-    def test_what_a_file_says_of_interviews_already_there_is_left_out_and_told(
-        self, project: Project, lead: User
-    ) -> None:
-        bring(project, lead, make_line("a"))
+    def test_what_a_file_says_of_interviews_already_there_is_left_out_and_told(self, study: Study, lead: User) -> None:
+        bring(study, lead, make_line("a"))
         report = import_file(
-            project=project, name="again.jsonl", data=make_line("a", consent={"external": True}).encode(), by=lead
+            study=study, name="again.jsonl", data=make_line("a", consent={"external": True}).encode(), by=lead
         )
         assert any("was not imported" in warning for warning in report.warnings)
         assert not Consent.objects.exists()
 
-    def test_a_dry_run_records_nothing(self, project: Project, lead: User) -> None:
-        plan_import(project=project, name="a.jsonl", data=make_line("a", consent={"external": True}).encode())
+    def test_a_dry_run_records_nothing(self, study: Study, lead: User) -> None:
+        plan_import(study=study, name="a.jsonl", data=make_line("a", consent={"external": True}).encode())
         assert not Consent.objects.exists()
 
 
 class TestPages:
     def test_list_shows_how_every_interview_stands(
-        self, project: Project, lead: User, coder: User, client_of: SignIn
+        self, study: Study, lead: User, coder: User, client_of: SignIn
     ) -> None:
-        first, _ = bring(project, lead, make_line("a"), make_line("b"))
-        record(project, lead, first)
-        page = client_of(coder).get(reverse("corpus:consent", args=[project.slug]))
+        first, _ = bring(study, lead, make_line("a"), make_line("b"))
+        record(study, lead, first)
+        page = client_of(coder).get(reverse("corpus:consent", args=[study.slug]))
         [count] = [each for each in page.context["counts"] if each["scope"] == "external"]
         assert (count["given"], count["refused"], count["unknown"]) == (1, 0, 1)
         assert "Record consent" not in page.content.decode()
 
-    def test_list_can_be_narrowed(self, project: Project, lead: User, client_of: SignIn) -> None:
-        first, second, third = bring(project, lead, make_line("a"), make_line("b"), make_line("c", "Model B"))
-        record(project, lead, first)
-        record(project, lead, second, given=False)
-        client, url = client_of(lead), reverse("corpus:consent", args=[project.slug])
+    def test_list_can_be_narrowed(self, study: Study, lead: User, client_of: SignIn) -> None:
+        first, second, third = bring(study, lead, make_line("a"), make_line("b"), make_line("c", "Model B"))
+        record(study, lead, first)
+        record(study, lead, second, given=False)
+        client, url = client_of(lead), reverse("corpus:consent", args=[study.slug])
         for asked, found in [
             ({"in_scope": "external", "state": "given"}, [first]),
             ({"in_scope": "external", "state": "refused"}, [second]),
@@ -197,100 +193,96 @@ class TestPages:
             assert [line["pk"] for line in page] == [interview.pk for interview in found]
 
     def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
-        self, project: Project, lead: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries
+        self, study: Study, lead: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries
     ) -> None:
-        record(project, lead, *bring(project, lead, *(make_line(str(number)) for number in range(120))))
+        record(study, lead, *bring(study, lead, *(make_line(str(number)) for number in range(120))))
         client = client_of(lead)
         # Session, person, study with role, records, interviews.
         with django_assert_num_queries(6):
-            page = client.get(reverse("corpus:consent", args=[project.slug]))
+            page = client.get(reverse("corpus:consent", args=[study.slug]))
         assert len(page.context["page"]) == 100
 
-    def test_lead_records_for_those_ticked(self, project: Project, lead: User, client_of: SignIn) -> None:
-        first, second, third = bring(project, lead, *map(make_line, "abc"))
+    def test_lead_records_for_those_ticked(self, study: Study, lead: User, client_of: SignIn) -> None:
+        first, second, third = bring(study, lead, *map(make_line, "abc"))
         form = {"interview": [first.pk, third.pk], "scope": "external", "given": "given", "basis": "a form"}
-        answer = client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form, follow=True)
+        answer = client_of(lead).post(reverse("corpus:record_consent", args=[study.slug]), form, follow=True)
         assert "recorded for 2 interviews" in answer.content.decode()
         assert list_consenting([first.pk, second.pk, third.pk], "external") == {first.pk, third.pk}
         assert {row.recorded_by_name for row in Consent.objects.all()} == {"lead"}
 
-    def test_lead_records_for_all_that_the_filter_shows(self, project: Project, lead: User, client_of: SignIn) -> None:
-        interviews = bring(
-            project, lead, *(make_line(str(n), "Model A") for n in range(101)), make_line("z", "Model B")
-        )
+    def test_lead_records_for_all_that_the_filter_shows(self, study: Study, lead: User, client_of: SignIn) -> None:
+        interviews = bring(study, lead, *(make_line(str(n), "Model A") for n in range(101)), make_line("z", "Model B"))
         form = {"every": "1", "model": "Model A", "scope": "reuse", "given": "refused", "basis": "a letter"}
-        client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form)
+        client_of(lead).post(reverse("corpus:record_consent", args=[study.slug]), form)
         assert {row.interview_id for row in Consent.objects.all()} == {each.pk for each in interviews[:-1]}
         assert not any(row.is_given for row in Consent.objects.all())
 
     @pytest.mark.parametrize("missing", ["basis", "scope", "given", "interview"])
     def test_incomplete_form_comes_again_with_what_was_ticked(
-        self, project: Project, lead: User, client_of: SignIn, missing: str
+        self, study: Study, lead: User, client_of: SignIn, missing: str
     ) -> None:
-        first, _ = bring(project, lead, make_line("a"), make_line("b"))
+        first, _ = bring(study, lead, make_line("a"), make_line("b"))
         form = {"interview": [first.pk], "scope": "external", "given": "given", "basis": "a form"}
         form.pop(missing)
-        answer = client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form)
+        answer = client_of(lead).post(reverse("corpus:record_consent", args=[study.slug]), form)
         assert answer.status_code == 422
         assert answer.context["ticked"] == (set() if missing == "interview" else {first.pk})
         assert not Consent.objects.exists()
 
     def test_interview_of_another_study_cannot_be_ticked(
-        self, project: Project, owner: User, lead: User, interview: Interview, client_of: SignIn
+        self, study: Study, owner: User, lead: User, interview: Interview, client_of: SignIn
     ) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         [theirs] = bring(other, owner, make_line("x"))
         form = {"interview": [theirs.pk, "x", "9" * 30], "scope": "external", "given": "given", "basis": "a form"}
-        answer = client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form)
+        answer = client_of(lead).post(reverse("corpus:record_consent", args=[study.slug]), form)
         assert answer.status_code == 422
         assert not Consent.objects.exists()
-        assert (
-            client_of(lead).get(reverse("corpus:interview_consent", args=[project.slug, theirs.pk])).status_code == 404
-        )
+        assert client_of(lead).get(reverse("corpus:interview_consent", args=[study.slug, theirs.pk])).status_code == 404
 
     def test_coder_may_look_but_not_record(
-        self, project: Project, coder: User, interview: Interview, client_of: SignIn
+        self, study: Study, coder: User, interview: Interview, client_of: SignIn
     ) -> None:
         form = {"interview": [interview.pk], "scope": "external", "given": "given", "basis": "a form"}
-        assert client_of(coder).post(reverse("corpus:record_consent", args=[project.slug]), form).status_code == 403
+        assert client_of(coder).post(reverse("corpus:record_consent", args=[study.slug]), form).status_code == 403
         assert not Consent.objects.exists()
 
     def test_history_shows_every_record_newest_first(
-        self, project: Project, interview: Interview, lead: User, coder: User, client_of: SignIn
+        self, study: Study, interview: Interview, lead: User, coder: User, client_of: SignIn
     ) -> None:
         record_consent(
-            project=project, interviews=[interview], scope="external", is_given=True, basis="<b>form</b>", by=lead
+            study=study, interviews=[interview], scope="external", is_given=True, basis="<b>form</b>", by=lead
         )
-        record(project, lead, interview, given=False)
-        page = client_of(coder).get(reverse("corpus:interview_consent", args=[project.slug, interview.pk]))
+        record(study, lead, interview, given=False)
+        page = client_of(coder).get(reverse("corpus:interview_consent", args=[study.slug, interview.pk]))
         assert [row.is_given for row in page.context["records"]] == [False, True]
         assert "&lt;b&gt;form&lt;/b&gt;" in page.content.decode()
 
     def test_the_desk_says_whether_external_models_may_read(
-        self, project: Project, interview: Interview, lead: User, coder: User, client_of: SignIn
+        self, study: Study, interview: Interview, lead: User, coder: User, client_of: SignIn
     ) -> None:
-        url = reverse("desk:desk", args=[project.slug, interview.pk])
+        url = reverse("desk:desk", args=[study.slug, interview.pk])
         assert "Processing by external models: nothing on record" in client_of(coder).get(url).content.decode()
-        record(project, lead, interview)
+        record(study, lead, interview)
         html = client_of(coder).get(url).content.decode()
         assert "Processing by external models: given" in html
-        assert reverse("corpus:interview_consent", args=[project.slug, interview.pk]) in html
+        assert reverse("corpus:interview_consent", args=[study.slug, interview.pk]) in html
 
 
 class TestCommand:
-    def run(self, capsys: pytest.CaptureFixture[str], project: Project, *args: str) -> dict[str, object]:
-        call_command("interview", "consent", "--project", project.slug, *args, "--json")
+    def run(self, capsys: pytest.CaptureFixture[str], study: Study, *args: str) -> dict[str, object]:
+        call_command("interview", "consent", "--study", study.slug, *args, "--json")
         answer = json.loads(capsys.readouterr().out)
         assert isinstance(answer, dict)
         return answer
 
     def test_records_for_the_interviews_named(
-        self, project: Project, lead: User, capsys: pytest.CaptureFixture[str]
+        self, study: Study, lead: User, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        first, second = bring(project, lead, make_line("a"), make_line("b"))
-        answer = self.run(capsys, project, "--scope", "external", "--given", "--basis", "a form", "--interview", "b")
+        first, second = bring(study, lead, make_line("a"), make_line("b"))
+        answer = self.run(capsys, study, "--scope", "external", "--given", "--basis", "a form", "--interview", "b")
         assert answer == {
-            "project": project.slug,
+            "study": study.slug,
             "scope": "external",
             "given": True,
             "recorded": 1,
@@ -299,19 +291,19 @@ class TestCommand:
         assert list_consenting([first.pk, second.pk], "external") == {second.pk}
 
     def test_without_names_every_interview_is_meant(
-        self, project: Project, lead: User, capsys: pytest.CaptureFixture[str]
+        self, study: Study, lead: User, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        interviews = bring(project, lead, make_line("a"), make_line("b"))
-        record(project, lead, *interviews)
-        self.run(capsys, project, "--scope", "external", "--withdrawn", "--basis", "a letter")
+        interviews = bring(study, lead, make_line("a"), make_line("b"))
+        record(study, lead, *interviews)
+        self.run(capsys, study, "--scope", "external", "--withdrawn", "--basis", "a letter")
         assert list_consenting([each.pk for each in interviews], "external") == set()
 
-    def test_without_a_scope_it_counts(self, project: Project, lead: User, capsys: pytest.CaptureFixture[str]) -> None:
-        first, _ = bring(project, lead, make_line("a"), make_line("b"))
-        record(project, lead, first)
-        answer = self.run(capsys, project)
+    def test_without_a_scope_it_counts(self, study: Study, lead: User, capsys: pytest.CaptureFixture[str]) -> None:
+        first, _ = bring(study, lead, make_line("a"), make_line("b"))
+        record(study, lead, first)
+        answer = self.run(capsys, study)
         assert answer["scopes"]["external"] == {"given": 1, "refused": 0, "unknown": 1}  # type: ignore[index]
-        call_command("interview", "consent", project=project.slug)
+        call_command("interview", "consent", study=study.slug)
         assert "Processing by external models: 1 given" in capsys.readouterr().out
 
     @pytest.mark.parametrize(
@@ -323,22 +315,18 @@ class TestCommand:
             (["--scope", "external", "--given", "--basis", "a form", "--interview", "a", "q"], "no interview q"),
         ],
     )
-    def test_wrong_words_record_nothing(self, project: Project, lead: User, args: list[str], said: str) -> None:
-        bring(project, lead, make_line("a"))
+    def test_wrong_words_record_nothing(self, study: Study, lead: User, args: list[str], said: str) -> None:
+        bring(study, lead, make_line("a"))
         with pytest.raises(CommandError, match=said):
-            call_command("interview", "consent", "--project", project.slug, *args)
+            call_command("interview", "consent", "--study", study.slug, *args)
         assert not Consent.objects.exists()
 
 
-def test_export_holds_every_record_and_marks_those_that_hold(
-    project: Project, interview: Interview, lead: User
-) -> None:
-    record(project, lead, interview)
-    record(project, lead, interview, given=False)
-    record(project, lead, interview, scope="reuse")
-    rows = [
-        dict(zip([each.name for each in CONSENTS], row, strict=True)) for row in read_consents(Scope(project, None))
-    ]
+def test_export_holds_every_record_and_marks_those_that_hold(study: Study, interview: Interview, lead: User) -> None:
+    record(study, lead, interview)
+    record(study, lead, interview, given=False)
+    record(study, lead, interview, scope="reuse")
+    rows = [dict(zip([each.name for each in CONSENTS], row, strict=True)) for row in read_consents(Scope(study, None))]
     assert [(row["scope"], row["given"], row["holds"]) for row in rows] == [
         ("external", True, False),
         ("external", False, True),

@@ -13,19 +13,17 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview, InterviewChange, Turn
 from transcripts.corpus.standing import archive_interviews, edit_details, restore_interviews
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
 
-def edit(project: Project, interview: Interview, by: User, **values: str) -> list[InterviewChange]:
-    return edit_details(project=project, interview=interview, values=values, kinds={}, reason="A slip.", by=by)
+def edit(study: Study, interview: Interview, by: User, **values: str) -> list[InterviewChange]:
+    return edit_details(study=study, interview=interview, values=values, kinds={}, reason="A slip.", by=by)
 
 
-def test_a_correction_is_stored_with_who_when_before_and_after(
-    project: Project, interview: Interview, owner: User
-) -> None:
-    edit(project, interview, owner, title=" Better title ", model_label="Model A")
+def test_a_correction_is_stored_with_who_when_before_and_after(study: Study, interview: Interview, owner: User) -> None:
+    edit(study, interview, owner, title=" Better title ", model_label="Model A")
     interview.refresh_from_db()
     assert interview.title == "Better title"
     change = InterviewChange.objects.get()
@@ -37,50 +35,50 @@ def test_a_correction_is_stored_with_who_when_before_and_after(
 
 
 def test_the_kind_of_a_prompt_is_corrected_and_an_answer_has_none(
-    project: Project, interview: Interview, owner: User
+    study: Study, interview: Interview, owner: User
 ) -> None:
     asked, said = (interview.turns.filter(role=role)[0] for role in ("interviewer", "model"))
     kinds = {asked.pk: "leading", said.pk: "leading"}
-    edit_details(project=project, interview=interview, values={}, kinds=kinds, reason="", by=owner)
+    edit_details(study=study, interview=interview, values={}, kinds=kinds, reason="", by=owner)
     assert list(Turn.objects.filter(prompt_kind="leading")) == [asked]
     assert InterviewChange.objects.get().turn == asked
 
 
-def test_inclusion_says_whether_an_interview_counts(project: Project, interview: Interview, owner: User) -> None:
-    edit(project, interview, owner, inclusion="Excluded", inclusion_reason="Too short.")
-    assert not project.interviews.exists()
+def test_inclusion_says_whether_an_interview_counts(study: Study, interview: Interview, owner: User) -> None:
+    edit(study, interview, owner, inclusion="Excluded", inclusion_reason="Too short.")
+    assert not study.interviews.exists()
     assert InterviewChange.objects.get(field="standing").reason == "Too short."
-    edit(project, interview, owner, inclusion="included")
-    assert project.interviews.get() == interview
+    edit(study, interview, owner, inclusion="included")
+    assert study.interviews.get() == interview
 
 
 def test_an_archived_interview_stays_archived_and_is_excluded_when_it_is_restored(
-    project: Project, interview: Interview, owner: User
+    study: Study, interview: Interview, owner: User
 ) -> None:
-    archive_interviews(project=project, interviews=[interview], reason="x", by=owner)
-    edit(project, interview, owner, inclusion="excluded")
+    archive_interviews(study=study, interviews=[interview], reason="x", by=owner)
+    edit(study, interview, owner, inclusion="excluded")
     interview.refresh_from_db()
     assert interview.standing == "archived"
-    restore_interviews(project=project, interviews=[interview], by=owner)
+    restore_interviews(study=study, interviews=[interview], by=owner)
     interview.refresh_from_db()
     assert interview.standing == "excluded"
 
 
 def test_nothing_is_stored_where_nothing_differs_or_something_is_wrong(
-    project: Project, interview: Interview, owner: User
+    study: Study, interview: Interview, owner: User
 ) -> None:
-    assert edit(project, interview, owner, title="First interview") == []
+    assert edit(study, interview, owner, title="First interview") == []
     with pytest.raises(Refused, match="needs a title"):
-        edit(project, interview, owner, title=" ")
+        edit(study, interview, owner, title=" ")
     with pytest.raises(Refused, match="the limit is 50"):
-        edit(project, interview, owner, tier="x" * 51)
+        edit(study, interview, owner, tier="x" * 51)
     assert not InterviewChange.objects.exists()
 
 
 def test_the_page_corrects_shows_the_history_and_lets_a_coder_only_read(
-    project: Project, interview: Interview, lead: User, coder: User, client_of: SignIn
+    study: Study, interview: Interview, lead: User, coder: User, client_of: SignIn
 ) -> None:
-    path = reverse("corpus:details", args=[project.slug, interview.pk])
+    path = reverse("corpus:details", args=[study.slug, interview.pk])
     form = {"title": "Better title", "model_label": "Model A", "inclusion": "excluded", "reason": "A slip."}
     assert client_of(lead).post(path, form).status_code == 422, "nobody knows what it was made from"
     form["seen"] = client_of(lead).get(path).context["form"].initial["seen"]

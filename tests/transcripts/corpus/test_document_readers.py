@@ -14,7 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.models import ImportedFile
 from transcripts.formats.interviews import Naming, ReadError, ReadFile, read_bytes
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def read(text: str, *, name: str = "talk.vtt", format: str = "auto") -> ReadFile:
@@ -297,7 +297,7 @@ class TestWord:
                     f'<w:footnote w:id="2">{p(" Twice.")}</w:footnote>'
                 ),
                 comments=f"<w:comment>{p('Home')}</w:comment><w:comment>{p('Place')}</w:comment>",
-                header1=p("Project 7"),
+                header1=p("Study 7"),
             ),
             name="a.docx",
         )
@@ -482,37 +482,37 @@ class TestEncodings:
 
 
 class TestLongUnits:
-    def test_units_of_more_than_a_thousand_characters_are_counted_in_the_preview(self, project: Project) -> None:
+    def test_units_of_more_than_a_thousand_characters_are_counted_in_the_preview(self, study: Study) -> None:
         words = [f"and then {n} and so on and on" for n in range(80)]
         text = follow(*words[:50]) + "\n" + cues(("00:02:00,000", "00:02:09,000", " ".join(words[:40])))
-        [report] = plan_imports(project=project, files=[("talk.srt", text.encode())])
-        told = "2 units are longer than 1,000 characters (the longest has 1,439), because hardly a full stop"
+        [report] = plan_imports(study=study, files=[("talk.srt", text.encode())])
+        told = "2 units are longer than 1,000 characters (the longest has 1,439), because hardly any sentence there"
         assert [warning for warning in report.warnings if warning.startswith(told)]
 
-    def test_long_lines_of_code_are_no_warning(self, project: Project) -> None:
+    def test_long_lines_of_code_are_no_warning(self, study: Study) -> None:
         line = json.dumps({"id": "a", "text": f"```\n{'x = 1; ' * 500}\n```"})
-        [report] = plan_imports(project=project, files=[("a.jsonl", line.encode())])
+        [report] = plan_imports(study=study, files=[("a.jsonl", line.encode())])
         assert not any("longer than" in warning for warning in report.warnings)
 
 
 class TestSeveralFiles:
-    def test_an_archive_of_several_files_comes_in_file_by_file(self, project: Project, lead: User) -> None:
+    def test_an_archive_of_several_files_comes_in_file_by_file(self, study: Study, lead: User) -> None:
         line = json.dumps({"id": "a", "text": "One."})
         data = pack(
             {"talks/a.jsonl": line, "talks/b.txt": "User: Why?\nModel: So.", "__MACOSX/c.txt": "x", "d.png": "x"}
         )
-        reports = import_files(project=project, files=[("talks.zip", data)], by=lead)
+        reports = import_files(study=study, files=[("talks.zip", data)], by=lead)
         assert [(report.name, report.interviews) for report in reports] == [
             ("talks.zip/talks/a.jsonl", 1),
             ("talks.zip/talks/b.txt", 1),
         ]
         assert ImportedFile.objects.count() == 2
 
-    def test_the_parts_of_a_large_export_are_read_as_one(self, project: Project, lead: User) -> None:
+    def test_the_parts_of_a_large_export_are_read_as_one(self, study: Study, lead: User) -> None:
         def tell(key: str) -> str:
             message = {"author": {"role": "user"}, "content": {"content_type": "text", "parts": ["Hi"]}}
             return json.dumps([{"id": key, "title": key, "mapping": {"n": {"parent": None, "message": message}}}])
 
         data = pack({"conversations-000.json": tell("a"), "conversations-001.json": tell("b"), "user.json": "{}"})
-        reports = import_files(project=project, files=[("export.zip", data)], by=lead)
+        reports = import_files(study=study, files=[("export.zip", data)], by=lead)
         assert [report.interviews for report in reports] == [1, 1]

@@ -30,7 +30,7 @@ from transcripts.jobs.actions import cancel_job, start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 commits = pytest.mark.django_db(transaction=True)
@@ -68,8 +68,8 @@ def pack(entries: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def list_stored(project: Project) -> list[tuple[str, list[str]]]:
-    interviews = project.interviews.order_by("external_id")
+def list_stored(study: Study) -> list[tuple[str, list[str]]]:
+    interviews = study.interviews.order_by("external_id")
     return [
         (each.external_id, list(each.turns.order_by("position").values_list("text", flat=True))) for each in interviews
     ]
@@ -77,51 +77,47 @@ def list_stored(project: Project) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_an_account_comes_in_from_a_disk_as_from_memory(
-    packed: bool, project: Project, lead: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    packed: bool, study: Study, lead: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = pack({"conversations.json": ACCOUNT, "chat.html": b"<html>"}) if packed else ACCOUNT
     path = tmp_path / "export"
     path.write_bytes(data)
-    other_project = start_study(slug="other", name="Other", by=lead)
-    [told] = plan_imports(project=project, files=[("export", path)])
-    [streamed] = import_files(project=project, files=[("export", path)], by=lead)
+    other_study = start_study(slug="other", name="Other", by=lead)
+    [told] = plan_imports(study=study, files=[("export", path)])
+    [streamed] = import_files(study=study, files=[("export", path)], by=lead)
     monkeypatch.setattr(readers, "KEPT_SIZE", 1_000_000)
-    [whole] = import_files(project=other_project, files=[("export", data)], by=lead)
-    assert list_stored(project) == list_stored(other_project)
-    assert len(list_stored(project)) == 10
+    [whole] = import_files(study=other_study, files=[("export", data)], by=lead)
+    assert list_stored(study) == list_stored(other_study)
+    assert len(list_stored(study)) == 10
     for report in (told, streamed):
         assert (report.sha256, report.interviews, report.turns, report.sentences, report.warnings) == (
             (whole.sha256, 10, 15, whole.sentences, whole.warnings)
         )
         assert report.preview == whole.preview
-    assert Interview.objects.filter(project=project, relation="branch", hangs_on__isnull=True).count() == 0
+    assert Interview.objects.filter(study=study, relation="branch", hangs_on__isnull=True).count() == 0
 
 
-def test_parts_of_an_export_are_read_where_they_lie(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parts_of_an_export_are_read_where_they_lie(study: Study, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contents, "_UNPACKED_AT_ONCE", 0)
     parts = {f"conversations-00{at}.json": json.dumps([make_conversation(at)]).encode() for at in range(3)}
-    reports = import_files(project=project, files=[("export.zip", pack(parts))], by=lead)
+    reports = import_files(study=study, files=[("export.zip", pack(parts))], by=lead)
     assert [report.interviews for report in reports] == [2, 2, 2]
     assert [report.name for report in reports] == [f"export.zip/{name}" for name in parts]
 
 
-def test_what_is_known_grown_and_new_is_told_apart(project: Project, lead: User) -> None:
-    import_file(project=project, name="first.jsonl", data=make_file(make_line("a"), make_line("b"))[1], by=lead)
+def test_what_is_known_grown_and_new_is_told_apart(study: Study, lead: User) -> None:
+    import_file(study=study, name="first.jsonl", data=make_file(make_line("a"), make_line("b"))[1], by=lead)
     grown = json.loads(make_line("b"))
     grown["turns"].append({"role": "interviewer", "text": "And then?"})
     file = make_file(make_line("a"), json.dumps(grown), make_line("c"), name="second.jsonl")
-    [report] = import_files(project=project, files=[file], by=lead)
+    [report] = import_files(study=study, files=[file], by=lead)
     assert (report.already_there, report.grown, report.grown_turns, report.interviews) == (1, 1, 1, 1)
     with pytest.raises(Refused, match=r"line 2: found an interview b whose text differs .* from turn 2 on"):
-        import_files(
-            project=project, files=[make_file(make_line("d"), make_line("b", "Other."), name="x.jsonl")], by=lead
-        )
+        import_files(study=study, files=[make_file(make_line("d"), make_line("b", "Other."), name="x.jsonl")], by=lead)
 
 
-def test_threads_that_hang_on_one_that_is_left_out_stay_out_wherever_they_stand(project: Project, lead: User) -> None:
-    import_file(project=project, name="first.jsonl", data=make_line("hanging", "Other words.").encode(), by=lead)
+def test_threads_that_hang_on_one_that_is_left_out_stay_out_wherever_they_stand(study: Study, lead: User) -> None:
+    import_file(study=study, name="first.jsonl", data=make_line("hanging", "Other words.").encode(), by=lead)
     lines = [
         make_line("hanging", relation="branch", hangs_on={"id": "middle", "turn": 1}),
         make_line("middle", relation="branch", hangs_on={"id": "above", "turn": 1}),
@@ -129,18 +125,18 @@ def test_threads_that_hang_on_one_that_is_left_out_stay_out_wherever_they_stand(
         make_line("beside"),
     ]
     [report] = import_files(
-        project=project, files=[make_file(*lines)], by=lead, choices=Choices(leave_out=frozenset({"above"}))
+        study=study, files=[make_file(*lines)], by=lead, choices=Choices(leave_out=frozenset({"above"}))
     )
     assert (report.interviews, report.warnings[-2:]) == (
         1,
-        ["Left out as chosen: 1 of 4 conversations.", "2 threads that hang on them were left out too."],
+        ["Left out as chosen: 1 of 4 conversations.", "2 threads that continue from them were left out too."],
     )
-    assert set(project.interviews.values_list("external_id", flat=True)) == {"hanging", "beside"}
+    assert set(study.interviews.values_list("external_id", flat=True)) == {"hanging", "beside"}
 
 
 @commits
 def test_a_file_that_changes_while_it_comes_in_is_refused_and_leaves_nothing(
-    project: Project, lead: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = count_rows()
     path = tmp_path / "interviews.jsonl"
@@ -153,34 +149,34 @@ def test_a_file_that_changes_while_it_comes_in_is_refused_and_leaves_nothing(
 
     monkeypatch.setattr(storing, "claim", claim_and_change)
     with pytest.raises(Refused, match="found a file that was changed while it was read"):
-        import_files(project=project, files=[("interviews.jsonl", path)], by=lead)
+        import_files(study=study, files=[("interviews.jsonl", path)], by=lead)
     assert count_rows() == before
 
 
 def test_a_preview_leaves_the_sentences_of_a_very_large_file_to_the_import(
-    project: Project, lead: User, client_of: SignIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    study: Study, lead: User, client_of: SignIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(planning, "COUNTED_CHARACTERS", 100)
     name, data = make_file(*(make_line(f"i{number}") for number in range(5)))
-    [report] = plan_imports(project=project, files=[(name, data)])
+    [report] = plan_imports(study=study, files=[(name, data)])
     assert (report.interviews, report.turns, report.sentences) == (5, 10, None)
     page = client_of(lead).post(
-        reverse("corpus:import", args=[project.slug]), {"uploads": SimpleUploadedFile(name, data), "check": "1"}
+        reverse("corpus:import", args=[study.slug]), {"uploads": SimpleUploadedFile(name, data), "check": "1"}
     )
-    assert "counted as they come in" in page.content.decode()
+    assert "counted during the import" in page.content.decode()
     path = tmp_path / name
     path.write_bytes(data)
     out = io.StringIO()
-    call_command("interview", "import", path, project=project.slug, dry_run=True, json=True, stdout=out)
+    call_command("interview", "import", path, study=study.slug, dry_run=True, json=True, stdout=out)
     assert json.loads(out.getvalue())["files"][0]["sentences"] is None
-    call_command("interview", "import", path, project=project.slug, dry_run=True, stdout=out)
+    call_command("interview", "import", path, study=study.slug, dry_run=True, stdout=out)
     assert "would import 5 interviews, 10 turns (read as interview_jsonl)" in out.getvalue()
-    assert import_files(project=project, files=[(name, data)], by=lead)[0].sentences == 15
+    assert import_files(study=study, files=[(name, data)], by=lead)[0].sentences == 15
 
 
 @commits
 def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_there(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
     files = [make_file(*(make_line(f"{name}{at}") for at in range(4)), name=f"{name}.jsonl") for name in "ab"]
@@ -188,7 +184,7 @@ def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_the
 
     def start() -> ImportJob:
         uploads = [SimpleUploadedFile(name, data) for name, data in files]
-        return start_job(project=project, kind="interviews", files=uploads, by=lead)
+        return start_job(study=study, kind="interviews", files=uploads, by=lead)
 
     told: list[tuple[int, int]] = []
     tell = JobRun.tell

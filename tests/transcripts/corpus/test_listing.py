@@ -16,25 +16,25 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import list_consenting, list_matching, read_wanted
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def talks(project: Project, owner: User, coder: User, second_coder: User) -> list[Interview]:
+def talks(study: Study, owner: User, coder: User, second_coder: User) -> list[Interview]:
     """Three interviews: the coder is through with the second and has begun the third, which another is to code."""
     said = [("a", "Beta", "One. Two."), ("b", "alpha", "Three."), ("c", "Gamma", "Four. Five.")]
     lines = [
         json.dumps({"id": name, "title": title, "model": f"M {name}", "turns": [{"role": "model", "text": text}]})
         for name, title, text in said
     ]
-    import_file(project=project, name="three.jsonl", data="\n".join(lines).encode(), by=owner)
-    talks = list(project.interviews.order_by("pk"))
+    import_file(study=study, name="three.jsonl", data="\n".join(lines).encode(), by=owner)
+    talks = list(study.interviews.order_by("pk"))
     decide(first_sentence(talks[1]), coder)
-    put(first_sentence(talks[2]), find_code(project, "theme.balance"), coder)
+    put(first_sentence(talks[2]), find_code(study, "theme.balance"), coder)
     now = timezone.now()
-    round_ = Round.objects.create(project=project, number=1, name="R", opened_at=now, opened_by_name="x")
+    round_ = Round.objects.create(study=study, number=1, name="R", opened_at=now, opened_by_name="x")
     Assignment.objects.create(
         round=round_, interview=talks[2], coder=second_coder, assigned_at=now, assigned_by_name="x"
     )
@@ -65,15 +65,15 @@ def first_sentence(talk: Interview) -> Sentence:
     ],
 )
 def test_what_is_shown_and_in_which_order(
-    project: Project, talks: list[Interview], asked: dict[str, str], expected: str
+    study: Study, talks: list[Interview], asked: dict[str, str], expected: str
 ) -> None:
-    assert "".join(row.external_id for row in list_matching(project, read_wanted(asked), None)) == expected
+    assert "".join(row.external_id for row in list_matching(study, read_wanted(asked), None)) == expected
 
 
 def test_a_lead_sees_everybodys_progress_and_a_coder_her_own(
-    project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+    study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
-    path = reverse("corpus:interviews", args=[project.slug])
+    path = reverse("corpus:interviews", args=[study.slug])
     everybody = client_of(lead).get(path).context["page"][2].work
     assert [(each.name, each.decided, each.total, each.is_assigned) for each in everybody.people] == [
         ("coder", 1, 2, False),
@@ -85,25 +85,25 @@ def test_a_lead_sees_everybodys_progress_and_a_coder_her_own(
 
 
 def test_all_that_match_are_archived(
-    project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+    study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
 ) -> None:
     form = {"every": "1", "stage": "complete", "sort": "", "reason": "Done elsewhere."}
-    path = reverse("corpus:add_to_archive", args=[project.slug])
+    path = reverse("corpus:add_to_archive", args=[study.slug])
     assert client_of(coder).post(path, form).status_code == 403
     client_of(lead).post(path, form)
-    assert list(project.interviews.order_by("pk")) == [talks[0], talks[2]]
+    assert list(study.interviews.order_by("pk")) == [talks[0], talks[2]]
 
 
 def test_consent_is_recorded_for_all_that_match(
-    project: Project, talks: list[Interview], lead: User, client_of: SignIn
+    study: Study, talks: list[Interview], lead: User, client_of: SignIn
 ) -> None:
     form = {"every": "1", "q": "alpha", "sort": "", "scope": "external", "given": "given", "basis": "A letter."}
-    client_of(lead).post(reverse("corpus:record_consent", args=[project.slug]), form)
+    client_of(lead).post(reverse("corpus:record_consent", args=[study.slug]), form)
     assert list_consenting([talk.pk for talk in talks], "external") == {talks[1].pk}
 
 
 def test_runs_are_found_by_what_their_files_tell_of_them(
-    project: Project, owner: User, reader: User, client_of: SignIn
+    study: Study, owner: User, reader: User, client_of: SignIn
 ) -> None:
     lines = [
         {"id": name, "kind": "trajectory", "run": run, "turns": [{"role": "model", "text": "Done."}]}
@@ -114,15 +114,15 @@ def test_runs_are_found_by_what_their_files_tell_of_them(
         }.items()
     ]
     data = "\n".join(json.dumps(line) for line in lines).encode()
-    import_file(project=project, name="runs.jsonl", data=data, by=owner)
+    import_file(study=study, name="runs.jsonl", data=data, by=owner)
 
     def find(**asked: str) -> str:
-        return "".join(row.external_id for row in list_matching(project, read_wanted(asked), None))
+        return "".join(row.external_id for row in list_matching(study, read_wanted(asked), None))
 
     assert find(run="task=files") == "xy"
     assert find(run="status=success") == "xz"
     assert find(run="epoch=2") == "y"
     assert find(run="task=mail = spam") == "z"
     assert find(run="password=x", kind="trajectory") == "xyz"
-    page = client_of(reader).get(reverse("corpus:interviews", args=[project.slug]), {"run": "task=files"})
+    page = client_of(reader).get(reverse("corpus:interviews", args=[study.slug]), {"run": "task=files"})
     assert '<option value="task=files" selected>Task: files</option>' in page.content.decode()

@@ -46,7 +46,7 @@ from transcripts.jobs.actions import cancel_job, start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobPaused, JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 LABEL = re.compile(rf"S-[{LETTERS}]{{4}}")
 MASK = Choices(mask=True)
@@ -58,9 +58,9 @@ def find_secrets(*told: object) -> list[str]:
     return [secret for secret in SECRETS if secret in text]
 
 
-def dump(project: Project) -> list[Any]:
+def dump(study: Study) -> list[Any]:
     """All rows of a study's texts but what is sealed."""
-    interviews = list(Interview.objects.filter(imported_file__project=project).values())
+    interviews = list(Interview.objects.filter(imported_file__study=study).values())
     turns = list(Turn.objects.filter(interview__in=[row["id"] for row in interviews]).values())
     consents = list(Consent.objects.filter(interview__in=[row["id"] for row in interviews]).values())
     return [interviews, turns, consents, list(ImportedFile.objects.values()), list(AuditEvent.objects.values())]
@@ -111,17 +111,17 @@ def test_offsets_stay_where_names_are_covered(parts: list[str]) -> None:
 
 
 def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_condition(
-    project: Project, lead: User
+    study: Study, lead: User
 ) -> None:
     threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(3)]
-    interviews = bring_in_masked(project, lead, threads)
+    interviews = bring_in_masked(study, lead, threads)
     assert len({each.mask_label for each in interviews}) == 6
     for each in interviews:
         assert LABEL.fullmatch(each.mask_label)
         assert each.title == each.external_id == each.mask_label
         assert each.is_masked
         assert each.kind == "trajectory"
-    assert find_secrets(*dump(project)) == []
+    assert find_secrets(*dump(study)) == []
     facts = MaskedFacts.objects.get(external_id="xenobriefed-1")
     assert facts.facts["vendor"] == "Anthropic"
     assert facts.facts["files"] == {
@@ -131,8 +131,8 @@ def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_con
     assert facts.turns["1"]["text"] == CONDITIONS["xenobriefed"]["system"]
 
 
-def test_system_turns_keep_their_place_and_calls_their_results(project: Project, lead: User) -> None:
-    [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
+def test_system_turns_keep_their_place_and_calls_their_results(study: Study, lead: User) -> None:
+    [interview] = bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     system, *_, call, result, said, _, _ = interview.turns.order_by("position")
     assert (system.role, system.position, system.text, system.sentences.count()) == ("system", 1, "", 0)
     assert call.call_id == result.call_id == "call-1"
@@ -143,38 +143,37 @@ def test_system_turns_keep_their_place_and_calls_their_results(project: Project,
 
 
 def test_what_kind_of_prompt_a_turn_is_comes_back_with_the_mask_unless_somebody_has_said_it_meanwhile(
-    project: Project, lead: User, coder: User
+    study: Study, lead: User, coder: User
 ) -> None:
     thread = make_thread("xenobriefed", 1)
-    [interview] = bring_in_masked(project, lead, [thread])
+    [interview] = bring_in_masked(study, lead, [thread])
     asked = interview.turns.filter(role="interviewer").order_by("position")
     assert list(asked.values_list("prompt_kind", flat=True)) == ["", ""]
-    page = _sign_in(coder).get(reverse("desk:desk", args=[project.slug, interview.pk])).content.decode()
+    page = _sign_in(coder).get(reverse("desk:desk", args=[study.slug, interview.pk])).content.decode()
     assert "You assumed a lot." in page
     assert '<span class="tag">challenge</span>' not in page
     kinds = {asked[0].pk: "leading"}
-    edit_details(project=project, interview=interview, values={}, kinds=kinds, reason="It leads.", by=lead)
+    edit_details(study=study, interview=interview, values={}, kinds=kinds, reason="It leads.", by=lead)
     assert (
-        import_files(project=project, files=[("again.jsonl", write_file([thread]) + b"\n")], by=lead)[0].already_there
-        == 1
+        import_files(study=study, files=[("again.jsonl", write_file([thread]) + b"\n")], by=lead)[0].already_there == 1
     )
 
-    conditions.unmask_interviews(project=project, interviews=[interview], reason="All is coded.", by=lead)
+    conditions.unmask_interviews(study=study, interviews=[interview], reason="All is coded.", by=lead)
     assert list(asked.values_list("prompt_kind", flat=True)) == ["leading", "challenge"]
 
 
-def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(project: Project, lead: User) -> None:
+def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(study: Study, lead: User) -> None:
     thread = make_thread("xenobriefed", 1)
-    [masked_one] = bring_in_masked(project, lead, [thread])
-    [*_, plain] = bring_in_masked(project, lead, [{**thread, "id": "other"}], name="other", mask=False)
+    [masked_one] = bring_in_masked(study, lead, [thread])
+    [*_, plain] = bring_in_masked(study, lead, [{**thread, "id": "other"}], name="other", mask=False)
     for name in ("questions", "author_words", "turn_count"):
         assert getattr(masked_one, name) == getattr(plain, name)
     # "Claude 3.5 Sonnet" is one word while it is covered.
     assert masked_one.model_words == plain.model_words - 2
 
 
-def test_the_order_of_masked_threads_is_not_that_of_the_file(project: Project, lead: User) -> None:
-    interviews = bring_in_masked(project, lead, [make_thread("xenobriefed", number) for number in range(30)])
+def test_the_order_of_masked_threads_is_not_that_of_the_file(study: Study, lead: User) -> None:
+    interviews = bring_in_masked(study, lead, [make_thread("xenobriefed", number) for number in range(30)])
     labels = [each.mask_label for each in interviews]
     ids = [each.masked_facts.external_id for each in interviews]
     assert labels == sorted(labels)
@@ -183,33 +182,33 @@ def test_the_order_of_masked_threads_is_not_that_of_the_file(project: Project, l
 
 @pytest.mark.parametrize("mask", [True, False])
 def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(
-    mask: bool, project: Project, lead: User
+    mask: bool, study: Study, lead: User
 ) -> None:
     threads = [make_thread("xenobriefed", number) for number in range(2)]
-    bring_in_masked(project, lead, threads)
-    before = dump(project)[:3]
+    bring_in_masked(study, lead, threads)
+    before = dump(study)[:3]
     data = write_file([*threads, make_thread("xenobare", 1)])
-    [report] = import_files(project=project, files=[("again.jsonl", data)], by=lead, choices=Choices(mask=mask))
+    [report] = import_files(study=study, files=[("again.jsonl", data)], by=lead, choices=Choices(mask=mask))
     assert (report.interviews, report.already_there) == (1, 2)
-    assert dump(project)[1][: len(before[1])] == before[1]
-    assert sum(each.is_masked for each in project.interviews.all()) == 2 + mask
-    [report] = import_files(project=project, files=[("twice.jsonl", write_file(threads))], by=lead)
+    assert dump(study)[1][: len(before[1])] == before[1]
+    assert sum(each.is_masked for each in study.interviews.all()) == 2 + mask
+    [report] = import_files(study=study, files=[("twice.jsonl", write_file(threads))], by=lead)
     assert report.skipped
 
 
 def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_words_differ(
-    project: Project, lead: User
+    study: Study, lead: User
 ) -> None:
-    bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
+    bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     other = json.loads(write_file([make_thread("xenobriefed", 1)]).replace(b"by Anthropic I", b"by Microsoft I"))
     with pytest.raises(Refused, match="whose text differs from the one stored under this id, from turn 6 on"):
-        import_files(project=project, files=[("other.jsonl", write_file([other]))], by=lead, choices=MASK)
+        import_files(study=study, files=[("other.jsonl", write_file([other]))], by=lead, choices=MASK)
 
 
 @pytest.mark.parametrize("mask", [True, False])
-def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, project: Project, lead: User) -> None:
+def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, study: Study, lead: User) -> None:
     thread = make_thread("xenobriefed", 1)
-    [interview] = bring_in_masked(project, lead, [thread])
+    [interview] = bring_in_masked(study, lead, [thread])
     more = [
         {"role": "interviewer", "text": "So what is Claude?", "speaker": "held by Zofia", "prompt_kind": "leading"},
         {"role": "model", "channel": "tool_call", "text": "{}", "speaker": "toolu_x", "call_id": "toolu_2"},
@@ -218,9 +217,9 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
     ]
     longer = {**thread, "turns": [*thread["turns"], *more]}
     data = write_file([longer])
-    [report] = import_files(project=project, files=[("anthropic-2.jsonl", data)], by=lead, choices=Choices(mask=mask))
+    [report] = import_files(study=study, files=[("anthropic-2.jsonl", data)], by=lead, choices=Choices(mask=mask))
     assert (report.grown, report.grown_turns) == (1, 4)
-    assert find_secrets(*dump(project)) == []
+    assert find_secrets(*dump(study)) == []
     texts = list(interview.turns.order_by("position").values_list("text", flat=True))[8:]
     shown = [text.replace(FILLER, "") for text in texts]
     assert shown == ["So what is ██?", "{}", "", "██ is a name. Nothing more."]
@@ -230,11 +229,11 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, proj
     assert facts.names_covered == 5
     assert facts.turns["9"]["prompt_kind"] == "leading"
     assert {each["name"] for each in facts.facts["files"].values()} == {FILE_NAME, "anthropic-2.jsonl"}
-    [report] = import_files(project=project, files=[("3.jsonl", data + b"\n")], by=lead)
+    [report] = import_files(study=study, files=[("3.jsonl", data + b"\n")], by=lead)
     assert report.already_there == 1
 
 
-def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_on(project: Project, lead: User) -> None:
+def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_on(study: Study, lead: User) -> None:
     """The file counts its calls as we do, so nothing of the first ones is sealed."""
     opening = {"role": "interviewer", "text": "Look it up."}
     calls = [
@@ -246,40 +245,40 @@ def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_o
         for number in (1, 2, 3)
     ]
     thread = make_thread("xenobriefed", 1, turns=[opening, calls[0], results[0], calls[1]])
-    [interview] = bring_in_masked(project, lead, [thread])
+    [interview] = bring_in_masked(study, lead, [thread])
     longer = {**thread, "turns": [*thread["turns"], results[1], calls[2], results[2]]}
-    bring_in_masked(project, lead, [longer], name="more.jsonl")
+    bring_in_masked(study, lead, [longer], name="more.jsonl")
     ids = interview.turns.order_by("position").values_list("call_id", flat=True)
     assert list(ids) == ["", "call-1", "call-1", "call-2", "call-2", "call-3", "call-3"]
 
 
-def test_threads_that_hang_on_masked_ones_hang_on(project: Project, lead: User) -> None:
+def test_threads_that_hang_on_masked_ones_hang_on(study: Study, lead: User) -> None:
     main = make_thread("xenobriefed", 1)
     hung = make_thread("xenobriefed", 2, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2})
-    bring_in_masked(project, lead, [main, hung])
-    child = project.interviews.get(relation="branch")
+    bring_in_masked(study, lead, [main, hung])
+    child = study.interviews.get(relation="branch")
     assert child.hangs_on is not None
     assert child.hangs_on.position == 2
     assert child.hangs_on.interview.masked_facts.external_id == "xenobriefed-1"
 
 
-def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(project: Project, lead: User) -> None:
+def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(study: Study, lead: User) -> None:
     thread = make_thread("xenobriefed", 1, consent={"external": True, "basis": "Terms of Anthropic, April"})
     other = make_thread("xenobare", 1, consent={"quotation": False})
-    bring_in_masked(project, lead, [thread, other])
+    bring_in_masked(study, lead, [thread, other])
     held = dict(Consent.objects.values_list("scope", "basis"))
-    assert held == {"external": f"Terms of ██{7 * FILLER}, April", "quotation": "Said in the file masked."}
-    assert find_secrets(*dump(project)) == []
+    assert held == {"external": f"Terms of ██{7 * FILLER}, April", "quotation": "Stated in the file masked."}
+    assert find_secrets(*dump(study)) == []
 
 
 def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(4)]
     threads.append(make_thread("xenobriefed", 9, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2}))
     job = start_job(
-        project=project,
+        study=study,
         kind="interviews",
         files=[SimpleUploadedFile(FILE_NAME, write_file(threads))],
         options={"mask": True, "model": "zephyrine-9x"},
@@ -288,9 +287,9 @@ def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
     running.run_job(job.pk)
     job.refresh_from_db()
     assert job.state == ImportJob.State.DONE
-    assert find_secrets(*dump(project), list(ImportJob.objects.values())) == []
-    assert project.interviews.masked().count() == 9
-    assert project.interviews.get(relation="branch").hangs_on is not None
+    assert find_secrets(*dump(study), list(ImportJob.objects.values())) == []
+    assert study.interviews.masked().count() == 9
+    assert study.interviews.get(relation="branch").hangs_on is not None
     page = _sign_in(lead).get(job.get_absolute_url()).content.decode()
     assert find_secrets(page) == []
     assert "Masked file 1" in page
@@ -299,11 +298,11 @@ def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
 @commits
 @pytest.mark.parametrize("how", ["waiting", "checked", "cancelled", "refused"])
 def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_started_it(
-    how: str, project: Project, lead: User, owner: User
+    how: str, study: Study, lead: User, owner: User
 ) -> None:
     data = write_file([make_thread("xenobriefed", 1)]) + (b"\nxenobare" if how == "refused" else b"")
     job = start_job(
-        project=project,
+        study=study,
         kind="interviews",
         files=[SimpleUploadedFile(FILE_NAME, data)],
         options={"mask": True},
@@ -317,20 +316,20 @@ def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_starte
     job.refresh_from_db()
     assert job.state == how
     other = _sign_in(owner)
-    addresses = [job.get_absolute_url(), reverse("corpus:import", args=[project.slug])]
+    addresses = [job.get_absolute_url(), reverse("corpus:import", args=[study.slug])]
     pages = [other.get(address).content.decode() for address in addresses]
     assert find_secrets(pages[0]) == []
     assert FILE_NAME not in pages[1]
     assert all("Masked file 1" in page for page in pages)
     assert FILE_NAME in _sign_in(lead).get(job.get_absolute_url()).content.decode()
-    other.post(reverse("jobs:import_checked", args=[project.slug, job.pk]))
+    other.post(reverse("jobs:import_checked", args=[study.slug, job.pk]))
     job.refresh_from_db()
     assert (job.state, job.asked_by) == (how, lead)
 
 
 @commits
 def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
@@ -338,7 +337,7 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
     threads.append(make_thread("xenobriefed", 8, relation="branch", hangs_on={"id": "xenobriefed-9", "turn": 2}))
     threads += [make_thread("xenobriefed", number) for number in range(4)]
     upload = SimpleUploadedFile(FILE_NAME, write_file(threads))
-    job = start_job(project=project, kind="interviews", files=[upload], options={"mask": True}, by=lead)
+    job = start_job(study=study, kind="interviews", files=[upload], options={"mask": True}, by=lead)
     tell = JobRun.tell
 
     def pause(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
@@ -354,26 +353,26 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
     running.run_job(job.pk)
     job.refresh_from_db()
     assert job.state == ImportJob.State.DONE
-    assert first < set(project.interviews.values_list("mask_label", flat=True))
-    assert project.interviews.count() == 6
-    child = project.interviews.get(relation="branch")
+    assert first < set(study.interviews.values_list("mask_label", flat=True))
+    assert study.interviews.count() == 6
+    child = study.interviews.get(relation="branch")
     assert child.hangs_on is not None
     assert child.hangs_on.interview.masked_facts.external_id == "xenobriefed-9"
 
 
 def test_what_an_import_that_broke_off_has_stored_masked_is_removed(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     threads = [make_thread("xenobriefed", number) for number in range(4)]
     threads.append(make_thread("xenobriefed", 9, relation="branch", hangs_on={"id": "xenobriefed-0", "turn": 2}))
     upload = SimpleUploadedFile(FILE_NAME, write_file(threads))
-    job = start_job(project=project, kind="interviews", files=[upload], options={"mask": True}, by=lead)
+    job = start_job(study=study, kind="interviews", files=[upload], options={"mask": True}, by=lead)
     monkeypatch.setattr(actions, "_record_import", _fail)
     with pytest.raises(_Killed):
         running.run_job(job.pk)
     assert not MaskedFacts.objects.exists()
-    assert not Turn.objects.filter(interview__imported_file__project=project).exists()
+    assert not Turn.objects.filter(interview__imported_file__study=study).exists()
 
 
 class _Killed(BaseException):
@@ -385,22 +384,22 @@ def _fail(*_: object, **__: object) -> None:
 
 
 def test_labels_are_drawn_again_while_another_thread_has_them(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(masked, "LETTERS", "AB")
-    interviews = bring_in_masked(project, lead, [make_thread("xenobriefed", number) for number in range(40)])
+    interviews = bring_in_masked(study, lead, [make_thread("xenobriefed", number) for number in range(40)])
     labels = {each.mask_label for each in interviews}
     assert len(labels) == 40
     assert max(map(len, labels)) > len("S-ABAB")
 
 
-def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, lead: User) -> None:
-    [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
+def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(study: Study, lead: User) -> None:
+    [interview] = bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     for values in ({"title": "Claude"}, {"model_label": "Claude"}):
         with pytest.raises(Refused, match="can be corrected once it is unmasked"):
-            edit_details(project=project, interview=interview, values=values, kinds={}, reason="", by=lead)
-    edit_details(project=project, interview=interview, values={"inclusion": "included"}, kinds={}, reason="", by=lead)
-    client, path = _sign_in(lead), reverse("corpus:details", args=[project.slug, interview.pk])
+            edit_details(study=study, interview=interview, values=values, kinds={}, reason="", by=lead)
+    edit_details(study=study, interview=interview, values={"inclusion": "included"}, kinds={}, reason="", by=lead)
+    client, path = _sign_in(lead), reverse("corpus:details", args=[study.slug, interview.pk])
     seen = client.get(path).context["form"].initial["seen"]
     page = client.post(path, {"title": "Claude", "inclusion": "kept", "seen": seen})
     assert page.status_code == 302
@@ -408,37 +407,37 @@ def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(project: Project, 
     assert (interview.title, interview.inclusion) == (interview.mask_label, "kept")
 
 
-def test_the_command_masks_and_counts_what_would_come_in(project: Project, tmp_path: Path) -> None:
+def test_the_command_masks_and_counts_what_would_come_in(study: Study, tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     path.write_bytes(write_file([make_thread("xenobriefed", 1)]))
     out = io.StringIO()
-    call_command("interview", "import", path, project=project.slug, mask=True, dry_run=True, json=True, stdout=out)
+    call_command("interview", "import", path, study=study.slug, mask=True, dry_run=True, json=True, stdout=out)
     [told] = json.loads(out.getvalue())["files"]
-    call_command("interview", "import", path, project=project.slug, mask=True, stdout=io.StringIO())
-    interview = project.interviews.get()
+    call_command("interview", "import", path, study=study.slug, mask=True, stdout=io.StringIO())
+    interview = study.interviews.get()
     assert interview.is_masked
     assert told["sentences"] == interview.sentence_count
     path.write_bytes(write_file([make_thread("xenobriefed", 1)]).replace(b"Case 1.", b"Case 2."))
     with pytest.raises(CommandError, match="whose text differs"):
-        call_command("interview", "import", path, project=project.slug, stdout=io.StringIO())
+        call_command("interview", "import", path, study=study.slug, stdout=io.StringIO())
 
 
-def test_the_page_masks(project: Project, lead: User) -> None:
+def test_the_page_masks(study: Study, lead: User) -> None:
     client = _sign_in(lead)
-    address = reverse("corpus:import", args=[project.slug])
+    address = reverse("corpus:import", args=[study.slug])
     upload = SimpleUploadedFile(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))
     client.post(address, {"uploads": upload, "mask": "on"})
-    assert project.interviews.get().is_masked
-    client.get(reverse("corpus:interviews", args=[project.slug]))  # tells her who sent it what came in
-    page = client.get(reverse("corpus:interviews", args=[project.slug])).content.decode()
-    assert project.interviews.get().mask_label in page
+    assert study.interviews.get().is_masked
+    client.get(reverse("corpus:interviews", args=[study.slug]))  # tells her who sent it what came in
+    page = client.get(reverse("corpus:interviews", args=[study.slug])).content.decode()
+    assert study.interviews.get().mask_label in page
     assert find_secrets(page) == []
 
 
-def test_a_masked_file_says_neither_its_name_nor_its_format(project: Project, lead: User, coder: User) -> None:
-    [interview] = bring_in_masked(project, lead, [make_thread("xenobriefed", 1)])
+def test_a_masked_file_says_neither_its_name_nor_its_format(study: Study, lead: User, coder: User) -> None:
+    [interview] = bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     for name, holes in (("corpus:files", []), ("corpus:details", [interview.pk])):
-        page = _sign_in(coder).get(reverse(name, args=[project.slug, *holes])).content.decode()
+        page = _sign_in(coder).get(reverse(name, args=[study.slug, *holes])).content.decode()
         assert find_secrets(page) == []
         assert "masked" in page
     [event] = AuditEvent.objects.filter(action="corpus.file.imported").order_by("-pk")[:1]
@@ -457,10 +456,10 @@ def test_every_format_that_is_read_can_be_masked_and_put_together_again(conditio
         assert hidden.sealed.facts[name] == getattr(read, name)
 
 
-def test_planning_stores_nothing(project: Project) -> None:
-    plan_imports(project=project, files=[(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))], choices=MASK)
+def test_planning_stores_nothing(study: Study) -> None:
+    plan_imports(study=study, files=[(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))], choices=MASK)
     assert not MaskedFacts.objects.exists()
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
     assert connection.in_atomic_block
 
 
@@ -470,47 +469,47 @@ def _sign_in(user: User) -> Client:
     return client
 
 
-def unmask(project: Project, lead: User, number: int) -> int:
+def unmask(study: Study, lead: User, number: int) -> int:
     """Bring in so many threads masked and unmask them; the number of statements that the unmasking took."""
     made = [make_thread("xenobriefed", each) for each in range(number)]
-    threads = bring_in_masked(project, lead, made)
+    threads = bring_in_masked(study, lead, made)
     with CaptureQueriesContext(connection) as found:
-        conditions.unmask_interviews(project=project, interviews=threads, reason="Done.", by=lead)
-    assert not project.interviews.masked().exists()
+        conditions.unmask_interviews(study=study, interviews=threads, reason="Done.", by=lead)
+    assert not study.interviews.masked().exists()
     return len(found)
 
 
-def test_many_threads_are_unmasked_with_as_many_statements_as_a_few(project: Project, lead: User) -> None:
+def test_many_threads_are_unmasked_with_as_many_statements_as_a_few(study: Study, lead: User) -> None:
     other = start_study(slug="other", name="Other", by=lead)
-    assert unmask(project, lead, 40) == unmask(other, lead, 2)
+    assert unmask(study, lead, 40) == unmask(other, lead, 2)
 
 
 @pytest.mark.parametrize(("interviews", "turns"), [(2, 20_000), (200, 17), (200, 1)])
 def test_threads_of_several_groups_are_put_back_as_those_of_one(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch, interviews: int, turns: int
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch, interviews: int, turns: int
 ) -> None:
     other = start_study(slug="other", name="Other", by=lead)
     unmask(other, lead, 5)
     monkeypatch.setattr(masked, "INTERVIEWS_AT_A_TIME", interviews)
     monkeypatch.setattr(masked, "TURNS_AT_A_TIME", turns)
-    unmask(project, lead, 5)
-    assert describe_all(project) == describe_all(other)
-    assert list_quotes(project) == list_quotes(other)
+    unmask(study, lead, 5)
+    assert describe_all(study) == describe_all(other)
+    assert list_quotes(study) == list_quotes(other)
     events = AuditEvent.objects.filter(action="corpus.interviews.unmasked").order_by("pk")
     assert [len(event.details["files"]) for event in events] == [1, 1]
 
 
 def test_a_file_is_named_only_once_every_thread_that_it_brought_or_continued_is_unmasked(
-    project: Project, lead: User
+    study: Study, lead: User
 ) -> None:
     made = [make_thread("xenobriefed", number) for number in (1, 2)]
-    bring_in_masked(project, lead, made)
-    first, second = (project.interviews.get(masked_facts__external_id=each["id"]) for each in made)
+    bring_in_masked(study, lead, made)
+    first, second = (study.interviews.get(masked_facts__external_id=each["id"]) for each in made)
     grown = {**made[1], "turns": [*made[1]["turns"], {"role": "model", "text": "I add this."}]}
-    bring_in_masked(project, lead, [grown, make_thread("xenobare", 3)], name="second.jsonl")
-    third = project.interviews.latest("pk")
+    bring_in_masked(study, lead, [grown, make_thread("xenobare", 3)], name="second.jsonl")
+    third = study.interviews.latest("pk")
     names = []
     for thread in (first, third, second):
-        conditions.unmask_interviews(project=project, interviews=[thread], reason="Done.", by=lead)
-        names.append(set(project.imported_files.exclude(format="masked").values_list("name", flat=True)))
+        conditions.unmask_interviews(study=study, interviews=[thread], reason="Done.", by=lead)
+        names.append(set(study.imported_files.exclude(format="masked").values_list("name", flat=True)))
     assert names == [set(), set(), {FILE_NAME, "second.jsonl"}]

@@ -12,7 +12,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview
 from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, speaker_text
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TRIES = 40
 MANY_TRIES = 3_000
@@ -64,7 +64,7 @@ def break_many(name: str, tries: int) -> None:
             raise
 
 
-def test_what_is_refused_leaves_nothing(project: Project, lead: User) -> None:
+def test_what_is_refused_leaves_nothing(study: Study, lead: User) -> None:
     chance = random.Random(1)
     refused = 0
     for _ in range(60):
@@ -72,7 +72,7 @@ def test_what_is_refused_leaves_nothing(project: Project, lead: User) -> None:
         before = Interview.objects.count(), ImportedFile.objects.count()
         if isinstance(check_file(data), ReadError):
             with pytest.raises(Refused):
-                import_file(project=project, name="x", data=data, by=lead)
+                import_file(study=study, name="x", data=data, by=lead)
             assert (Interview.objects.count(), ImportedFile.objects.count()) == before
             refused += 1
     assert refused > 10

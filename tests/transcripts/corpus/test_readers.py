@@ -375,7 +375,7 @@ class TestRefusals:
             (b"", None, "an empty file"),
             (b" \n\t\n", None, "an empty file"),
             (b"\xef\xbb\xbf", None, "an empty file"),
-            (b"PK\x03\x04rest", None, "something that is no zip archive"),
+            (b"PK\x03\x04rest", None, "something that is not a zip archive"),
             (b"MZ\x90\x00\x03\x00", None, "a program"),
             (b"%PDF-1.7", None, "a PDF file"),
             (b"\n <!DOCTYPE html><html>", 1, "a web page"),

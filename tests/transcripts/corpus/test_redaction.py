@@ -18,14 +18,14 @@ from transcripts.corpus.pure.redacting import Entry
 from transcripts.corpus.queries import find_redaction
 from transcripts.history.models import NothingChanged
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 ANNA = Entry("Anna Berg", "[PERSON 1]")
 
 
 @pytest.fixture
-def told(project: Project, owner: User) -> Project:
+def told(study: Study, owner: User) -> Study:
     lines = [
         {
             "id": "a",
@@ -39,45 +39,45 @@ def told(project: Project, owner: User) -> Project:
         {"id": "b", "turns": [{"role": "interviewer", "speaker": "K. Osei", "text": "Anna Berg asked too."}]},
     ]
     data = "\n".join(map(json.dumps, lines)).encode()
-    import_file(project=project, name="told.jsonl", data=data, by=owner)
-    return project
+    import_file(study=study, name="told.jsonl", data=data, by=owner)
+    return study
 
 
-def save(project: Project, by: User, *entries: Entry, based_on: int = 0) -> RedactionList:
-    return save_redaction(project=project, entries=entries, reason="asked for", by=by, based_on=based_on)
+def save(study: Study, by: User, *entries: Entry, based_on: int = 0) -> RedactionList:
+    return save_redaction(study=study, entries=entries, reason="asked for", by=by, based_on=based_on)
 
 
 class TestSaving:
-    def test_every_save_is_the_next_list_and_the_latest_holds(self, project: Project, lead: User) -> None:
-        assert find_redaction(project) is None
-        first = save(project, lead, ANNA)
-        second = save(project, lead, ANNA, Entry("Osei", "[PERSON 2]"), based_on=1)
-        third = save(project, lead, based_on=2)
+    def test_every_save_is_the_next_list_and_the_latest_holds(self, study: Study, lead: User) -> None:
+        assert find_redaction(study) is None
+        first = save(study, lead, ANNA)
+        second = save(study, lead, ANNA, Entry("Osei", "[PERSON 2]"), based_on=1)
+        third = save(study, lead, based_on=2)
         assert [each.number for each in (first, second, third)] == [1, 2, 3]
-        assert find_redaction(project) == third
+        assert find_redaction(study) == third
         assert RedactionList.objects.get(number=1).entries == [{"text": "Anna Berg", "replacement": "[PERSON 1]"}]
 
-    def test_event_counts_and_names_nobody(self, project: Project, lead: User) -> None:
-        save(project, lead, ANNA)
-        save(project, lead, Entry("Osei", "[PERSON 2]"), based_on=1)
+    def test_event_counts_and_names_nobody(self, study: Study, lead: User) -> None:
+        save(study, lead, ANNA)
+        save(study, lead, Entry("Osei", "[PERSON 2]"), based_on=1)
         first, second = AuditEvent.objects.filter(action="corpus.redaction.saved").order_by("sequence")
         assert first.details == {"number": 1, "entries": 1, "added": 1, "removed": 0}
         assert second.details == {"number": 2, "entries": 1, "added": 1, "removed": 1}
 
     @pytest.mark.parametrize("entries", [[], [Entry("", "x")], [ANNA, ANNA]])
-    def test_empty_and_impossible_lists_are_refused(self, project: Project, lead: User, entries: list[Entry]) -> None:
+    def test_empty_and_impossible_lists_are_refused(self, study: Study, lead: User, entries: list[Entry]) -> None:
         with pytest.raises(Refused):
-            save(project, lead, *entries)
+            save(study, lead, *entries)
         assert not RedactionList.objects.exists()
 
-    def test_blanks_around_an_entry_change_nothing(self, project: Project, lead: User) -> None:
-        save(project, lead, ANNA)
+    def test_blanks_around_an_entry_change_nothing(self, study: Study, lead: User) -> None:
+        save(study, lead, ANNA)
         with pytest.raises(NothingChanged):
-            save(project, lead, Entry(" Anna Berg ", "[PERSON 1]"), based_on=1)
+            save(study, lead, Entry(" Anna Berg ", "[PERSON 1]"), based_on=1)
 
 
 class TestPreview:
-    def test_counts_every_text_and_shows_no_name(self, told: Project) -> None:
+    def test_counts_every_text_and_shows_no_name(self, told: Study) -> None:
         [effect] = preview(told, [ANNA])
         assert (effect["places"], effect["interviews"], effect["inside"]) == (3, 2, 1)
         shown = json.dumps(effect["samples"])
@@ -85,11 +85,11 @@ class TestPreview:
         assert "anna berg" not in shown.casefold().replace("anna bergs", "")
         assert "[PERSON 1]" in shown
 
-    def test_entry_that_is_nowhere_has_no_samples(self, told: Project) -> None:
+    def test_entry_that_is_nowhere_has_no_samples(self, told: Study) -> None:
         [effect] = preview(told, [Entry("Nobody", "[X]")])
         assert (effect["places"], effect["interviews"], effect["samples"]) == (0, 0, [])
 
-    def test_texts_stay_as_they_are(self, told: Project, lead: User) -> None:
+    def test_texts_stay_as_they_are(self, told: Study, lead: User) -> None:
         before = list(Turn.objects.order_by("pk").values_list("text", flat=True))
         save(told, lead, ANNA)
         preview(told, [ANNA])
@@ -97,14 +97,14 @@ class TestPreview:
 
 
 class TestSuggestions:
-    def test_interviewers_and_speakers_are_suggested_but_not_their_parts(self, told: Project) -> None:
+    def test_interviewers_and_speakers_are_suggested_but_not_their_parts(self, told: Study) -> None:
         assert suggest_entries(told, []) == [
             Entry("Anna Berg", "[INTERVIEWER 1]"),
             Entry("K. Osei", "[INTERVIEWER 2]"),
             Entry("Nour Haddad", "[INTERVIEWER 3]"),
         ]
 
-    def test_names_that_are_replaced_and_numbers_that_are_taken_are_passed_over(self, told: Project) -> None:
+    def test_names_that_are_replaced_and_numbers_that_are_taken_are_passed_over(self, told: Study) -> None:
         held = [ANNA, Entry("x", "[INTERVIEWER 1]")]
         assert suggest_entries(told, held) == [
             Entry("K. Osei", "[INTERVIEWER 2]"),
@@ -114,7 +114,7 @@ class TestSuggestions:
 
 class TestPage:
     def test_lead_sees_what_would_change_before_anything_is_saved(
-        self, told: Project, lead: User, client_of: SignIn
+        self, told: Study, lead: User, client_of: SignIn
     ) -> None:
         url = reverse("corpus:redaction", args=[told.slug])
         form = {"entries": "Anna Berg -> [PERSON 1]", "reason": "", "based_on": "0", "check": "1"}
@@ -126,7 +126,7 @@ class TestPage:
         assert "<bdi>Anna Berg</bdi>" in effects
         assert not RedactionList.objects.exists()
 
-    def test_lead_saves_a_list(self, told: Project, lead: User, client_of: SignIn) -> None:
+    def test_lead_saves_a_list(self, told: Study, lead: User, client_of: SignIn) -> None:
         url = reverse("corpus:redaction", args=[told.slug])
         form = {"entries": "Anna Berg -> [PERSON 1]\nK. Osei -> [PERSON 2]", "reason": "promised", "based_on": "0"}
         answer = client_of(lead).post(url, form, follow=True)
@@ -134,7 +134,7 @@ class TestPage:
         assert "List 1, in use" in answer.content.decode()
         assert RedactionList.objects.get().made_by_name == "lead"
 
-    def test_suggested_names_are_put_below_the_entries(self, told: Project, lead: User, client_of: SignIn) -> None:
+    def test_suggested_names_are_put_below_the_entries(self, told: Study, lead: User, client_of: SignIn) -> None:
         save(told, lead, ANNA)
         page = client_of(lead).get(reverse("corpus:redaction", args=[told.slug]), {"suggested": "1"})
         assert page.context["form"].initial["entries"].splitlines() == [
@@ -148,7 +148,7 @@ class TestPage:
         ("typed", "said"), [("Anna", "Line 1 is not an entry"), ("Anna -> A\nanna -> B", "Entries 1 and 2")]
     )
     def test_wrong_entries_come_again_with_the_reason(
-        self, told: Project, lead: User, client_of: SignIn, typed: str, said: str, button: dict[str, str]
+        self, told: Study, lead: User, client_of: SignIn, typed: str, said: str, button: dict[str, str]
     ) -> None:
         form = {"entries": typed, "reason": "", "based_on": "0", **button}
         answer = client_of(lead).post(reverse("corpus:redaction", args=[told.slug]), form)
@@ -158,7 +158,7 @@ class TestPage:
         assert not RedactionList.objects.exists()
 
     def test_whoever_was_overtaken_keeps_her_entries_and_can_save_them_next(
-        self, told: Project, lead: User, client_of: SignIn
+        self, told: Study, lead: User, client_of: SignIn
     ) -> None:
         save(told, lead, ANNA)
         client, url = client_of(lead), reverse("corpus:redaction", args=[told.slug])
@@ -171,7 +171,7 @@ class TestPage:
 
     @pytest.mark.parametrize("person", ["coder", "reader"])
     def test_others_neither_see_nor_change_it(
-        self, told: Project, person: str, client_of: SignIn, request: pytest.FixtureRequest
+        self, told: Study, person: str, client_of: SignIn, request: pytest.FixtureRequest
     ) -> None:
         client, url = client_of(request.getfixturevalue(person)), reverse("corpus:redaction", args=[told.slug])
         assert client.get(url).status_code == 403

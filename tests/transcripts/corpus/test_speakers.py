@@ -16,7 +16,7 @@ from tests.transcripts.corpus.test_views import upload
 from transcripts.accounts.models import User
 from transcripts.formats.interviews import Naming, ReadError, ReadFile, read_bytes
 from transcripts.formats.interviews.speaker_text import find_starts, is_dialogue
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def read(text: str, **options: Any) -> ReadFile:
@@ -96,9 +96,9 @@ class TestWhoSpeaks:
     def test_who_opens_a_conversation_speaks_but_the_head_of_a_document_does_not(self) -> None:
         talk = "Anna: How?\nBen: So.\nAnna: Why?\nBen: Thus.\n"
         assert name(read(f"Host: Welcome.\n{talk}")) == ["Host", "Anna", "Ben"]
-        headed = read(f"Project: Harbour\nDatum: 3. Mai\n\n{talk}")
+        headed = read(f"Study: Harbour\nDatum: 3. Mai\n\n{talk}")
         assert name(headed) == ["Anna", "Ben"]
-        assert headed.interviews[0].metadata == {"preamble": "Project: Harbour\nDatum: 3. Mai"}
+        assert headed.interviews[0].metadata == {"preamble": "Study: Harbour\nDatum: 3. Mai"}
 
     def test_an_article_of_sections_is_no_conversation(self) -> None:
         text = "Methods: We asked.\nResults: They said.\nMethods: Again.\nResults: The same.\n"
@@ -215,24 +215,24 @@ class TestForeignTexts:
 
 class TestChoosing:
     def test_the_page_lists_the_names_and_a_tick_makes_one_a_speaker(
-        self, project: Project, lead: User, client_of: SignIn
+        self, study: Study, lead: User, client_of: SignIn
     ) -> None:
-        url = reverse("corpus:import", args=[project.slug])
+        url = reverse("corpus:import", args=[study.slug])
         shown = client_of(lead).post(url, upload(FOCUS_GROUP, check="1"))
         page = " ".join(shown.content.decode().split())
         assert 'name="speaker" value="Chris"' in page
         assert '<option value="text">Nobody: this is text</option>' in page
         typed = {**upload(FOCUS_GROUP), "speaker": "Chris", "role:Chris": "interviewer", "role:Ben": "text"}
         client_of(lead).post(url, typed)
-        turns = project.interviews.get().turns.order_by("position")
+        turns = study.interviews.get().turns.order_by("position")
         assert [(turn.speaker, turn.role) for turn in turns][1:3] == [("Anna", "model"), ("Chris", "interviewer")]
 
     def test_the_command_makes_a_name_a_speaker(
-        self, project: Project, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, study: Study, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         file = tmp_path / "group.txt"
         file.write_text(FOCUS_GROUP)
-        options = {"project": project.slug, "dry_run": True, "json": True}
+        options = {"study": study.slug, "dry_run": True, "json": True}
         call_command("interview", "import", str(file), **options)
         [told] = json.loads(capsys.readouterr().out)["files"]
         assert told["preview"]["read_as_text"] == [{"name": "Chris", "lines": 1}]
@@ -241,8 +241,8 @@ class TestChoosing:
         assert told["turns"] == 7
         assert told["preview"]["read_as_text"] == []
 
-    def test_a_name_is_not_both(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_a_name_is_not_both(self, study: Study, lead: User, client_of: SignIn) -> None:
         typed = {**upload(FOCUS_GROUP), "speaker": "Ben", "role:Ben": "text"}
-        page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
+        page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
         assert page.status_code == 422
-        assert "Ben cannot be a speaker and text at once" in page.content.decode()
+        assert "Ben cannot be both a speaker and text" in page.content.decode()

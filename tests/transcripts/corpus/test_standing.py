@@ -31,7 +31,7 @@ from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.rows import Scope, list_exports
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 # Stands in the title and the text of the archived interview, and nowhere else; as long as what it replaces.
@@ -41,20 +41,20 @@ TELLS_OF_ARCHIVES = {"corpus:archive", "corpus:undo"}
 
 
 @pytest.fixture
-def stage(project: Project, owner: User, second_coder: User) -> Stage:
+def stage(study: Study, owner: User, second_coder: User) -> Stage:
     """One of everything on an interview that bears the mark, and a second interview beside it."""
-    stage = set_stage(project, owner, second_coder)
+    stage = set_stage(study, owner, second_coder)
     turn = stage.sentence.turn
     Turn.objects.filter(pk=turn.pk).update(text=turn.text.replace("It depends", MARK))
     Interview.objects.filter(pk=turn.interview_id).update(title=f"Title {MARK}", external_id=MARK)
     line = '{"id": "i2", "title": "Another", "turns": [{"role": "model", "text": "No. Never."}]}'
-    import_file(project=project, name="second.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="second.jsonl", data=line.encode(), by=owner)
     return stage
 
 
-def archive(project: Project, keys: Iterable[int], by: User) -> None:
+def archive(study: Study, keys: Iterable[int], by: User) -> None:
     archive_interviews(
-        project=project, interviews=Interview.objects.filter(pk__in=list(keys)), reason="A wrong file.", by=by
+        study=study, interviews=Interview.objects.filter(pk__in=list(keys)), reason="A wrong file.", by=by
     )
 
 
@@ -88,14 +88,14 @@ def export_all(scope: Scope) -> dict[str, bytes]:
 
 
 @pytest.mark.full
-def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, project: Project, owner: User) -> None:
-    exports = export_all(Scope(project, None))
+def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, study: Study, owner: User) -> None:
+    exports = export_all(Scope(study, None))
     assert sum(MARK.encode() in content for content in exports.values()) > 15
 
     with undone():
-        archive(project, [stage.sentence.turn.interview_id], owner)
+        archive(study, [stage.sentence.turn.interview_id], owner)
         after = crawl(stage, owner)
-        exports = export_all(Scope(project, None))
+        exports = export_all(Scope(study, None))
 
     in_it = {
         name for name in after if "interview_id" in ADDRESSES[name].holes or "sentence_id" in ADDRESSES[name].holes
@@ -124,9 +124,9 @@ OF_THE_INTERVIEW = {"negotiation:pair", "revision:re_review"}
 
 
 def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
-    stage: Stage, project: Project, owner: User, reader: User
+    stage: Stage, study: Study, owner: User, reader: User
 ) -> None:
-    archive(project, [stage.sentence.turn.interview_id], owner)
+    archive(study, [stage.sentence.turn.interview_id], owner)
     desk = stage.path("desk:desk")
 
     page = Visitor(reader).knock(desk, "GET")
@@ -141,10 +141,10 @@ def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
     assert visitor.knock(desk, "GET").status_code == 200
 
 
-def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Project, owner: User) -> None:
+def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, study: Study, owner: User) -> None:
     line = '{"id": "i3", "inclusion": "Excluded", "turns": [{"role": "model", "text": "No. Never."}]}'
-    import_file(project=project, name="third.jsonl", data=line.encode(), by=owner)
-    archive(project, [stage.sentence.turn.interview_id], owner)
+    import_file(study=study, name="third.jsonl", data=line.encode(), by=owner)
+    archive(study, [stage.sentence.turn.interview_id], owner)
     visitor = Visitor(owner)
     for name in ("studies:home", "corpus:interviews", "search:search", "agreement:table", "themes:presence"):
         page = visitor.knock(stage.path(name), "GET").content.decode()
@@ -155,9 +155,9 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Pro
     "name",
     [
         *(
-            "scenarios:plays",
+            "scenarios:sessions",
             "scenarios:scripts",
-            "scenarios:open_play",
+            "scenarios:open_session",
             "scenarios:suites",
             "gender_cues:home",
             "desk:keys",
@@ -166,28 +166,28 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, project: Pro
     ],
 )
 def test_pages_without_interviews_do_not_say_that_any_is_left_out(
-    stage: Stage, project: Project, owner: User, name: str
+    stage: Stage, study: Study, owner: User, name: str
 ) -> None:
-    archive(project, [stage.sentence.turn.interview_id], owner)
+    archive(study, [stage.sentence.turn.interview_id], owner)
     page = Visitor(owner).knock(stage.path(name), "GET")
     assert page.status_code == 200
     assert "left out of this page" not in page.content.decode()
 
 
-def test_counts_fall_and_come_back(stage: Stage, project: Project, owner: User) -> None:
-    whole = measure(project)
-    archive(project, [stage.sentence.turn.interview_id], owner)
-    assert measure(project) == (whole[0] - 2, whole[1] - 1)
-    assert not Coding.objects.visible_to(Viewer(project, owner, ROLES["reader"])).exists()
-    restore_interviews(project=project, interviews=Interview.objects.filter(standing=Standing.ARCHIVED), by=owner)
-    assert measure(project) == whole
-    assert Coding.objects.visible_to(Viewer(project, owner, ROLES["reader"])).exists()
+def test_counts_fall_and_come_back(stage: Stage, study: Study, owner: User) -> None:
+    whole = measure(study)
+    archive(study, [stage.sentence.turn.interview_id], owner)
+    assert measure(study) == (whole[0] - 2, whole[1] - 1)
+    assert not Coding.objects.visible_to(Viewer(study, owner, ROLES["reader"])).exists()
+    restore_interviews(study=study, interviews=Interview.objects.filter(standing=Standing.ARCHIVED), by=owner)
+    assert measure(study) == whole
+    assert Coding.objects.visible_to(Viewer(study, owner, ROLES["reader"])).exists()
 
 
-def test_an_export_can_hold_archived_interviews_and_says_so(stage: Stage, project: Project, owner: User) -> None:
-    whole = export_all(Scope(project, None))
-    archive(project, [stage.sentence.turn.interview_id], owner)
-    after = export_all(Scope(project, None, with_left_out=True))
+def test_an_export_can_hold_archived_interviews_and_says_so(stage: Stage, study: Study, owner: User) -> None:
+    whole = export_all(Scope(study, None))
+    archive(study, [stage.sentence.turn.interview_id], owner)
+    after = export_all(Scope(study, None, with_left_out=True))
     for name in ("codings.csv", "theme_quotes.csv", "suggestions.csv", "study.qdpx"):
         if name in whole:
             assert after[name] == whole[name] or name.endswith("qdpx"), name
@@ -196,11 +196,11 @@ def test_an_export_can_hold_archived_interviews_and_says_so(stage: Stage, projec
     assert [row["standing"] for row in rows] == ["archived", "counted", "counted"]
 
 
-def test_every_archive_and_restore_is_in_the_history(stage: Stage, project: Project, owner: User) -> None:
+def test_every_archive_and_restore_is_in_the_history(stage: Stage, study: Study, owner: User) -> None:
     key = stage.sentence.turn.interview_id
-    archive(project, [key], owner)
-    archive(project, [key], owner)
-    restore_interviews(project=project, interviews=Interview.objects.filter(pk=key), by=owner)
+    archive(study, [key], owner)
+    archive(study, [key], owner)
+    restore_interviews(study=study, interviews=Interview.objects.filter(pk=key), by=owner)
     events = AuditEvent.objects.filter(action__startswith="corpus.interviews.").order_by("sequence")
     assert [(event.action, event.details["interviews"]) for event in events] == [
         ("corpus.interviews.archived", [key]),
@@ -211,66 +211,66 @@ def test_every_archive_and_restore_is_in_the_history(stage: Stage, project: Proj
 
 
 def test_the_trail_still_rebuilds_the_work_on_an_archived_interview(
-    sentence: Sentence, project: Project, owner: User, coder: User, capsys: pytest.CaptureFixture[str]
+    sentence: Sentence, study: Study, owner: User, coder: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    put(sentence, find_code(project, "theme.balance"), coder)
-    archive(project, [sentence.turn.interview_id], owner)
+    put(sentence, find_code(study, "theme.balance"), coder)
+    archive(study, [sentence.turn.interview_id], owner)
     call_command("audit", "verify", "--rows")
     assert "missing" not in capsys.readouterr().out.casefold()
 
 
 def test_a_file_is_not_imported_again_beside_its_archived_interviews(
-    interview: Interview, project: Project, owner: User
+    interview: Interview, study: Study, owner: User
 ) -> None:
-    archive(project, [interview.pk], owner)
+    archive(study, [interview.pk], owner)
     other = json.dumps({"id": "i1", "turns": [{"role": "model", "text": "Another text."}]})
     with pytest.raises(Refused, match="differs"):
-        import_file(project=project, name="other.jsonl", data=other.encode(), by=owner)
+        import_file(study=study, name="other.jsonl", data=other.encode(), by=owner)
 
 
-def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage: Stage, project: Project, owner: User) -> None:
+def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage: Stage, study: Study, owner: User) -> None:
     turn = stage.sentence.turn
     arm = Arm.objects.select_related("variant__account", "batch").get(batch=stage.things["batch_id"])
     assert set(render_turn_prompts(arm, [turn.pk])) == {turn.pk}
-    archive(project, [turn.interview_id], owner)
+    archive(study, [turn.interview_id], owner)
     assert render_turn_prompts(arm, [turn.pk]) == {}
 
 
 def test_archiving_asks_for_a_reason_and_takes_only_interviews_of_the_study(
-    interview: Interview, project: Project, owner: User
+    interview: Interview, study: Study, owner: User
 ) -> None:
-    with pytest.raises(Refused, match="Say why"):
-        archive_interviews(project=project, interviews=[interview], reason=" ", by=owner)
+    with pytest.raises(Refused, match="Give a reason"):
+        archive_interviews(study=study, interviews=[interview], reason=" ", by=owner)
     with pytest.raises(Refused, match="at least one"):
-        archive_interviews(project=project, interviews=[], reason="x", by=owner)
-    Interview.objects.filter(pk=interview.pk).update(project=None, standing=Standing.UNDONE)
+        archive_interviews(study=study, interviews=[], reason="x", by=owner)
+    Interview.objects.filter(pk=interview.pk).update(study=None, standing=Standing.UNDONE)
     with pytest.raises(Refused, match="not part"):
-        archive_interviews(project=project, interviews=[interview], reason="x", by=owner)
+        archive_interviews(study=study, interviews=[interview], reason="x", by=owner)
 
 
-def test_what_a_file_calls_excluded_comes_in_excluded(project: Project, owner: User) -> None:
+def test_what_a_file_calls_excluded_comes_in_excluded(study: Study, owner: User) -> None:
     lines = [{"id": "i1", "inclusion": word, "turns": [{"role": "model", "text": "Yes."}]} for word in ["Excluded"]] + [
         {"id": "i2", "inclusion": "included", "turns": [{"role": "model", "text": "Yes."}]}
     ]
-    import_file(project=project, name="x.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
-    assert list(project.every_interview.order_by("pk").values_list("external_id", "standing", "project")) == [
+    import_file(study=study, name="x.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
+    assert list(study.every_interview.order_by("pk").values_list("external_id", "standing", "study")) == [
         ("i1", "excluded", None),
-        ("i2", "counted", project.pk),
+        ("i2", "counted", study.pk),
     ]
 
 
-def test_an_interview_counts_in_no_study_but_its_own(interview: Interview, project: Project) -> None:
-    for change in ({"standing": Standing.ARCHIVED}, {"study": None}):
+def test_an_interview_counts_in_no_study_but_its_own(interview: Interview, study: Study) -> None:
+    for change in ({"standing": Standing.ARCHIVED}, {"owning_study": None}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Interview.objects.filter(pk=interview.pk).update(**change)
 
 
 def test_an_export_of_archived_interviews_unblinds_them(
-    sentence: Sentence, project: Project, owner: User, lead: User, coder: User
+    sentence: Sentence, study: Study, owner: User, lead: User, coder: User
 ) -> None:
-    put(sentence, find_code(project, "theme.balance"), coder)
-    archive(project, [sentence.turn.interview_id], owner)
-    visitor, path = Visitor(lead), reverse("exchange:download", args=[project.slug, "codings", "csv"])
+    put(sentence, find_code(study, "theme.balance"), coder)
+    archive(study, [sentence.turn.interview_id], owner)
+    visitor, path = Visitor(lead), reverse("exchange:download", args=[study.slug, "codings", "csv"])
     assert visitor.knock(path, "POST").status_code == 200
     assert visitor.knock(path, "POST", "left_out=on").status_code == 409
     assert not lead.unblindings.exists()

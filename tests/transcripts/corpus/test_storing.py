@@ -22,7 +22,7 @@ from transcripts.corpus.actions import import_file, import_files
 from transcripts.corpus.models import ImportedFile, Sentence, Turn
 from transcripts.formats import interviews as readers
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
 
@@ -49,23 +49,23 @@ def at_each_pause(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> At
 
 
 @commits
-def test_nothing_is_seen_before_everything_is(project: Project, lead: User, at_each_pause: AtEachPause) -> None:
+def test_nothing_is_seen_before_everything_is(study: Study, lead: User, at_each_pause: AtEachPause) -> None:
     seen: list[tuple[int, int, int, bool]] = []
     at_each_pause(
         lambda: seen.append(
             (
-                project.interviews.count(),
-                Sentence.objects.filter(turn__interview__project=project).count(),
+                study.interviews.count(),
+                Sentence.objects.filter(turn__interview__study=study).count(),
                 AuditEvent.objects.filter(action="corpus.file.imported").count(),
                 connection.in_atomic_block,
             )
         )
     )
-    report = import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    report = import_file(study=study, name=FILE[0], data=FILE[1], by=lead)
     assert len(seen) > 8
     assert set(seen) == {(0, 0, 0, False)}
-    assert list(project.interviews.values_list("pk", flat=True)) == report.interview_ids
-    assert Sentence.objects.filter(turn__interview__project=project).count() == report.sentences == 15
+    assert list(study.interviews.values_list("pk", flat=True)) == report.interview_ids
+    assert Sentence.objects.filter(turn__interview__study=study).count() == report.sentences == 15
     assert list(
         Sentence.objects.filter(turn__interview=report.interview_ids[3]).values_list("position", flat=True)
     ) == [
@@ -79,21 +79,21 @@ def test_nothing_is_seen_before_everything_is(project: Project, lead: User, at_e
 
 @commits
 def test_an_id_that_came_in_meanwhile_keeps_all_of_it_out(
-    project: Project, lead: User, at_each_pause: AtEachPause, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, at_each_pause: AtEachPause, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def import_other() -> None:
         at_each_pause(lambda: None)
         monkeypatch.setattr(actions, "SMALL_ROWS", 100)
-        import_file(project=project, name="other.jsonl", data=make_line("i4", "Another text.").encode(), by=lead)
+        import_file(study=study, name="other.jsonl", data=make_line("i4", "Another text.").encode(), by=lead)
 
     at_each_pause(import_other)
-    with pytest.raises(Refused, match="by another import meanwhile, such as i4"):
-        import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    with pytest.raises(Refused, match="another import stored interviews of these files, such as i4"):
+        import_file(study=study, name=FILE[0], data=FILE[1], by=lead)
     assert count_rows()[:4] == [1, 1, 2, 2]
 
 
 @commits
-def test_an_error_in_the_middle_leaves_nothing(project: Project, lead: User, at_each_pause: AtEachPause) -> None:
+def test_an_error_in_the_middle_leaves_nothing(study: Study, lead: User, at_each_pause: AtEachPause) -> None:
     before = count_rows()
 
     def fail() -> None:
@@ -103,31 +103,29 @@ def test_an_error_in_the_middle_leaves_nothing(project: Project, lead: User, at_
 
     at_each_pause(fail)
     with pytest.raises(OSError, match="full"):
-        import_files(project=project, files=[FILE, make_file(make_line("z"), name="z.jsonl")], by=lead)
+        import_files(study=study, files=[FILE, make_file(make_line("z"), name="z.jsonl")], by=lead)
     assert count_rows() == before
 
 
 @commits
 def test_the_same_file_waits_for_the_import_of_somebody_else(
-    project: Project, lead: User, owner: User, at_each_pause: AtEachPause
+    study: Study, lead: User, owner: User, at_each_pause: AtEachPause
 ) -> None:
     refused: list[str] = []
 
     def import_again() -> None:
         at_each_pause(lambda: None)
         with pytest.raises(Refused) as caught:
-            import_file(project=project, name="again.jsonl", data=FILE[1], by=owner)
+            import_file(study=study, name="again.jsonl", data=FILE[1], by=owner)
         refused.append(str(caught.value))
 
     at_each_pause(import_again)
-    assert import_file(project=project, name=FILE[0], data=FILE[1], by=lead).created
-    assert "being imported already, by lead" in refused[0]
+    assert import_file(study=study, name=FILE[0], data=FILE[1], by=lead).created
+    assert "already being imported by lead" in refused[0]
 
 
 @commits
-def test_an_import_that_was_given_up_stores_nothing_more(
-    project: Project, lead: User, at_each_pause: AtEachPause
-) -> None:
+def test_an_import_that_was_given_up_stores_nothing_more(study: Study, lead: User, at_each_pause: AtEachPause) -> None:
     def sleep_long() -> None:
         if Turn.objects.count() > 3:
             at_each_pause(lambda: None)
@@ -135,8 +133,8 @@ def test_an_import_that_was_given_up_stores_nothing_more(
             storing.remove_abandoned()
 
     at_each_pause(sleep_long)
-    with pytest.raises(Refused, match="break of many minutes"):
-        import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    with pytest.raises(Refused, match="paused for many minutes"):
+        import_file(study=study, name=FILE[0], data=FILE[1], by=lead)
     assert count_rows()[:4] == [0, 0, 0, 0]
 
 
@@ -147,14 +145,14 @@ from pathlib import Path
 from transcripts.audit_trail import trail
 from transcripts.corpus import actions, storing
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 actions.SMALL_ROWS, storing.ROWS_AT_A_TIME = 0, 3
 def die(seconds):
     if Sentence.objects.count() > 5:
         os.kill(os.getpid(), signal.SIGKILL)
 storing.rest = die
 actions.import_file(
-    project=Project.objects.get(), name="i.jsonl", data=Path(os.environ["FILE"]).read_bytes(), by=trail.SYSTEM
+    study=Study.objects.get(), name="i.jsonl", data=Path(os.environ["FILE"]).read_bytes(), by=trail.SYSTEM
 )
 """
 
@@ -166,12 +164,12 @@ def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance: Ins
     file.write_bytes(FILE[1])
     assert instance.start_code(KILLED, FILE=str(file)).wait(60) == -signal.SIGKILL
     assert instance.query("SELECT count(*) FROM corpus_sentence")[0][0] > 5
-    assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(0,)]
-    assert "10 minutes later" in instance.manage("interview", "import", str(file), "--project", "culture", fails=True)
+    assert instance.query("SELECT count(*) FROM corpus_interview WHERE study_id IS NOT NULL") == [(0,)]
+    assert "10 minutes later" in instance.manage("interview", "import", str(file), "--study", "culture", fails=True)
     instance.write(["UPDATE corpus_importedfile SET touched_at = '2020-01-01 00:00:00'"])
-    instance.manage("interview", "import", str(file), "--project", "culture")
+    instance.manage("interview", "import", str(file), "--study", "culture")
     assert instance.query("SELECT state FROM corpus_importedfile") == [("stored",)]
-    assert instance.query("SELECT count(*) FROM corpus_interview WHERE project_id IS NOT NULL") == [(5,)]
+    assert instance.query("SELECT count(*) FROM corpus_interview WHERE study_id IS NOT NULL") == [(5,)]
     assert instance.query("SELECT count(*) FROM corpus_sentence") == [(15,)]
 
 

@@ -34,7 +34,7 @@ from transcripts.formats.interviews.base import Links, Source, Start
 from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.formats.interviews.loose_messages import find_messages
 from transcripts.formats.interviews.threads import FileOutline, Outline
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -188,8 +188,8 @@ class TestTraces:
         )
         file = read(spans)
         assert list_texts(file.interviews[0]) == self.WHOLE
-        assert [warning for warning in file.warnings if "passed over" in warning] == [
-            "A call to a model was passed over because it tells nothing that an earlier one does not."
+        assert [warning for warning in file.warnings if "was skipped" in warning] == [
+            "A call to a model was skipped because it adds nothing to an earlier one."
         ]
 
     def test_a_shared_beginning_with_other_words_hangs_a_branch(self) -> None:
@@ -764,30 +764,28 @@ class TestFilesThatBelongTogether:
         if request.param:
             monkeypatch.setattr(planning, "KEPT_SIZE", request.param)
 
-    def bring_all(
-        self, project: Project, lead: User, *files: tuple[str, Any]
-    ) -> dict[str, tuple[str, str, int | None]]:
+    def bring_all(self, study: Study, lead: User, *files: tuple[str, Any]) -> dict[str, tuple[str, str, int | None]]:
         """What the study has then: each thread with its relation and the turn that it hangs on."""
         told = [
             (name, write_lines(*content) if isinstance(content, list) else json.dumps(content).encode())
             for name, content in files
         ]
-        self.reports = import_files(project=project, files=told, by=lead)
-        rows = project.interviews.values_list(
+        self.reports = import_files(study=study, files=told, by=lead)
+        rows = study.interviews.values_list(
             "external_id", "relation", "hangs_on__interview__external_id", "hangs_on__position"
         )
         return {own: (relation, above or "", position) for own, relation, above, position in rows}
 
     @pytest.mark.parametrize("order", [1, -1])
-    def test_a_sub_agent_hangs_on_the_call_of_its_session(self, project: Project, lead: User, order: int) -> None:
+    def test_a_sub_agent_hangs_on_the_call_of_its_session(self, study: Study, lead: User, order: int) -> None:
         files = [("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent())][::order]
-        assert self.bring_all(project, lead, *files) == {
+        assert self.bring_all(study, lead, *files) == {
             "s": ("", "", None),
             "s/subagent-x1": ("subagent", "s", 2),
         }
         assert not any(report.warnings for report in self.reports)
 
-    def test_the_result_that_names_the_agent_decides_which_call_it_was(self, project: Project, lead: User) -> None:
+    def test_the_result_that_names_the_agent_decides_which_call_it_was(self, study: Study, lead: User) -> None:
         again = {**TASK, "id": "t2"}
         session = [
             *SESSION,
@@ -801,7 +799,7 @@ class TestFilesThatBelongTogether:
             ),
         ]
         told = self.bring_all(
-            project,
+            study,
             lead,
             ("s.jsonl", session),
             ("a.jsonl", tell_agent(agent="x2")),
@@ -810,30 +808,28 @@ class TestFilesThatBelongTogether:
         assert told["s/subagent-x2"] == ("subagent", "s", 4)
         assert told["s/subagent-x1"] == ("subagent", "s", 2)
 
-    def test_a_sub_agent_whose_session_the_study_has_hangs_on_it(self, project: Project, lead: User) -> None:
-        self.bring_all(project, lead, ("s.jsonl", SESSION))
-        told = self.bring_all(project, lead, ("agent-x1.jsonl", tell_agent()))
+    def test_a_sub_agent_whose_session_the_study_has_hangs_on_it(self, study: Study, lead: User) -> None:
+        self.bring_all(study, lead, ("s.jsonl", SESSION))
+        told = self.bring_all(study, lead, ("agent-x1.jsonl", tell_agent()))
         assert told["s/subagent-x1"] == ("subagent", "s", 2)
 
-    def test_a_sub_agent_alone_is_a_thread_of_its_own_and_says_so(self, project: Project, lead: User) -> None:
-        assert self.bring_all(project, lead, ("agent-x1.jsonl", tell_agent(agent=None))) == {
-            "s/agent-x1": ("", "", None)
-        }
+    def test_a_sub_agent_alone_is_a_thread_of_its_own_and_says_so(self, study: Study, lead: User) -> None:
+        assert self.bring_all(study, lead, ("agent-x1.jsonl", tell_agent(agent=None))) == {"s/agent-x1": ("", "", None)}
         assert 'sub-agent of the session "s"' in self.reports[0].warnings[0]
 
-    def test_a_session_that_has_grown_by_the_call_of_a_sub_agent(self, project: Project, lead: User) -> None:
-        self.bring_all(project, lead, ("s.jsonl", SESSION[:1]))
-        told = self.bring_all(project, lead, ("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent()))
+    def test_a_session_that_has_grown_by_the_call_of_a_sub_agent(self, study: Study, lead: User) -> None:
+        self.bring_all(study, lead, ("s.jsonl", SESSION[:1]))
+        told = self.bring_all(study, lead, ("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent()))
         assert told["s/subagent-x1"] == ("subagent", "s", 2)
         # The same where both are in one file.
         more = [say("4", "3", "assistant", [{**TASK, "id": "t9", "input": {"prompt": "Count"}}])]
-        told = self.bring_all(project, lead, ("s.jsonl", [*SESSION, *more, *tell_agent("Count", "x9")]))
+        told = self.bring_all(study, lead, ("s.jsonl", [*SESSION, *more, *tell_agent("Count", "x9")]))
         assert told["s/subagent-x9"] == ("subagent", "s", 4)
 
-    def test_masked_threads_hang_together_too(self, project: Project, lead: User) -> None:
+    def test_masked_threads_hang_together_too(self, study: Study, lead: User) -> None:
         files = [("s.jsonl", write_lines(*SESSION)), ("agent-x1.jsonl", write_lines(*tell_agent()))]
-        import_files(project=project, files=files, by=lead, choices=Choices(mask=True))
-        [hung] = project.interviews.exclude(hangs_on=None)
+        import_files(study=study, files=files, by=lead, choices=Choices(mask=True))
+        [hung] = study.interviews.exclude(hangs_on=None)
         assert (hung.relation, hung.hangs_on and hung.hangs_on.position) == ("subagent", 2)
 
     def tell_run(self, session: str, *words: str, **more: Any) -> dict[str, Any]:
@@ -843,9 +839,9 @@ class TestFilesThatBelongTogether:
         ]
         return {"schema_version": "ATIF-v1.7", "session_id": session, "agent": {"name": "x"}, "steps": steps, **more}
 
-    def test_runs_of_one_file_name_are_told_apart_by_their_session(self, project: Project, lead: User) -> None:
+    def test_runs_of_one_file_name_are_told_apart_by_their_session(self, study: Study, lead: User) -> None:
         told = self.bring_all(
-            project,
+            study,
             lead,
             ("trajectory.json", self.tell_run("a", "Home?", "Here.")),
             ("trajectory.json", self.tell_run("b", "Home?", "There.")),
@@ -853,10 +849,10 @@ class TestFilesThatBelongTogether:
         assert told.keys() == {"a", "b"}
 
     @pytest.mark.parametrize("session", ["a-cont-1", "a"], ids=["own id", "the same id"])
-    def test_a_run_goes_on_in_the_file_that_it_names(self, project: Project, lead: User, session: str) -> None:
+    def test_a_run_goes_on_in_the_file_that_it_names(self, study: Study, lead: User, session: str) -> None:
         first = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
         told = self.bring_all(
-            project,
+            study,
             lead,
             ("trajectory.cont-1.json", self.tell_run(session, "Go on.", "Gone on.")),
             ("trajectory.json", first),
@@ -866,12 +862,12 @@ class TestFilesThatBelongTogether:
         assert hung[2] == 2
         assert not any(report.warnings for report in self.reports)
 
-    def test_a_run_of_another_agent_hangs_on_the_step_that_names_it(self, project: Project, lead: User) -> None:
+    def test_a_run_of_another_agent_hangs_on_the_step_that_names_it(self, study: Study, lead: User) -> None:
         outer = self.tell_run("a", "Home?", "I ask.", "And?", "Done.")
         reference = {"session_id": "a-summary", "trajectory_path": "trajectory.summary.json"}
         outer["steps"][1]["observation"] = {"results": [{"subagent_trajectory_ref": [reference]}]}
         files = [("trajectory.json", outer), ("trajectory.summary.json", self.tell_run("a-summary", "Sum.", "All."))]
-        told = self.bring_all(project, lead, *files)
+        told = self.bring_all(study, lead, *files)
         assert told["a-summary"] == ("subagent", "a", 2)
         assert not any(report.warnings for report in self.reports)
 
@@ -879,9 +875,9 @@ class TestFilesThatBelongTogether:
         run = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
         assert "trajectory.cont-1.json" in read(run).warnings[0]
 
-    def test_runs_that_name_each_other_do_not_hang_in_a_circle(self, project: Project, lead: User) -> None:
+    def test_runs_that_name_each_other_do_not_hang_in_a_circle(self, study: Study, lead: User) -> None:
         told = self.bring_all(
-            project,
+            study,
             lead,
             ("1.json", self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="2.json")),
             ("2.json", self.tell_run("b", "Home?", "There.", continued_trajectory_ref="1.json")),
@@ -890,7 +886,7 @@ class TestFilesThatBelongTogether:
 
 
 def test_of_many_files_that_are_joined_few_are_in_memory_as_they_were_read(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(planning, "KEPT_SIZE", 1)
     reader, read_files, most = FORMATS["claude_code"], [], 0
@@ -904,8 +900,8 @@ def test_of_many_files_that_are_joined_few_are_in_memory_as_they_were_read(
 
     monkeypatch.setitem(FORMATS, "claude_code", replace(reader, read=read))
     agents = [(f"agent-x{number}.jsonl", write_lines(*tell_agent(agent=f"x{number}"))) for number in range(20)]
-    import_files(project=project, files=[("s.jsonl", write_lines(*SESSION)), *agents], by=lead)
-    assert project.interviews.filter(hangs_on__isnull=False).count() == 20
+    import_files(study=study, files=[("s.jsonl", write_lines(*SESSION)), *agents], by=lead)
+    assert study.interviews.filter(hangs_on__isnull=False).count() == 20
     # The session as the first file, one that is read, and one that is let go.
     assert most <= 3
 
@@ -960,7 +956,7 @@ class TestShapesOfTraces:
 
     def test_a_prompt_in_no_form_that_is_known_is_counted(self) -> None:
         file = read(trace(({"odd": {"prompt_text": "Home?"}}, "A place.")))
-        assert "was sent was left out" in file.warnings[0]
+        assert "The input of a call to a model was left out" in file.warnings[0]
 
     def test_a_result_whose_role_is_the_name_of_the_tool(self) -> None:
         told = {"role": "look", "content": "It rains."}
@@ -979,7 +975,7 @@ class TestShapesOfTraces:
             tool = {"name": name, "startTime": "2026-01-01T10:00:01.500Z", "input": {}, "output": "It rains."}
             assert not read(trace(*calls, tools=[tool])).warnings
         tool = {"name": "other", "input": {}, "output": "It snows."}
-        assert "What a tool gave back was left out" in read(trace(*calls, tools=[tool])).warnings[0]
+        assert "The result of a tool was left out" in read(trace(*calls, tools=[tool])).warnings[0]
 
     def test_the_result_of_a_last_call_is_found_by_the_end_of_its_name(self) -> None:
         tool = {"name": "running tool: look", "input": {}, "output": "It rains."}
@@ -1112,7 +1108,7 @@ class TestResponses:
             ("model", "utterance", "", "A place.", None),
         ]
         assert file.warnings == [
-            'An item of type "mcp_list_tools" was left out because it is no message, call or reasoning.'
+            'An item of type "mcp_list_tools" was left out because it is not a message, call or reasoning.'
         ]
 
     def test_reasoning_whose_summary_is_no_list_is_withheld(self) -> None:

@@ -16,7 +16,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Standing, Turn
 from transcripts.corpus.standing import PLANS, UndoRefused, archive_interviews, count_work, undo_import
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 DATA = json.dumps(
     {"id": "i9", "title": "Wrong chat", "turns": [{"role": "model", "text": "It depends. Ask."}]}
@@ -24,9 +24,9 @@ DATA = json.dumps(
 
 
 @pytest.fixture
-def file(project: Project, owner: User) -> ImportedFile:
-    import_file(project=project, name="wrong.jsonl", data=DATA, by=owner)
-    return ImportedFile.objects.get(project=project, name="wrong.jsonl")
+def file(study: Study, owner: User) -> ImportedFile:
+    import_file(study=study, name="wrong.jsonl", data=DATA, by=owner)
+    return ImportedFile.objects.get(study=study, name="wrong.jsonl")
 
 
 def first_sentence(file: ImportedFile) -> Sentence:
@@ -34,69 +34,69 @@ def first_sentence(file: ImportedFile) -> Sentence:
 
 
 def test_undone_interviews_are_in_no_list_and_no_archive_and_their_rows_stay(
-    file: ImportedFile, project: Project, owner: User
+    file: ImportedFile, study: Study, owner: User
 ) -> None:
     assert undo_import(file=file, by=owner) == 1
-    assert not project.interviews.exists()
-    assert not project.every_interview.kept().exists()
+    assert not study.interviews.exists()
+    assert not study.every_interview.kept().exists()
     assert Turn.objects.filter(interview__imported_file=file).exists()
     event = AuditEvent.objects.get(action="corpus.import.undone")
     assert event.details["interviews"] == [Interview.objects.get().pk]
 
 
-def test_the_same_file_can_be_imported_and_undone_again(file: ImportedFile, project: Project, owner: User) -> None:
+def test_the_same_file_can_be_imported_and_undone_again(file: ImportedFile, study: Study, owner: User) -> None:
     for _ in range(2):
         undo_import(file=file, by=owner)
-        assert import_file(project=project, name="wrong.jsonl", data=DATA, by=owner).created
+        assert import_file(study=study, name="wrong.jsonl", data=DATA, by=owner).created
         file = ImportedFile.objects.get(state="stored")
-    assert project.interviews.count() == 1
-    assert import_file(project=project, name="wrong.jsonl", data=DATA, by=owner).skipped
+    assert study.interviews.count() == 1
+    assert import_file(study=study, name="wrong.jsonl", data=DATA, by=owner).skipped
 
 
-def test_an_archived_interview_is_undone_with_its_file(file: ImportedFile, project: Project, owner: User) -> None:
-    archive_interviews(project=project, interviews=Interview.objects.all(), reason="x", by=owner)
+def test_an_archived_interview_is_undone_with_its_file(file: ImportedFile, study: Study, owner: User) -> None:
+    archive_interviews(study=study, interviews=Interview.objects.all(), reason="x", by=owner)
     undo_import(file=file, by=owner)
     assert Interview.objects.get().standing == Standing.UNDONE
 
 
 def test_work_forbids_it_even_when_it_was_withdrawn_and_nothing_changes(
-    file: ImportedFile, project: Project, owner: User, coder: User, second_coder: User
+    file: ImportedFile, study: Study, owner: User, coder: User, second_coder: User
 ) -> None:
     sentence = first_sentence(file)
-    take_off(put(sentence, find_code(project, "theme.balance"), coder), coder)
+    take_off(put(sentence, find_code(study, "theme.balance"), coder), coder)
     decide(sentence, second_coder)
     with pytest.raises(UndoRefused) as refused:
         undo_import(file=file, by=owner)
     assert refused.value.work == [("coder", "Wrong chat", 1), ("second_coder", "Wrong chat", 1)]
-    assert project.interviews.count() == 1
+    assert study.interviews.count() == 1
     assert ImportedFile.objects.get().state == "stored"
 
 
 def test_the_page_names_who_worked_where_and_no_label(
-    file: ImportedFile, project: Project, lead: User, coder: User, client_of: Callable[[User], Client]
+    file: ImportedFile, study: Study, lead: User, coder: User, client_of: Callable[[User], Client]
 ) -> None:
-    code = find_code(project, "theme.balance")
+    code = find_code(study, "theme.balance")
     put(first_sentence(file), code, coder)
-    path = reverse("corpus:undo", args=[project.slug, file.pk])
+    path = reverse("corpus:undo", args=[study.slug, file.pk])
     for answer in (client_of(lead).get(path), client_of(lead).post(path)):
         page = answer.content.decode()
         assert "cannot be undone" in page
         assert ">coder<" in page
         assert code.name not in page
         assert code.identifier not in page
-    assert project.interviews.count() == 1
+    assert study.interviews.count() == 1
 
 
 def test_one_click_and_a_confirmation_undo_an_import(
-    file: ImportedFile, project: Project, lead: User, client_of: Callable[[User], Client]
+    file: ImportedFile, study: Study, lead: User, client_of: Callable[[User], Client]
 ) -> None:
     client = client_of(lead)
-    path = reverse("corpus:undo", args=[project.slug, file.pk])
-    assert path in client.get(reverse("corpus:files", args=[project.slug])).content.decode()
+    path = reverse("corpus:undo", args=[study.slug, file.pk])
+    assert path in client.get(reverse("corpus:files", args=[study.slug])).content.decode()
     assert "Wrong chat" in client.get(path).content.decode()
     assert "is undone" in client.post(path, follow=True).content.decode()
     assert client.get(path).status_code == 404
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
 
 
 def test_an_import_nobody_worked_with_has_no_work(file: ImportedFile) -> None:

@@ -18,7 +18,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.standing import undo_import
 from transcripts.formats.interviews import FORMATS, READERS_VERSION
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -32,8 +32,8 @@ def make_line(external_id: str, model: str = "Model A", questions: int = 1, word
     return json.dumps({"id": external_id, "title": f"Interview {external_id}", "model": model, "turns": turns})
 
 
-def bring(project: Project, by: User, *lines: str) -> None:
-    import_file(project=project, name="interviews.jsonl", data="\n".join(lines).encode(), by=by)
+def bring(study: Study, by: User, *lines: str) -> None:
+    import_file(study=study, name="interviews.jsonl", data="\n".join(lines).encode(), by=by)
 
 
 def upload(*contents: str, **more: str) -> dict[str, object]:
@@ -42,23 +42,21 @@ def upload(*contents: str, **more: str) -> dict[str, object]:
 
 
 def test_list_shows_each_interview_with_its_counts(
-    project: Project, interview: Interview, coder: User, client_of: SignIn
+    study: Study, interview: Interview, coder: User, client_of: SignIn
 ) -> None:
-    page = client_of(coder).get(reverse("corpus:interviews", args=[project.slug]))
+    page = client_of(coder).get(reverse("corpus:interviews", args=[study.slug]))
     html = page.content.decode()
     assert page.status_code == 200
     assert "First interview" in html
-    assert reverse("desk:desk", args=[project.slug, interview.pk]) in html
+    assert reverse("desk:desk", args=[study.slug, interview.pk]) in html
     row = page.context["page"][0]
     assert (row.turn_count, row.sentence_count, row.questions, row.author_words, row.model_words) == (4, 10, 2, 17, 41)
     assert row.counts.average_response == 20.5
 
 
-def test_mean_over_interviews_and_pooled_average_are_told_apart(
-    project: Project, owner: User, client_of: SignIn
-) -> None:
-    bring(project, owner, make_line("a", questions=1, words=10), make_line("b", questions=3, words=2))
-    page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]))
+def test_mean_over_interviews_and_pooled_average_are_told_apart(study: Study, owner: User, client_of: SignIn) -> None:
+    bring(study, owner, make_line("a", questions=1, words=10), make_line("b", questions=3, words=2))
+    page = client_of(owner).get(reverse("corpus:interviews", args=[study.slug]))
     summary = page.context["summary"]
     assert (summary.average_response.mean, summary.pooled_average) == (6.0, 4.0)
     html = " ".join(page.content.decode().split())
@@ -67,10 +65,10 @@ def test_mean_over_interviews_and_pooled_average_are_told_apart(
         assert f'<td class="num">{figure}</td>' in row
 
 
-def test_agent_runs_are_not_summed_up_with_interviews(project: Project, owner: User, client_of: SignIn) -> None:
+def test_agent_runs_are_not_summed_up_with_interviews(study: Study, owner: User, client_of: SignIn) -> None:
     run = {"id": "r", "kind": "trajectory", "turns": json.loads(make_line("r", words=1))["turns"]}
-    bring(project, owner, make_line("a", questions=3, words=10), make_line("b", questions=5, words=20), json.dumps(run))
-    client, address = client_of(owner), reverse("corpus:interviews", args=[project.slug])
+    bring(study, owner, make_line("a", questions=3, words=10), make_line("b", questions=5, words=20), json.dumps(run))
+    client, address = client_of(owner), reverse("corpus:interviews", args=[study.slug])
     page = client.get(address)
     summary, words = page.context["summary"], " ".join(page.content.decode().split())
     assert (summary.interviews, summary.questions.minimum, summary.model_words.minimum) == (2, 3, 30)
@@ -83,85 +81,85 @@ def test_agent_runs_are_not_summed_up_with_interviews(project: Project, owner: U
     assert "counted apart" not in words
 
 
-def test_list_can_be_narrowed_to_one_model(project: Project, owner: User, client_of: SignIn) -> None:
-    bring(project, owner, make_line("a", "Model A"), make_line("b", "Model B"))
-    page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]), {"model": "Model B"})
+def test_list_can_be_narrowed_to_one_model(study: Study, owner: User, client_of: SignIn) -> None:
+    bring(study, owner, make_line("a", "Model A"), make_line("b", "Model B"))
+    page = client_of(owner).get(reverse("corpus:interviews", args=[study.slug]), {"model": "Model B"})
     assert [row.title for row in page.context["page"]] == ["Interview b"]
     assert page.context["models"] == ["Model A", "Model B"]
 
 
 def test_model_that_nobody_interviewed_shows_no_interview(
-    project: Project, interview: Interview, owner: User, client_of: SignIn
+    study: Study, interview: Interview, owner: User, client_of: SignIn
 ) -> None:
-    page = client_of(owner).get(reverse("corpus:interviews", args=[project.slug]), {"model": "Model Z"})
+    page = client_of(owner).get(reverse("corpus:interviews", args=[study.slug]), {"model": "Model Z"})
     assert page.status_code == 200
     assert "No interviews match" in page.content.decode()
 
 
 def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
-    project: Project, owner: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries
+    study: Study, owner: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    bring(project, owner, *(make_line(str(number)) for number in range(120)))
+    bring(study, owner, *(make_line(str(number)) for number in range(120)))
     client = client_of(owner)
     # Session, person, study with role; interviews, models, coders; sentences, labels, assignments, names of those who have
     # either; those left out.
     with django_assert_num_queries(11):
-        page = client.get(reverse("corpus:interviews", args=[project.slug]))
+        page = client.get(reverse("corpus:interviews", args=[study.slug]))
     assert len(page.context["page"]) == 50
 
 
-def test_empty_study_says_what_to_do_next(project: Project, lead: User, coder: User, client_of: SignIn) -> None:
-    url = reverse("corpus:import", args=[project.slug])
-    listing = reverse("corpus:interviews", args=[project.slug])
+def test_empty_study_says_what_to_do_next(study: Study, lead: User, coder: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[study.slug])
+    listing = reverse("corpus:interviews", args=[study.slug])
     assert url in client_of(lead).get(listing).content.decode()
     assert url not in client_of(coder).get(listing).content.decode()
 
 
-def test_outsider_finds_neither_list_nor_import(project: Project, outsider: User, client_of: SignIn) -> None:
+def test_outsider_finds_neither_list_nor_import(study: Study, outsider: User, client_of: SignIn) -> None:
     for name in ("corpus:interviews", "corpus:import"):
-        assert client_of(outsider).get(reverse(name, args=[project.slug])).status_code == 404
+        assert client_of(outsider).get(reverse(name, args=[study.slug])).status_code == 404
 
 
 @pytest.mark.parametrize("person", ["coder", "reader"])
 def test_those_who_may_not_import_are_refused(
-    project: Project, person: str, client_of: SignIn, request: pytest.FixtureRequest
+    study: Study, person: str, client_of: SignIn, request: pytest.FixtureRequest
 ) -> None:
     user = request.getfixturevalue(person)
     client = client_of(user)
-    url = reverse("corpus:import", args=[project.slug])
+    url = reverse("corpus:import", args=[study.slug])
     assert client.get(url).status_code == 403
     assert client.post(url, upload(make_line("a"))).status_code == 403
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
 
 
-def test_lead_imports_several_files(project: Project, lead: User, client_of: SignIn) -> None:
-    url = reverse("corpus:import", args=[project.slug])
+def test_lead_imports_several_files(study: Study, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[study.slug])
     answer = client_of(lead).post(url, upload(make_line("a"), make_line("b")), follow=True)
-    assert answer.redirect_chain == [(reverse("corpus:interviews", args=[project.slug]), 302)]
+    assert answer.redirect_chain == [(reverse("corpus:interviews", args=[study.slug]), 302)]
     assert "sentences, from 2 files." in answer.content.decode()
-    assert project.interviews.count() == 2
+    assert study.interviews.count() == 2
 
 
-def test_importing_the_same_file_again_says_so(project: Project, lead: User, client_of: SignIn) -> None:
-    client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+def test_importing_the_same_file_again_says_so(study: Study, lead: User, client_of: SignIn) -> None:
+    client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
     client.post(url, upload(make_line("a")))
     answer = client.post(url, upload(make_line("a")), follow=True)
     assert "Already imported" in answer.content.decode()
-    assert project.interviews.count() == 1
+    assert study.interviews.count() == 1
 
 
-def test_check_reports_and_stores_nothing(project: Project, lead: User, client_of: SignIn) -> None:
-    url = reverse("corpus:import", args=[project.slug])
+def test_check_reports_and_stores_nothing(study: Study, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[study.slug])
     page = client_of(lead).post(url, upload(make_line("a"), check="1"))
     assert page.status_code == 200
     assert [(report.interviews, report.sentences) for report in page.context["reports"]] == [(1, 2)]
     assert "Nothing has been stored yet" in page.content.decode()
     assert "<h1>" in page.content.decode()
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
 
 
-def test_check_with_htmx_leaves_the_chosen_files_alone(project: Project, lead: User, client_of: SignIn) -> None:
-    url = reverse("corpus:import", args=[project.slug])
+def test_check_with_htmx_leaves_the_chosen_files_alone(study: Study, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[study.slug])
     part = client_of(lead).post(url, upload(make_line("a"), check="1"), headers={"HX-Request": "true"})
     html = part.content.decode()
     assert 'id="report"' in html
@@ -169,17 +167,17 @@ def test_check_with_htmx_leaves_the_chosen_files_alone(project: Project, lead: U
     assert "<h1>" not in html
 
 
-def test_wrong_file_is_refused_beside_the_field(project: Project, lead: User, client_of: SignIn) -> None:
-    page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), upload(make_line("a") + "\n{"))
+def test_wrong_file_is_refused_beside_the_field(study: Study, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), upload(make_line("a") + "\n{"))
     assert page.status_code == 422
     assert "line 2" in page.context["form"].errors["uploads"][0]
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
 
 
 def test_wrong_file_with_htmx_says_so_and_leaves_the_chosen_files_alone(
-    project: Project, lead: User, client_of: SignIn
+    study: Study, lead: User, client_of: SignIn
 ) -> None:
-    url = reverse("corpus:import", args=[project.slug])
+    url = reverse("corpus:import", args=[study.slug])
     part = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
     assert part.status_code == 422
     assert part.headers["HX-Retarget"] == "#problems"
@@ -188,15 +186,15 @@ def test_wrong_file_with_htmx_says_so_and_leaves_the_chosen_files_alone(
     assert "<h1>" not in part.content.decode()
 
 
-def test_a_good_check_takes_what_was_wrong_before_off_the_page(project: Project, lead: User, client_of: SignIn) -> None:
-    url = reverse("corpus:import", args=[project.slug])
+def test_a_good_check_takes_what_was_wrong_before_off_the_page(study: Study, lead: User, client_of: SignIn) -> None:
+    url = reverse("corpus:import", args=[study.slug])
     part = client_of(lead).post(url, upload(make_line("a"), check="1"), headers={"HX-Request": "true"})
     assert '<div id="problems" hx-swap-oob="true"></div>' in part.content.decode()
 
 
 class TestChoosing:
-    def test_the_preview_says_what_the_file_is_and_holds(self, project: Project, lead: User, client_of: SignIn) -> None:
-        url = reverse("corpus:import", args=[project.slug])
+    def test_the_preview_says_what_the_file_is_and_holds(self, study: Study, lead: User, client_of: SignIn) -> None:
+        url = reverse("corpus:import", args=[study.slug])
         page = client_of(lead).post(url, upload(make_line("a"), check="1"))
         preview = page.context["reports"][0].preview
         assert preview["reason"] == "its first object has turns"
@@ -205,50 +203,50 @@ class TestChoosing:
         assert "Interviews as JSON objects, because its first object has turns" in text
         assert "And then?" in text
 
-    def test_what_is_unticked_stays_out(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_what_is_unticked_stays_out(self, study: Study, lead: User, client_of: SignIn) -> None:
         file = f"{make_line('a')}\n{make_line('b')}"
         typed = {**upload(file), "listed": ["a", "b"], "take": ["b"]}
-        client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
-        assert [interview.external_id for interview in project.interviews.all()] == ["b"]
+        client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
+        assert [interview.external_id for interview in study.interviews.all()] == ["b"]
 
-    def test_roles_model_and_consent_are_as_chosen(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_roles_model_and_consent_are_as_chosen(self, study: Study, lead: User, client_of: SignIn) -> None:
         line = json.dumps({"id": "a", "turns": [{"role": "model", "speaker": "Ada", "text": "Why?"}]})
         typed = {**upload(line), "role:Ada": "interviewer", "model": "Model C", "consent": "external", "basis": "Form"}
-        client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
-        interview = project.interviews.get()
+        client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
+        interview = study.interviews.get()
         assert (interview.model_label, interview.turns.get().role) == ("Model C", "interviewer")
         assert [(row.scope, row.is_given, row.basis) for row in interview.consents.all()] == [
             ("external", True, "Form")
         ]
 
     def test_a_role_that_is_left_as_it_was_read_changes_nobody_of_the_same_name(
-        self, project: Project, lead: User, client_of: SignIn
+        self, study: Study, lead: User, client_of: SignIn
     ) -> None:
         lines = [
             json.dumps({"id": name, "turns": [{"role": role, "speaker": "Ada", "text": "So."}]})
             for name, role in (("a", "interviewer"), ("b", "model"))
         ]
-        url = reverse("corpus:import", args=[project.slug])
+        url = reverse("corpus:import", args=[study.slug])
         shown = client_of(lead).post(url, upload(*lines, check="1")).content.decode()
         assert shown.count('name="role:Ada"') == 2
         assert shown.count('<option value="" selected>') == 2
         client_of(lead).post(url, {**upload(*lines), "role:Ada": ["", ""]})
-        assert [each.turns.get().role for each in project.interviews.order_by("external_id")] == [
+        assert [each.turns.get().role for each in study.interviews.order_by("external_id")] == [
             "interviewer",
             "model",
         ]
 
-    def test_a_conversation_is_given_a_title(self, project: Project, lead: User, client_of: SignIn) -> None:
-        url = reverse("corpus:import", args=[project.slug])
+    def test_a_conversation_is_given_a_title(self, study: Study, lead: User, client_of: SignIn) -> None:
+        url = reverse("corpus:import", args=[study.slug])
         shown = client_of(lead).post(url, upload(make_line("a"), check="1")).content.decode()
         assert 'name="title:a"' in shown
         client_of(lead).post(url, {**upload(make_line("a")), "title:a": "On gifts"})
-        assert project.interviews.get().title == "On gifts"
+        assert study.interviews.get().title == "On gifts"
 
     def test_what_was_shown_goes_when_the_next_file_cannot_be_read_but_not_what_was_chosen(
-        self, project: Project, lead: User, client_of: SignIn
+        self, study: Study, lead: User, client_of: SignIn
     ) -> None:
-        url = reverse("corpus:import", args=[project.slug])
+        url = reverse("corpus:import", args=[study.slug])
         wrong = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
         assert 'id="report"' in wrong.content.decode()
         typed = {**upload(make_line("a")), "consent": "external", "listed": "a", "title:a": "On gifts"}
@@ -260,9 +258,9 @@ class TestChoosing:
 
     @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
     def test_a_consent_without_its_basis_is_said_at_the_basis(
-        self, project: Project, lead: User, client_of: SignIn, headers: dict[str, str]
+        self, study: Study, lead: User, client_of: SignIn, headers: dict[str, str]
     ) -> None:
-        url = reverse("corpus:import", args=[project.slug])
+        url = reverse("corpus:import", args=[study.slug])
         talk = "Ann: Does it matter?\nCy: It depends.\nAnn: On whom?\nBert: On me.\nCy: On them.\n"
         typed = {"consent": "quotation", "speaker": "Bert", "role:Cy": "interviewer"}
 
@@ -272,8 +270,8 @@ class TestChoosing:
             return sent.status_code, " ".join(sent.content.decode().split())
 
         status, page = send()
-        assert (status, project.interviews.count()) == (422, 0)
-        assert '<a href="#choose-basis">What the consent rests on</a> – A consent needs its basis' in page
+        assert (status, study.interviews.count()) == (422, 0)
+        assert '<a href="#choose-basis">Basis of the consent</a> – A consent needs its basis' in page
         assert '<a href="#id_uploads">' not in page
         assert re.search('id="choose-basis"[^>]* aria-invalid="true"', page) or re.search(
             'aria-invalid="true"[^>]* id="choose-basis"', page
@@ -287,14 +285,14 @@ class TestChoosing:
         # It is shown again without a basis, for nothing is put on record by that.
         assert send(check="1")[0] == 200
         assert send(basis="A signed form.")[0] < 400
-        assert [turn.role for turn in project.interviews.get().turns.order_by("position")][1] == "interviewer"
+        assert [turn.role for turn in study.interviews.get().turns.order_by("position")][1] == "interviewer"
 
     def test_a_name_that_is_text_stays_text_when_the_file_is_shown_again(
-        self, project: Project, lead: User, client_of: SignIn
+        self, study: Study, lead: User, client_of: SignIn
     ) -> None:
         talk = "Ann: Does it matter?\nCy: It depends.\nPros: many\nAnn: On whom?\nPros: few\nCy: On them.\n"
         files = {"uploads": [SimpleUploadedFile("talk.txt", talk.encode())]}
-        url = reverse("corpus:import", args=[project.slug])
+        url = reverse("corpus:import", args=[study.slug])
         page = client_of(lead).post(url, {**files, "check": "1", "role:Pros": "text"})
         text = " ".join(page.content.decode().split())
         assert page.context["reports"][0].turns == 4
@@ -302,9 +300,9 @@ class TestChoosing:
         assert 'name="speaker" value="Pros"' not in text
 
     def test_a_format_that_does_not_fit_is_said_at_the_format(
-        self, project: Project, lead: User, client_of: SignIn
+        self, study: Study, lead: User, client_of: SignIn
     ) -> None:
-        url = reverse("corpus:import", args=[project.slug])
+        url = reverse("corpus:import", args=[study.slug])
         page = client_of(lead).post(url, {**upload(make_line("a")), "format": "captions"})
         assert (page.status_code, list(page.context["form"].errors)) == (422, ["format"])
         page = client_of(lead).post(url, {**upload("{"), "format": "captions"})
@@ -314,19 +312,19 @@ class TestChoosing:
         "typed", [{"consent": "external"}, {"role:Ada": "narrator"}, {"consent": "x", "basis": "y"}]
     )
     def test_what_cannot_be_chosen_is_refused(
-        self, project: Project, lead: User, client_of: SignIn, typed: dict[str, str]
+        self, study: Study, lead: User, client_of: SignIn, typed: dict[str, str]
     ) -> None:
-        page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), {**upload(make_line("a")), **typed})
+        page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), {**upload(make_line("a")), **typed})
         assert page.status_code == 422
-        assert not project.interviews.exists()
+        assert not study.interviews.exists()
 
 
 class TestGrownConversations:
-    def test_a_conversation_that_went_on_is_continued(self, project: Project, lead: User, client_of: SignIn) -> None:
-        bring(project, lead, make_line("a"))
-        interview = project.interviews.get()
+    def test_a_conversation_that_went_on_is_continued(self, study: Study, lead: User, client_of: SignIn) -> None:
+        bring(study, lead, make_line("a"))
+        interview = study.interviews.get()
         before = list(Sentence.objects.filter(turn__interview=interview).values_list("pk", flat=True))
-        client_of(lead).post(reverse("corpus:import", args=[project.slug]), upload(make_line("a", questions=2)))
+        client_of(lead).post(reverse("corpus:import", args=[study.slug]), upload(make_line("a", questions=2)))
         interview.refresh_from_db()
         sentences = list(Sentence.objects.filter(turn__interview=interview).order_by("position"))
         assert [sentence.pk for sentence in sentences][: len(before)] == before
@@ -335,12 +333,12 @@ class TestGrownConversations:
         version = interview.versions.get()
         assert (version.number, version.first_turn.position, version.turns, version.sentences) == (2, 3, 2, 2)
 
-    def test_its_details_name_the_file_of_each_version(self, project: Project, lead: User, client_of: SignIn) -> None:
-        bring(project, lead, make_line("a"))
+    def test_its_details_name_the_file_of_each_version(self, study: Study, lead: User, client_of: SignIn) -> None:
+        bring(study, lead, make_line("a"))
         grown = make_line("a", questions=2)
-        client_of(lead).post(reverse("corpus:import", args=[project.slug]), upload(grown))
-        interview = project.interviews.get()
-        page = client_of(lead).get(reverse("corpus:details", args=[project.slug, interview.pk])).content.decode()
+        client_of(lead).post(reverse("corpus:import", args=[study.slug]), upload(grown))
+        interview = study.interviews.get()
+        page = client_of(lead).get(reverse("corpus:details", args=[study.slug, interview.pk])).content.decode()
         text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
         for data, name in ((make_line("a"), "interviews.jsonl"), (grown, "file1.jsonl")):
             assert hashlib.sha256(data.encode()).hexdigest() in text
@@ -349,19 +347,19 @@ class TestGrownConversations:
         assert f"by {lead.username}" in text
         assert "Version 2: 2 turns appended, from turn 3 on" in text
 
-    def test_its_import_cannot_be_undone_and_says_why(self, project: Project, lead: User) -> None:
-        bring(project, lead, make_line("a"))
-        bring(project, lead, make_line("a", questions=2), make_line("b"))
+    def test_its_import_cannot_be_undone_and_says_why(self, study: Study, lead: User) -> None:
+        bring(study, lead, make_line("a"))
+        bring(study, lead, make_line("a", questions=2), make_line("b"))
         with pytest.raises(Refused, match="added turns to 1 interviews"):
-            undo_import(file=project.imported_files.latest("pk"), by=lead)
-        assert project.interviews.count() == 2
+            undo_import(file=study.imported_files.latest("pk"), by=lead)
+        assert study.interviews.count() == 2
 
-    def test_changed_words_are_refused_with_their_place(self, project: Project, lead: User) -> None:
-        bring(project, lead, make_line("a", questions=2))
+    def test_changed_words_are_refused_with_their_place(self, study: Study, lead: User) -> None:
+        bring(study, lead, make_line("a", questions=2))
         with pytest.raises(Refused, match="from turn 2 on"):
-            bring(project, lead, make_line("a", questions=2, words=4))
+            bring(study, lead, make_line("a", questions=2, words=4))
         with pytest.raises(Refused, match="from turn 3 on"):
-            bring(project, lead, make_line("a", questions=1))
+            bring(study, lead, make_line("a", questions=1))
 
 
 @pytest.mark.parametrize(
@@ -370,26 +368,24 @@ class TestGrownConversations:
     ids=["no file", "no such format"],
 )
 def test_form_that_is_not_complete_says_why(
-    project: Project, lead: User, client_of: SignIn, typed: dict[str, object], field: str
+    study: Study, lead: User, client_of: SignIn, typed: dict[str, object], field: str
 ) -> None:
-    page = client_of(lead).post(reverse("corpus:import", args=[project.slug]), typed)
+    page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
     assert page.status_code == 422
     assert field in page.context["form"].errors
 
 
-def test_example_on_the_page_of_imports_can_be_imported(project: Project, lead: User, client_of: SignIn) -> None:
-    client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+def test_example_on_the_page_of_imports_can_be_imported(study: Study, lead: User, client_of: SignIn) -> None:
+    client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
     shown = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", client.get(url).content.decode(), re.DOTALL)
     assert shown is not None
     lines = html.unescape(shown[1])
     assert client.post(url, upload(lines)).status_code == 302
-    assert Interview.objects.filter(project=project, external_id__in=["t1", "t2", "t3", "t4", "t5"]).count() == 5
+    assert Interview.objects.filter(study=study, external_id__in=["t1", "t2", "t3", "t4", "t5"]).count() == 5
 
 
-def test_every_format_is_listed_on_a_page_that_the_import_leads_to(
-    project: Project, lead: User, client_of: SignIn
-) -> None:
-    page = client_of(lead).get(reverse("corpus:import", args=[project.slug])).content.decode()
+def test_every_format_is_listed_on_a_page_that_the_import_leads_to(study: Study, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).get(reverse("corpus:import", args=[study.slug])).content.decode()
     address = reverse("help_page", args=["guide/files"])
     assert address in page
     listed = client_of(lead).get(address).content.decode()
@@ -397,8 +393,8 @@ def test_every_format_is_listed_on_a_page_that_the_import_leads_to(
 
 
 class TestSeveralFiles:
-    def test_a_bad_file_is_named_and_can_be_left_out(self, project: Project, lead: User, client_of: SignIn) -> None:
-        client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+    def test_a_bad_file_is_named_and_can_be_left_out(self, study: Study, lead: User, client_of: SignIn) -> None:
+        client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
         files = (make_line("a"), "{", make_line("b"), "[1")
         page = client.post(url, {**upload(*files), "check": "1"})
         assert page.status_code == 422
@@ -416,8 +412,8 @@ class TestSeveralFiles:
         every = [f"file{number}.jsonl" for number in range(1, 5)]
         assert client.post(url, {**upload(*files), "without": every}).status_code == 422
 
-    def test_what_the_preview_said_is_not_said_again(self, project: Project, lead: User, client_of: SignIn) -> None:
-        client, url = client_of(lead), reverse("corpus:import", args=[project.slug])
+    def test_what_the_preview_said_is_not_said_again(self, study: Study, lead: User, client_of: SignIn) -> None:
+        client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
         talk = "Ann: Does it matter?\nBob: It depends.\nAnn: On whom?\nBob: On them.\n"
 
         def send(number: int, **typed: str) -> list[str]:

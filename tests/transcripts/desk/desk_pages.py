@@ -20,7 +20,7 @@ ClientOf = Callable[[User], Client]
 
 
 def address(name: str, interview: Interview, *more: object) -> str:
-    return reverse(f"desk:{name}", args=[interview.project.slug, interview.pk, *more])
+    return reverse(f"desk:{name}", args=[interview.study.slug, interview.pk, *more])
 
 
 def post(client: Client, name: str, interview: Interview, **fields: object) -> Response:

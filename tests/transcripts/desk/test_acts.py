@@ -16,7 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 class TestScript:
@@ -42,10 +42,10 @@ class TestScript:
         assert f'data-coding="{idempotency_key.hex}"' in html
 
     def test_code_of_the_turn_is_answered_with_the_turns_marks(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
         last = sentence.turn.sentences.order_by("-position")[0]
-        code = find_code(project, "feature.task")
+        code = find_code(study, "feature.task")
         answer = act(client_of(coder), "add", interview, coder, sentence=last.pk, code=code.pk)
         html = answer.content.decode()
         assert f'id="tm{sentence.turn_id}"' in html
@@ -75,11 +75,11 @@ class TestScript:
         assert answer.content.decode() == "A latent coding needs your interpretation of the sentence in one line."
 
     def test_conflict_is_409(
-        self, project: Project, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
         client, idempotency_key = client_of(coder), uuid4()
         act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk, idempotency_key=idempotency_key)
-        other = find_code(project, "theme.compassion")
+        other = find_code(study, "theme.compassion")
         answer = act(
             client, "add", interview, coder, sentence=sentence.pk, code=other.pk, idempotency_key=idempotency_key
         )
@@ -135,9 +135,9 @@ class TestScript:
         assert back != coding
 
     def test_undo_cannot_carry_a_coding_to_another_sentence(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
-        old = put(sentence, find_code(project, "move.revise"), coder)
+        old = put(sentence, find_code(study, "move.revise"), coder)
         Coding.objects.update(enactment="")
         last = sentence.turn.sentences.order_by("-position")[0]
         answer = act(client_of(coder), "add", interview, coder, sentence=last.pk, again=old.idempotency_key)
@@ -163,10 +163,10 @@ class TestScript:
         assert Memo.objects.get().sentence is None
 
     def test_marks_of_a_sentence_bring_those_of_its_turn(
-        self, project: Project, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
         put(sentence, code, coder)
-        put(sentence, find_code(project, "feature.task"), coder)
+        put(sentence, find_code(study, "feature.task"), coder)
         html = client_of(coder).get(address("marks", interview, sentence.pk)).content.decode()
         sentence_part, turn_part = html.split(f'id="tm{sentence.turn_id}"')
         assert "Balance" in sentence_part
@@ -177,7 +177,7 @@ class TestScript:
         self, interview: Interview, sentence: Sentence, code: Code, coder: User, client_of: ClientOf
     ) -> None:
         client = client_of(coder)
-        assert interview.project.slug
+        assert interview.study.slug
         with CaptureQueriesContext(connection) as captured:
             act(client, "add", interview, coder, sentence=sentence.pk, code=code.pk)
         reads_and_writes = [query for query in captured.captured_queries if "SAVEPOINT" not in query["sql"]]
@@ -231,9 +231,9 @@ class TestPlainForms:
         assert f'id="s{sentence.pk}" data-kind="prose" aria-current="true"' in html
 
     def test_a_code_that_requires_an_answer_leads_to_a_form_that_asks_for_it(
-        self, project: Project, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
     ) -> None:
-        client, code = client_of(coder), find_code(project, "feature.stakeholders")
+        client, code = client_of(coder), find_code(study, "feature.stakeholders")
         asked = post(client, "add", interview, sentence=sentence.pk, code=code.pk, family="case_features")
         assert asked.status_code == 422
         html = read(asked)

@@ -45,7 +45,7 @@ class TestScript:
     def test_answer_names_ones_own_rows_and_nobody_elses(
         self, interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
     ) -> None:
-        code = find_code(interview.project, "theme.balance")
+        code = find_code(interview.study, "theme.balance")
         mine, hers = put(second, code, lead), put(second, code, coder)
         response = act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
         rows = response.json()["rows"]
@@ -100,7 +100,7 @@ class TestScript:
         self, interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
     ) -> None:
         act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
-        code = find_code(interview.project, "theme.balance")
+        code = find_code(interview.study, "theme.balance")
         for name, fields in (("add", {"code": code.pk}), ("decide", {}), ("memo", {"text": "A memo"})):
             response = act(client_of(coder), name, interview, coder, sentence=second.pk, **fields)
             assert response.status_code == 409
@@ -162,7 +162,7 @@ def test_numbers_of_pieces_are_shown(
     interview: Interview, second: Sentence, lead: User, coder: User, client_of: ClientOf
 ) -> None:
     act(client_of(lead), "split", interview, lead, sentence=second.pk, at=15)
-    html = read(client_of(coder).get(reverse("desk:desk", args=[interview.project.slug, interview.pk])))
+    html = read(client_of(coder).get(reverse("desk:desk", args=[interview.study.slug, interview.pk])))
     assert ">3a</a>" in html
     assert ">3b</a>" in html
 
@@ -176,13 +176,13 @@ def test_enter_goes_from_piece_to_piece(
     assert response["Location"].endswith(f"#s{following.pk}")
 
 
-def test_offsets_are_right_in_every_script(project_of_scripts: Interview, lead: User, client_of: ClientOf) -> None:
+def test_offsets_are_right_in_every_script(study_of_scripts: Interview, lead: User, client_of: ClientOf) -> None:
     cuts = {"שלום עולם, מה נשמע?": "מה", "我会先问。": "先问", "👩‍👩‍👧 families differ.": "differ"}
-    for sentence in Sentence.objects.filter(turn__interview=project_of_scripts).select_related("turn"):
+    for sentence in Sentence.objects.filter(turn__interview=study_of_scripts).select_related("turn"):
         text = sentence.read_text()
         if text in cuts:
             at = len(text[: text.index(cuts[text])].encode("utf-16-le")) // 2
-            response = act(client_of(lead), "split", project_of_scripts, lead, sentence=sentence.pk, at=at)
+            response = act(client_of(lead), "split", study_of_scripts, lead, sentence=sentence.pk, at=at)
             made = Sentence.objects.select_related("turn").filter(made_by__retired=sentence).order_by("start")
             assert response.status_code == 200
             assert made[1].read_text() == text[text.index(cuts.pop(text)) :]
@@ -190,10 +190,10 @@ def test_offsets_are_right_in_every_script(project_of_scripts: Interview, lead: 
 
 
 @pytest.fixture
-def project_of_scripts(interview: Interview, owner: User) -> Interview:
+def study_of_scripts(interview: Interview, owner: User) -> Interview:
     from transcripts.corpus.actions import import_file
 
     text = "שלום עולם, מה נשמע?\n我会先问。你呢？\n👩‍👩‍👧 families differ."
     line = json.dumps({"id": "scripts", "turns": [{"role": "model", "text": text}]})
-    import_file(project=interview.project, name="s.jsonl", data=line.encode(), by=owner)
+    import_file(study=interview.study, name="s.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(external_id="scripts")

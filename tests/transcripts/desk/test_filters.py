@@ -38,10 +38,10 @@ def words(html: str) -> str:
 @pytest.fixture
 def coded(interview: Interview, coder: User) -> Interview:
     """2 is coded, 3 is decided, 4 has a memo."""
-    put(said(interview, 2), find_code(interview.project, "theme.balance"), coder)
+    put(said(interview, 2), find_code(interview.study, "theme.balance"), coder)
     decide(said(interview, 3), coder)
     actions.write_memo(
-        project=interview.project,
+        study=interview.study,
         interview=interview,
         sentence=said(interview, 4),
         text="Hedges",
@@ -81,7 +81,7 @@ def test_question_stays_beside_what_is_shown(coded: Interview, coder: User, clie
 
 
 def test_code_of_a_turn_shows_its_first_sentence(interview: Interview, coder: User, client_of: ClientOf) -> None:
-    put(said(interview, 5), find_code(interview.project, "feature.task"), coder)
+    put(said(interview, 5), find_code(interview.study, "feature.task"), coder)
     html = read(client_of(coder).get(address("desk", interview), {"show": "code:feature.task"}))
     assert shown(html) == ["2"]
 
@@ -113,16 +113,16 @@ def test_unknown_filter_filters_nothing(coded: Interview, coder: User, client_of
 
 
 def test_code_that_changed_since_is_found(coded: Interview, coder: User, client_of: ClientOf) -> None:
-    version = CodebookVersion.objects.get(project=coded.project)
+    version = CodebookVersion.objects.get(study=coded.study)
     newer = CodebookVersion.objects.create(
-        project=coded.project,
+        study=coded.study,
         number=2,
         status="published",
         title="Second",
         created_at=timezone.now(),
         published_at=timezone.now(),
     )
-    old = find_code(coded.project, "theme.balance")
+    old = find_code(coded.study, "theme.balance")
     family = old.family
     family.pk, family.version = None, newer
     family.save(force_insert=True)
@@ -138,7 +138,7 @@ def test_code_that_changed_since_is_found(coded: Interview, coder: User, client_
 class TestDisagreement:
     @pytest.fixture
     def read_twice(self, interview: Interview, coder: User, second_coder: User) -> Interview:
-        put(said(interview, 2), find_code(interview.project, "theme.balance"), coder)
+        put(said(interview, 2), find_code(interview.study, "theme.balance"), coder)
         decide(said(interview, 2), second_coder)
         for person in (coder, second_coder):
             decide(said(interview, 3), person)
@@ -177,7 +177,7 @@ def test_list_of_turns_names_challenges_and_reasoning(
         {"role": "model", "text": "It depends."},
     ]
     line = json.dumps({"id": "thinking", "turns": turns})
-    import_file(project=interview.project, name="t.jsonl", data=line.encode(), by=owner)
+    import_file(study=interview.study, name="t.jsonl", data=line.encode(), by=owner)
     thinking = Interview.objects.get(external_id="thinking")
     html = read(client_of(coder).get(address("desk", thinking)))
     assert '<span class="kinds">challenge</span>' in html

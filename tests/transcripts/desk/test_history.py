@@ -26,7 +26,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.desk.history import Entry, list_history
 from transcripts.negotiation.actions import Evidence, withdraw_score
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -40,10 +40,10 @@ TURNS = [
 
 
 @pytest.fixture
-def run(project: Project, owner: User) -> Interview:
+def run(study: Study, owner: User) -> Interview:
     """A trajectory with reasoning and a challenge."""
     line = json.dumps({"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS})
-    import_file(project=project, name="run.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="run.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(external_id="run")
 
 
@@ -54,38 +54,38 @@ def said(interview: Interview) -> list[Sentence]:
         .filter(turn__interview=interview, turn__role="model")
         .exclude(turn__channel="reasoning")
     )
-    return list(rows.select_related("turn__interview__project").order_by("position", "start"))
+    return list(rows.select_related("turn__interview__study").order_by("position", "start"))
 
 
-def entries(project: Project, user: User) -> list[Entry]:
-    return list_history(project, user)[0]
+def entries(study: Study, user: User) -> list[Entry]:
+    return list_history(study, user)[0]
 
 
-def kinds(project: Project, user: User) -> list[str]:
-    return [entry.kind for entry in entries(project, user)]
+def kinds(study: Study, user: User) -> list[str]:
+    return [entry.kind for entry in entries(study, user)]
 
 
 def link_to(coding: Coding, sentence: Sentence, by: User, quote: Extent | None = None) -> Link:
     """Have an entry rest on a sentence."""
-    project = sentence.turn.interview.project
+    study = sentence.turn.interview.study
     return actions.add_link(
-        project=project, coding=coding, kind="warrant", sentence=sentence, quote=quote, by=by, idempotency_key=uuid4()
+        study=study, coding=coding, kind="warrant", sentence=sentence, quote=quote, by=by, idempotency_key=uuid4()
     )
 
 
 def test_newest_comes_first_and_only_ones_own(
-    project: Project, interview: Interview, coder: User, second_coder: User
+    study: Study, interview: Interview, coder: User, second_coder: User
 ) -> None:
     first, *_ = said(interview)
-    balance = find_code(project, "theme.balance")
+    balance = find_code(study, "theme.balance")
     put(first, balance, second_coder)
     coding = put(first, balance, coder)
     put(first, balance, coder, level="latent", note="Weighs")
     decision = decide(first, coder)
-    actions.reopen_sentence(project=project, decision=decision, by=coder)
-    take_off(put(first, find_code(project, "theme.compassion"), coder), coder)
-    actions.write_memo(project=project, interview=interview, sentence=None, text="x", by=coder, idempotency_key=uuid4())
-    acts = entries(project, coder)
+    actions.reopen_sentence(study=study, decision=decision, by=coder)
+    take_off(put(first, find_code(study, "theme.compassion"), coder), coder)
+    actions.write_memo(study=study, interview=interview, sentence=None, text="x", by=coder, idempotency_key=uuid4())
+    acts = entries(study, coder)
     labels = [entry.act.sentence.label if entry.act.sentence else "" for entry in acts]
     assert [(entry.kind, entry.act.about, label) for entry, label in zip(acts, labels, strict=True)] == [
         ("memo", "", ""),
@@ -101,56 +101,54 @@ def test_newest_comes_first_and_only_ones_own(
 
 
 def test_boundary_edits_are_acts_and_what_they_carried_is_not(
-    project: Project, interview: Interview, lead: User, coder: User
+    study: Study, interview: Interview, lead: User, coder: User
 ) -> None:
     first = said(interview)[1]
-    put(first, find_code(project, "theme.balance"), lead)
-    put(first, find_code(project, "theme.balance"), coder)
+    put(first, find_code(study, "theme.balance"), lead)
+    put(first, find_code(study, "theme.balance"), coder)
     decide(first, coder)
     Reveal.objects.create(sentence=first, coder=coder, revealed_at=timezone.now())
-    boundary_edits.split_sentence(
-        project=project, sentence=first, at=first.start + 16, by=lead, idempotency_key=uuid4()
-    )
-    assert kinds(project, lead) == ["split", "applied"]
-    hers = entries(project, coder)
+    boundary_edits.split_sentence(study=study, sentence=first, at=first.start + 16, by=lead, idempotency_key=uuid4())
+    assert kinds(study, lead) == ["split", "applied"]
+    hers = entries(study, coder)
     assert [entry.kind for entry in hers] == ["machine", "decided", "applied"]
     assert all(entry.act.sentence and entry.act.sentence.retired_by_id for entry in hers)
     [piece, _] = Sentence.objects.filter(suffix__in="ab").order_by("start").select_related("turn__interview")
-    boundary_edits.merge_sentences(project=project, first=piece, by=lead, idempotency_key=uuid4())
-    assert kinds(project, lead) == ["merge", "split", "applied"]
-    assert kinds(project, coder) == ["machine", "decided", "applied"]
+    boundary_edits.merge_sentences(study=study, first=piece, by=lead, idempotency_key=uuid4())
+    assert kinds(study, lead) == ["merge", "split", "applied"]
+    assert kinds(study, coder) == ["machine", "decided", "applied"]
 
 
-def test_status_of_an_entry_is_told_with_its_other_answers(project: Project, run: Interview, coder: User) -> None:
-    put(said(run)[0], find_code(project, "feature.power"), coder, attributes={"status": "elicited"})
-    [entry] = entries(project, coder)
+def test_status_of_an_entry_is_told_with_its_other_answers(study: Study, run: Interview, coder: User) -> None:
+    put(said(run)[0], find_code(study, "feature.power"), coder, attributes={"status": "elicited"})
+    [entry] = entries(study, coder)
     assert entry.act.details == "elicited"
 
 
 def test_links_are_acts_and_those_that_go_along_with_a_coding_are_not(
-    project: Project, run: Interview, coder: User, lead: User
+    study: Study, run: Interview, coder: User, lead: User
 ) -> None:
-    asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__project").first()
+    asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__study").first()
     assert asked is not None
-    power = find_code(project, "feature.power")
+    power = find_code(study, "feature.power")
     entry = put(said(run)[1], power, coder)
     link = link_to(entry, asked, coder)
-    assert kinds(project, coder) == ["linked", "applied"]
+    assert kinds(study, coder) == ["linked", "applied"]
     changed = put(said(run)[1], power, coder, note="Said outright.")
     take_off(changed, coder)
     back = restore(changed, changed.sentence, coder)
-    assert kinds(project, coder) == ["applied", "removed", "changed", "linked", "applied"]
+    assert kinds(study, coder) == ["applied", "removed", "changed", "linked", "applied"]
     link_to(back, asked, coder, quote=Extent(asked.start, asked.start + 3))
-    boundary_edits.split_sentence(project=project, sentence=asked, at=asked.start + 8, by=lead, idempotency_key=uuid4())
+    boundary_edits.split_sentence(study=study, sentence=asked, at=asked.start + 8, by=lead, idempotency_key=uuid4())
     boundary_edits.split_sentence(
-        project=project, sentence=back.sentence, at=back.sentence.start + 8, by=lead, idempotency_key=uuid4()
+        study=study, sentence=back.sentence, at=back.sentence.start + 8, by=lead, idempotency_key=uuid4()
     )
     assert Link.objects.count() > 4
-    assert kinds(project, coder)[:2] == ["linked_anew", "applied"]
+    assert kinds(study, coder)[:2] == ["linked_anew", "applied"]
     standing = Link.objects.active().filter(coder=coder).select_related("coding__sentence__turn__interview")
     for each in standing:
-        actions.withdraw_link(project=project, link=each, by=coder)
-    acts = entries(project, coder)
+        actions.withdraw_link(study=study, link=each, by=coder)
+    acts = entries(study, coder)
     assert [act.kind for act in acts].count("unlinked") == len(standing)
     assert [act.kind for act in acts][len(standing) :] == [
         "linked_anew",
@@ -166,36 +164,36 @@ def test_links_are_acts_and_those_that_go_along_with_a_coding_are_not(
 
 
 def test_openings_of_reasoning_conditions_and_labels_are_acts(
-    project: Project, run: Interview, owner: User, lead: User, client_of: ClientOf
+    study: Study, run: Interview, owner: User, lead: User, client_of: ClientOf
 ) -> None:
-    masked = bring_in_masked(project, owner, [make_thread("xenobare", 1)])[-1]
-    actions.open_stage(project=project, turn=run.turns.get(position=2), by=lead)
-    open_condition(project=project, interview=masked, by=lead)
-    unblind_interview(project=project, interview=run, by=lead, where="here")
-    unblind_former_reader(project=project, interviews=[masked], user=lead, by=owner)
-    assert kinds(project, lead) == ["unblinded", "condition", "reasoning"]
-    html = client_of(lead).get(reverse("desk:history", args=[project.slug])).content.decode()
-    assert f"{reverse('desk:desk', args=[project.slug, run.pk])}#turn-2" in html
-    assert reverse("blinding:condition", args=[project.slug, masked.pk]) in html
+    masked = bring_in_masked(study, owner, [make_thread("xenobare", 1)])[-1]
+    actions.open_stage(study=study, turn=run.turns.get(position=2), by=lead)
+    open_condition(study=study, interview=masked, by=lead)
+    unblind_interview(study=study, interview=run, by=lead, where="here")
+    unblind_former_reader(study=study, interviews=[masked], user=lead, by=owner)
+    assert kinds(study, lead) == ["unblinded", "condition", "reasoning"]
+    html = client_of(lead).get(reverse("desk:history", args=[study.slug])).content.decode()
+    assert f"{reverse('desk:desk', args=[study.slug, run.pk])}#turn-2" in html
+    assert reverse("blinding:condition", args=[study.slug, masked.pk]) in html
     assert masked.mask_label in html
-    assert kinds(project, owner) == []
+    assert kinds(study, owner) == []
 
 
 def test_scores_and_determinations_are_acts_with_their_evidence(
-    project: Project, run: Interview, lead: User, coder: User, second_coder: User, client_of: ClientOf
+    study: Study, run: Interview, lead: User, coder: User, second_coder: User, client_of: ClientOf
 ) -> None:
-    stance = write(project, lead)
+    stance = write(study, lead)
     first, second = said(run)[:2]
     score(stance, run, second_coder, 0)
     score(stance, run, coder, 2, evidence=[Evidence(first)])
     changed = score(stance, run, coder, 3, evidence=[Evidence(first), Evidence(second)])
-    withdraw_score(project=project, score=changed, by=coder)
-    challenge = Sentence.objects.filter(turn__interview=run, turn__position=4).select_related(
-        "turn__interview__project"
-    )[0]
-    put(challenge, add_challenges(project), coder)
+    withdraw_score(study=study, score=changed, by=coder)
+    challenge = Sentence.objects.filter(turn__interview=run, turn__position=4).select_related("turn__interview__study")[
+        0
+    ]
+    put(challenge, add_challenges(study), coder)
     score(stance, run, coder, 1, "updated", turn=challenge.turn, evidence=[Evidence(said(run)[2])])
-    acts = entries(project, coder)
+    acts = entries(study, coder)
     assert [(entry.kind, entry.act.details, len(entry.act.rests_on)) for entry in acts] == [
         ("scored", "yes", 1),
         ("applied", "", 0),
@@ -204,19 +202,19 @@ def test_scores_and_determinations_are_acts_with_their_evidence(
         ("scored", "2", 1),
     ]
     assert acts[-1].act.about == "care/1: Its moves serve them"
-    html = client_of(coder).get(reverse("desk:history", args=[project.slug])).content.decode()
-    assert reverse("negotiation:thread_scores", args=[project.slug, run.pk]) in html
+    html = client_of(coder).get(reverse("desk:history", args=[study.slug])).content.decode()
+    assert reverse("negotiation:thread_scores", args=[study.slug, run.pk]) in html
     assert f"#turn-{challenge.turn.position}" in html
     assert f"?at={second.pk}#s{second.pk}" in html
 
 
 def test_page_links_to_the_sentences_and_leads_on(
-    project: Project, interview: Interview, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, interview: Interview, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for sentence in said(interview):
         decide(sentence, coder)
     monkeypatch.setattr("transcripts.desk.history.ENTRIES_PER_PAGE", 5)
-    client, path = client_of(coder), reverse("desk:history", args=[project.slug])
+    client, path = client_of(coder), reverse("desk:history", args=[study.slug])
     newest = client.get(path).content.decode()
     last = said(interview)[-1]
     assert f"?at={last.pk}#s{last.pk}" in newest
@@ -228,11 +226,11 @@ def test_page_links_to_the_sentences_and_leads_on(
 
 
 def test_a_longer_page_takes_no_more_queries(
-    project: Project, run: Interview, lead: User, coder: User, client_of: ClientOf
+    study: Study, run: Interview, lead: User, coder: User, client_of: ClientOf
 ) -> None:
-    client, path = client_of(coder), reverse("desk:history", args=[project.slug])
-    stance, power = write(project, lead), find_code(project, "feature.power")
-    asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__project")[0]
+    client, path = client_of(coder), reverse("desk:history", args=[study.slug])
+    stance, power = write(study, lead), find_code(study, "feature.power")
+    asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__study")[0]
 
     def act_on(sentence: Sentence, criterion: str) -> None:
         link_to(put(sentence, power, coder), asked, coder)

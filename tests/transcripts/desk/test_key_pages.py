@@ -14,11 +14,11 @@ from transcripts.codebook.models import Code
 from transcripts.coding.models import DeskSettings
 from transcripts.corpus.models import Interview
 from transcripts.desk.keys import ACTS
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def page(project: Project, name: str = "keys") -> str:
-    return reverse(f"desk:{name}", args=[project.slug])
+def page(study: Study, name: str = "keys") -> str:
+    return reverse(f"desk:{name}", args=[study.slug])
 
 
 def value(html: str, name: str) -> str:
@@ -26,8 +26,8 @@ def value(html: str, name: str) -> str:
     return str(found)
 
 
-def test_every_act_and_code_has_a_field_with_its_key(project: Project, coder: User, client_of: ClientOf) -> None:
-    html = read(client_of(coder).get(page(project)))
+def test_every_act_and_code_has_a_field_with_its_key(study: Study, coder: User, client_of: ClientOf) -> None:
+    html = read(client_of(coder).get(page(study)))
     for name in ACTS:
         assert f'name="act:{name}"' in html
     assert value(html, "act:memo") == "m"
@@ -36,15 +36,15 @@ def test_every_act_and_code_has_a_field_with_its_key(project: Project, coder: Us
 
 
 def test_changed_keys_are_shown_everywhere(
-    project: Project, interview: Interview, coder: User, client_of: ClientOf
+    study: Study, interview: Interview, coder: User, client_of: ClientOf
 ) -> None:
     client = client_of(coder)
     sent = {"act:memo": "Equal", "act:challenges": "", "act:split": "", "code:theme.balance": "b", "act:merge": ""}
-    assert client.post(page(project), sent).status_code == 302
-    html = read(client.get(page(project)))
+    assert client.post(page(study), sent).status_code == 302
+    html = read(client.get(page(study)))
     assert [value(html, name) for name in sent] == ["=", "", "", "b", ""]
     assert "default: d" in html
-    card = read(client.get(page(project, "keycard")))
+    card = read(client.get(page(study, "keycard")))
     assert '<kbd data-key="Equal">=</kbd></dt><dd>memo on the sentence' in card
     assert '<kbd data-key="KeyB">b</kbd></dt><dd>Balance' in card
     assert "no key</span></dt><dd>split this sentence" in card
@@ -53,10 +53,8 @@ def test_changed_keys_are_shown_everywhere(
     assert '"theme.balance": "KeyB"' in desk
 
 
-def test_two_acts_on_one_key_are_refused_beside_their_fields(
-    project: Project, coder: User, client_of: ClientOf
-) -> None:
-    response = client_of(coder).post(page(project), {"act:memo": "x", "code:theme.balance": "zz"})
+def test_two_acts_on_one_key_are_refused_beside_their_fields(study: Study, coder: User, client_of: ClientOf) -> None:
+    response = client_of(coder).post(page(study), {"act:memo": "x", "code:theme.balance": "zz"})
     html = response.content.decode()
     assert response.status_code == 422
     assert "Nothing was saved" in html
@@ -65,44 +63,44 @@ def test_two_acts_on_one_key_are_refused_beside_their_fields(
     assert not DeskSettings.objects.exists()
 
 
-def test_reset_gives_every_key_back(project: Project, coder: User, client_of: ClientOf) -> None:
+def test_reset_gives_every_key_back(study: Study, coder: User, client_of: ClientOf) -> None:
     client = client_of(coder)
-    client.post(page(project), {"act:memo": "="})
-    client.post(page(project), {"act:memo": "x", "reset": "1"})
-    assert value(read(client.get(page(project))), "act:memo") == "m"
+    client.post(page(study), {"act:memo": "="})
+    client.post(page(study), {"act:memo": "x", "reset": "1"})
+    assert value(read(client.get(page(study))), "act:memo") == "m"
 
 
-def test_saving_the_page_as_it_stands_changes_nothing(project: Project, coder: User, client_of: ClientOf) -> None:
+def test_saving_the_page_as_it_stands_changes_nothing(study: Study, coder: User, client_of: ClientOf) -> None:
     client = client_of(coder)
-    html = read(client.get(page(project)))
+    html = read(client.get(page(study)))
     fields = dict(re.findall(r'name="((?:act|code):[^"]+)" value="([^"]*)"', html))
     fields = {name: unescape(value) for name, value in fields.items()}
-    assert client.post(page(project), fields).status_code == 302
+    assert client.post(page(study), fields).status_code == 302
     assert DeskSettings.objects.get(user=coder).keys == {"acts": {}, "codes": {}}
 
 
-def test_keys_are_ones_own(project: Project, coder: User, second_coder: User, client_of: ClientOf) -> None:
-    client_of(coder).post(page(project), {"act:memo": "="})
-    assert value(read(client_of(second_coder).get(page(project))), "act:memo") == "m"
+def test_keys_are_ones_own(study: Study, coder: User, second_coder: User, client_of: ClientOf) -> None:
+    client_of(coder).post(page(study), {"act:memo": "="})
+    assert value(read(client_of(second_coder).get(page(study))), "act:memo") == "m"
 
 
 def test_desk_key_wins_over_a_codes_and_every_page_says_so(
-    project: Project, interview: Interview, coder: User, client_of: ClientOf
+    study: Study, interview: Interview, coder: User, client_of: ClientOf
 ) -> None:
-    Code.objects.filter(version__project=project, identifier="failure.generic_fairness_talk").update(key="c")
+    Code.objects.filter(version__study=study, identifier="failure.generic_fairness_talk").update(key="c")
     client = client_of(coder)
-    for path in (page(project), page(project, "keycard"), address("desk", interview)):
+    for path in (page(study), page(study, "keycard"), address("desk", interview)):
         html = read(client.get(path))
         assert "has no key, because <kbd>c</kbd> is used for “split this sentence" in html, path
 
 
-def test_card_has_definitions_when_asked(project: Project, reader: User, client_of: ClientOf) -> None:
+def test_card_has_definitions_when_asked(study: Study, reader: User, client_of: ClientOf) -> None:
     client = client_of(reader)
-    definition = Code.objects.get(version__project=project, identifier="theme.balance").definition
-    assert definition not in client.get(page(project, "keycard")).content.decode()
-    assert definition in client.get(page(project, "keycard"), {"definitions": "1"}).content.decode()
+    definition = Code.objects.get(version__study=study, identifier="theme.balance").definition
+    assert definition not in client.get(page(study, "keycard")).content.decode()
+    assert definition in client.get(page(study, "keycard"), {"definitions": "1"}).content.decode()
 
 
 @pytest.mark.parametrize("typed", ["<script>", "KeyÄ", "Tab", "Escape", "ß", "9" * 500])
-def test_only_keys_of_the_table_are_taken(project: Project, coder: User, client_of: ClientOf, typed: str) -> None:
-    assert client_of(coder).post(page(project), {"act:memo": typed}).status_code == 422
+def test_only_keys_of_the_table_are_taken(study: Study, coder: User, client_of: ClientOf, typed: str) -> None:
+    assert client_of(coder).post(page(study), {"act:memo": typed}).status_code == 422

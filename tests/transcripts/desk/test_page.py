@@ -21,16 +21,16 @@ from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.rounds.queries import read_progress
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def import_long(project: Project, owner: User, sentences: int) -> Interview:
+def import_long(study: Study, owner: User, sentences: int) -> Interview:
     """An interview of two exchanges with many sentences."""
     answer = " ".join(f"This is sentence number {number} of a long answer." for number in range(sentences // 2))
     turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": answer}] * 2
     line = json.dumps({"id": "long", "model": "Model A", "title": "Long interview", "turns": turns})
-    import_file(project=project, name="long.jsonl", data=line.encode(), by=owner)
-    return Interview.objects.get(project=project, external_id="long")
+    import_file(study=study, name="long.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(study=study, external_id="long")
 
 
 class TestPage:
@@ -43,10 +43,10 @@ class TestPage:
 
     @pytest.mark.parametrize(("speaker", "shown"), [("Interviewer", ""), (" INTERVIEWER", ""), ("Ada", "Ada")])
     def test_a_speaker_named_as_her_role_is_not_named_twice(
-        self, project: Project, owner: User, client_of: ClientOf, speaker: str, shown: str
+        self, study: Study, owner: User, client_of: ClientOf, speaker: str, shown: str
     ) -> None:
         turns = [{"role": "interviewer", "speaker": speaker, "text": "Why?"}, {"role": "model", "text": "Because."}]
-        import_file(project=project, name="n.jsonl", data=json.dumps({"id": "n", "turns": turns}).encode(), by=owner)
+        import_file(study=study, name="n.jsonl", data=json.dumps({"id": "n", "turns": turns}).encode(), by=owner)
         html = read(client_of(owner).get(address("desk", Interview.objects.get(external_id="n"))))
         before = f"<bdi>{shown}</bdi> · " if shown else ""
         assert re.search(rf'<p class="speaker">\s*{before}Interviewer ', html)
@@ -68,12 +68,12 @@ class TestPage:
         assert client_of(coder).get(address("desk", interview), {"at": at}).status_code == 200
 
     def test_text_is_never_markup(
-        self, project: Project, owner: User, coder: User, client_of: ClientOf, code: Code
+        self, study: Study, owner: User, coder: User, client_of: ClientOf, code: Code
     ) -> None:
         nasty = "<script>alert(1)</script><b hx-get=/x>Bold claim</b>"
         turns = [{"role": "interviewer", "text": nasty, "speaker": nasty}, {"role": "model", "text": nasty}]
         line = json.dumps({"id": "nasty", "title": nasty, "model": nasty, "turns": turns})
-        import_file(project=project, name="nasty.jsonl", data=line.encode(), by=owner)
+        import_file(study=study, name="nasty.jsonl", data=line.encode(), by=owner)
         interview = Interview.objects.get(external_id="nasty")
         sentence = Sentence.objects.select_related("turn").filter(turn__interview=interview)[0]
         put(sentence, code, coder, level="latent", note=nasty)
@@ -82,41 +82,41 @@ class TestPage:
         assert "<b hx-get" not in html
 
     def test_a_code_of_its_own_decides_a_sentence_and_a_code_of_its_turn_does_not(
-        self, project: Project, interview: Interview, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, coder: User, client_of: ClientOf
     ) -> None:
         said = Sentence.objects.select_related("turn").filter(turn__interview=interview, turn__is_answer=True)
         first, second = said.order_by("position")[:2]
-        put(first, find_code(project, "feature.task"), coder)
+        put(first, find_code(study, "feature.task"), coder)
         assert read_progress([interview.pk]).find(interview.pk, coder.pk).decided == 0
         assert f'<li class="sentence" id="s{first.pk}"' in read(client_of(coder).get(address("desk", interview)))
-        put(second, find_code(project, "theme.models_metamodels"), coder)
+        put(second, find_code(study, "theme.models_metamodels"), coder)
         html = read(client_of(coder).get(address("desk", interview)))
         assert f'<li class="sentence decided" id="s{second.pk}"' in html, "the tick"
         assert f'<span id="decided-count">1</span> of {said.count()} model sentences' in html
         assert read_progress([interview.pk]).find(interview.pk, coder.pk).decided == 1, "overview, lists and charts"
 
     def test_percentage_counts_the_models_sentences_with_code_or_decision(
-        self, project: Project, interview: Interview, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, coder: User, client_of: ClientOf
     ) -> None:
         said = list(
             Sentence.objects.select_related("turn")
             .filter(turn__interview=interview, turn__role="model")
             .order_by("position")
         )
-        put(said[0], find_code(project, "theme.balance"), coder)
+        put(said[0], find_code(study, "theme.balance"), coder)
         decide(said[1], coder)
-        put(said[6], find_code(project, "feature.task"), coder)
+        put(said[6], find_code(study, "feature.task"), coder)
         asked = Sentence.objects.select_related("turn").filter(turn__role="interviewer")[0]
-        put(asked, find_code(project, "theme.balance"), coder)
+        put(asked, find_code(study, "theme.balance"), coder)
         html = read(client_of(coder).get(address("desk", interview)))
         assert len(said) == 7
         assert '<span id="decided-count">2</span> of 7' in html
         assert "29 %" in html
 
     def test_queries_do_not_grow_with_the_interview(
-        self, project: Project, interview: Interview, owner: User, coder: User, client_of: ClientOf, code: Code
+        self, study: Study, interview: Interview, owner: User, coder: User, client_of: ClientOf, code: Code
     ) -> None:
-        longer = import_long(project, owner, sentences=300)
+        longer = import_long(study, owner, sentences=300)
         for sentence in Sentence.objects.select_related("turn").filter(turn__interview=longer)[:40]:
             put(sentence, code, coder)
         client = client_of(coder)
@@ -156,17 +156,17 @@ class TestAccess:
         assert "/accounts/login/" in answer.headers["Location"]
 
     def test_interview_of_another_study_is_not_found(
-        self, project: Project, interview: Interview, owner: User, client_of: ClientOf
+        self, study: Study, interview: Interview, owner: User, client_of: ClientOf
     ) -> None:
         other = start_study(slug="other", name="Other", by=owner)
         url = reverse("desk:desk", args=[other.slug, interview.pk])
         assert client_of(owner).get(url).status_code == 404
 
     def test_sentence_of_another_interview_is_not_found(
-        self, project: Project, interview: Interview, sentence: Sentence, owner: User, coder: User, client_of: ClientOf
+        self, study: Study, interview: Interview, sentence: Sentence, owner: User, coder: User, client_of: ClientOf
     ) -> None:
-        other = import_long(project, owner, sentences=4)
-        code = find_code(project, "theme.balance")
+        other = import_long(study, owner, sentences=4)
+        code = find_code(study, "theme.balance")
         answer = act(client_of(coder), "add", other, coder, sentence=sentence.pk, code=code.pk)
         assert answer.status_code == 404
         assert not Coding.objects.exists()
@@ -218,12 +218,10 @@ class TestCodesWithoutKeys:
     def read_desk(self, client_of: ClientOf, owner: User, *, codes: int) -> str:
         rows = "".join(f"Code {n};Family {n // 10};What it means.\n" for n in range(codes))
         file = ("codes.csv", f"Code;Family;Definition\n{rows}".encode())
-        project = start_study(slug="keyless", name="Keyless", codebook="file", file=file, by=owner)
+        study = start_study(slug="keyless", name="Keyless", codebook="file", file=file, by=owner)
         turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "Because."}]
-        import_file(
-            project=project, name="one.jsonl", data=json.dumps({"id": "one", "turns": turns}).encode(), by=owner
-        )
-        return read(client_of(owner).get(address("desk", project.interviews.get())))
+        import_file(study=study, name="one.jsonl", data=json.dumps({"id": "one", "turns": turns}).encode(), by=owner)
+        return read(client_of(owner).get(address("desk", study.interviews.get())))
 
     def test_codes_without_keys_are_there_to_click(self, client_of: ClientOf, owner: User) -> None:
         html = self.read_desk(client_of, owner, codes=4)

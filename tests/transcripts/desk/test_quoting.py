@@ -44,7 +44,7 @@ def test_scripts(text: str, first: int, last: int, quote: str) -> None:
 
 @pytest.mark.parametrize(
     ("first", "last", "words"),
-    [(0, 1, "cuts a character in two"), (1, 2, "cuts a character in two"), (2, 2, "empty"), (0, 9, "ends after")],
+    [(0, 1, "splits a character"), (1, 2, "splits a character"), (2, 2, "empty"), (0, 9, "ends after")],
 )
 def test_wrong_places_are_told(first: int, last: int, words: str) -> None:
     with pytest.raises(WrongSpan, match=words):

@@ -19,7 +19,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.figures import Chart, Missing, RowChart
 from transcripts.charts.layout import lay_out
 from transcripts.charts.svg import write_file_svg, write_page_svg
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.chart_files import sign_chart
 
 ClientOf = Callable[[User], Client]
@@ -27,29 +27,29 @@ CHART = write_page_svg(lay_out(DOTS), key="agreement", title="Agreement", descri
 SVG = write_file_svg(CHART)
 
 
-def sign(project: str, user: User) -> str:
-    return sign_chart(CHART, summary="", note="", study=project, user_id=user.pk)
+def sign(study: str, user: User) -> str:
+    return sign_chart(CHART, summary="", note="", study=study, user_id=user.pk)
 
 
-def ask(client: Client, project: Project, token: str, format: str) -> HttpResponse:
-    url = reverse("exchange:chart", args=[project.slug])
+def ask(client: Client, study: Study, token: str, format: str) -> HttpResponse:
+    url = reverse("exchange:chart", args=[study.slug])
     return client.post(url, {"chart": token, "format": format})  # type: ignore[return-value]
 
 
-def render(chart: Chart, project: Project | None, user: object, table: str = "") -> str:
+def render(chart: Chart, study: Study | None, user: object, table: str = "") -> str:
     request = RequestFactory().get("/")
     request.user = user  # type: ignore[assignment]
-    context = {"figure": chart, "project": project, "request": request, "table": table}
+    context = {"figure": chart, "study": study, "request": request, "table": table}
     return Template("{% load charts %}{% chart figure table=table %}").render(Context(context))
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("format", ["svg", "png"])
-def test_a_chart_comes_as_a_file_and_on_record(client_of: ClientOf, coder: User, project: Project, format: str) -> None:
-    token = sign(project.slug, coder)
-    response = ask(client_of(coder), project, token, format)
+def test_a_chart_comes_as_a_file_and_on_record(client_of: ClientOf, coder: User, study: Study, format: str) -> None:
+    token = sign(study.slug, coder)
+    response = ask(client_of(coder), study, token, format)
     assert response.status_code == 200
-    assert response["Content-Disposition"] == f'attachment; filename="{project.slug}-agreement.{format}"'
+    assert response["Content-Disposition"] == f'attachment; filename="{study.slug}-agreement.{format}"'
     assert response.content == SVG.encode() if format == "svg" else response.content.startswith(b"\x89PNG")
     event = AuditEvent.objects.get(action="chart.downloaded")
     assert event.details == {"format": format, "sha256": hashlib.sha256(response.content).hexdigest()}
@@ -57,17 +57,17 @@ def test_a_chart_comes_as_a_file_and_on_record(client_of: ClientOf, coder: User,
 
 @pytest.mark.django_db
 def test_a_chart_of_somebody_else_or_made_up_is_refused(
-    client_of: ClientOf, coder: User, owner: User, project: Project
+    client_of: ClientOf, coder: User, owner: User, study: Study
 ) -> None:
     client = client_of(coder)
     for token, format in (
-        (sign(project.slug, owner), "svg"),
+        (sign(study.slug, owner), "svg"),
         (sign("another", coder), "svg"),
-        (sign(project.slug, coder), "exe"),
+        (sign(study.slug, coder), "exe"),
         (SVG, "svg"),
         ("", "png"),
     ):
-        response = ask(client, project, token, format)
+        response = ask(client, study, token, format)
         assert response.status_code == 302
         assert "can no longer be downloaded" in client.get(response["Location"]).content.decode()
     assert not AuditEvent.objects.filter(action="chart.downloaded").exists()
@@ -75,14 +75,14 @@ def test_a_chart_of_somebody_else_or_made_up_is_refused(
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
-def test_a_page_has_the_chart_its_table_and_its_downloads(chart: Chart, coder: User, project: Project) -> None:
-    page = render(chart, project, coder)
+def test_a_page_has_the_chart_its_table_and_its_downloads(chart: Chart, coder: User, study: Study) -> None:
+    page = render(chart, study, coder)
     assert f'aria-labelledby="chart-{chart.key}-title chart-{chart.key}-desc"' in page
     assert f'id="chart-{chart.key}-title"' in page
     assert f'data-table="{chart.key}-table"' in page
     assert f'<details class="chart-table" id="{chart.key}-table">' in page
     assert re.findall(r'name="format" value="(\w+)"', page) == ["svg", "png"]
-    own = render(chart, project, coder, table="own")
+    own = render(chart, study, coder, table="own")
     assert 'data-table="own"' in own
     assert "<table" not in own
 

@@ -16,9 +16,9 @@ def test_a_column_means_what_the_field_of_the_model_says() -> None:
 
 
 def test_a_column_found_along_a_path_means_what_the_last_field_says() -> None:
-    [_, _, turn, *_] = columns(Coding, "project interview turn", **find_place())
+    [_, _, turn, *_] = columns(Coding, "study interview turn", **find_place())
     assert turn.source == "sentence__turn__position"
-    assert turn.meaning == "Place of the turn in the interview, counted from 1 over all who speak."
+    assert turn.meaning == "Place of the turn in the interview, counted from 1 over all speakers."
     assert turn.kind is int
 
 

@@ -27,8 +27,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.rows import find_export, list_exports
 from transcripts.exchange.settled import find_preference
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 ReadMain = Callable[[], dict[str, Any]]
@@ -39,7 +39,7 @@ CHANGED = {"role": "model", "text": "Then I was wrong. She may apply."}
 
 
 @pytest.fixture
-def threads(project: Project, owner: User) -> dict[str, Interview]:
+def threads(study: Study, owner: User) -> dict[str, Interview]:
     """A talk, two branches from its second turn, and another talk."""
     branch = {"relation": "branch", "hangs_on": {"id": "main", "turn": 2}}
     lines: list[dict[str, Any]] = [
@@ -48,9 +48,9 @@ def threads(project: Project, owner: User) -> dict[str, Interview]:
         {"id": "two", "title": "Two", "model": "m", "turns": [CHALLENGED, ANSWERED], **branch},
         {"id": "other", "title": "Other", "model": "m", "turns": [ASKED, ANSWERED]},
     ]
-    import_file(project=project, name="t.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
-    set_stance(project=project, stance="codebook", reason="x", by=owner)
-    return {each.external_id: each for each in project.interviews.all()}
+    import_file(study=study, name="t.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
+    set_method(study=study, method="codebook", reason="x", by=owner)
+    return {each.external_id: each for each in study.interviews.all()}
 
 
 @pytest.fixture
@@ -66,12 +66,12 @@ def both(coder: User, second_coder: User) -> tuple[User, User]:
 
 
 @pytest.fixture
-def read_main(project: Project, main: Interview, lead: User, tmp_path: Path) -> ReadMain:
+def read_main(study: Study, main: Interview, lead: User, tmp_path: Path) -> ReadMain:
     """Writes the export with consent to reuse for the first talk alone; what is in it of the talk."""
 
     def read_it() -> dict[str, Any]:
         allow(lead, main, scope="reuse")
-        [thread] = read(project, tmp_path / "x")["thread"]
+        [thread] = read(study, tmp_path / "x")["thread"]
         return thread
 
     return read_it
@@ -79,11 +79,11 @@ def read_main(project: Project, main: Interview, lead: User, tmp_path: Path) -> 
 
 def find(thread: Interview, turn: int, place: int = 0) -> Sentence:
     rows = Sentence.objects.filter(turn__interview=thread, turn__position=turn).order_by("start")
-    return rows.select_related("turn__interview__project")[place]
+    return rows.select_related("turn__interview__study")[place]
 
 
-def read(project: Project, path: Path) -> dict[str, list[dict[str, Any]]]:
-    call_command("study", "export", "demonstrations", project=project.slug, output=str(path))
+def read(study: Study, path: Path) -> dict[str, list[dict[str, Any]]]:
+    call_command("study", "export", "demonstrations", study=study.slug, output=str(path))
     found: dict[str, list[dict[str, Any]]] = {"stance": [], "thread": [], "preference": [], "demonstrations": []}
     for line in path.read_text(encoding="utf-8").splitlines():
         found[json.loads(line)["record"]].append(json.loads(line))
@@ -96,9 +96,9 @@ def list_codes(thread: dict[str, Any]) -> list[tuple[int, str, str]]:
 
 class TestSettled:
     def test_what_coders_agree_on_goes_out_and_what_one_read_alone_does_not(
-        self, project: Project, main: Interview, both: tuple[User, User], read_main: ReadMain
+        self, study: Study, main: Interview, both: tuple[User, User], read_main: ReadMain
     ) -> None:
-        elicit, redirect = find_code(project, "move.elicit"), find_code(project, "move.redirect")
+        elicit, redirect = find_code(study, "move.elicit"), find_code(study, "move.redirect")
         for person in both:
             put(find(main, 2, 1), elicit, person)
         put(find(main, 4, 1), redirect, both[0])
@@ -111,17 +111,17 @@ class TestSettled:
         assert [turn["stage"] for turn in thread["turns"]] == [None, "front", None, "front"]
 
     def test_an_adjudicated_reading_goes_out_and_one_that_both_stand_does_not(
-        self, project: Project, main: Interview, both: tuple[User, User], lead: User, read_main: ReadMain
+        self, study: Study, main: Interview, both: tuple[User, User], lead: User, read_main: ReadMain
     ) -> None:
-        moves = CodeFamily.objects.get(version__project=project, identifier="moves")
-        elicit, redirect = find_code(project, "move.elicit"), find_code(project, "move.redirect")
+        moves = CodeFamily.objects.get(version__study=study, identifier="moves")
+        elicit, redirect = find_code(study, "move.elicit"), find_code(study, "move.redirect")
         for turn in (2, 4):
             for person, move in zip(both, (elicit, redirect), strict=True):
                 put(find(main, turn), move, person)
         for turn, outcome, chosen in ((2, "one", both[1].pk), (4, "both", None)):
-            readings = read_readings(project, moves, find(main, turn))
+            readings = read_readings(study, moves, find(main, turn))
             adjudicate(
-                project=project,
+                study=study,
                 family=moves,
                 sentence=find(main, turn),
                 outcome=outcome,
@@ -137,13 +137,13 @@ class TestSettled:
         assert thread["not_settled"] == 1
 
     def test_values_and_links_are_kept_where_those_who_agree_gave_the_same(
-        self, project: Project, main: Interview, both: tuple[User, User], read_main: ReadMain
+        self, study: Study, main: Interview, both: tuple[User, User], read_main: ReadMain
     ) -> None:
-        power, elicit = find_code(project, "feature.power"), find_code(project, "move.elicit")
+        power, elicit = find_code(study, "feature.power"), find_code(study, "move.elicit")
         for person, hypothesis in zip(both, ("The school", "Somebody else"), strict=True):
             put(find(main, 2), power, person, attributes={"status": "elicited", "hypothesis": hypothesis})
             move = put(find(main, 2, 1), elicit, person)
-            add_link(project=project, coding=move, kind="acts_on", code=power, by=person, idempotency_key=uuid4())
+            add_link(study=study, coding=move, kind="acts_on", code=power, by=person, idempotency_key=uuid4())
         [feature, found] = read_main()["turns"][1]["codings"]
         assert (feature["code"], feature["status"]) == ("feature.power", "elicited")
         assert feature["attributes"] == {"status": "elicited"}
@@ -153,26 +153,26 @@ class TestSettled:
         )
 
     def test_a_settled_challenge_is_an_episode(
-        self, project: Project, main: Interview, both: tuple[User, User], read_main: ReadMain
+        self, study: Study, main: Interview, both: tuple[User, User], read_main: ReadMain
     ) -> None:
         for person in both:
-            put(find(main, 3), find_code(project, "challenge.warranted"), person)
-            put(find(main, 4), find_code(project, "response.revised"), person)
+            put(find(main, 3), find_code(study, "challenge.warranted"), person)
+            put(find(main, 4), find_code(study, "response.revised"), person)
         [episode] = read_main()["episodes"]
         assert episode == {"turn": 3, "kind": "warranted", "outcome": "revised", "answers": [4], "explained": False}
 
 
 class TestConsent:
     def test_only_threads_with_consent_to_reuse_are_in_it_and_the_others_are_counted(
-        self, project: Project, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
+        self, study: Study, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
     ) -> None:
-        stance = write(project, lead)
+        stance = write(study, lead)
         for each in threads.values():
             score(stance, each, coder)
         allow(lead, *threads.values(), scope="external")
         allow(lead, threads["one"], threads["other"], scope="reuse")
         refuse(lead, threads["other"], scope="reuse")
-        found = read(project, tmp_path / "x")
+        found = read(study, tmp_path / "x")
         [about] = found["demonstrations"]
         assert about["threads"] == 1
         assert about["left_out"]["threads_without_consent"] == 3
@@ -184,26 +184,26 @@ class TestConsent:
         assert AuditEvent.objects.get(action="export.written").details["without_consent"] == 3
 
     def test_what_nobody_settled_or_scored_is_left_out(
-        self, project: Project, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
+        self, study: Study, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
     ) -> None:
-        put(find(threads["main"], 2), find_code(project, "move.elicit"), coder)
+        put(find(threads["main"], 2), find_code(study, "move.elicit"), coder)
         decide(find(threads["one"], 2), coder)
         allow(lead, *threads.values(), scope="reuse")
-        [about] = read(project, tmp_path / "x")["demonstrations"]
+        [about] = read(study, tmp_path / "x")["demonstrations"]
         assert (about["threads"], about["left_out"]["threads_without_anything_settled"]) == (0, 1)
 
 
 class TestPreferences:
     def test_two_branches_and_a_pair_under_one_stance(
         self,
-        project: Project,
+        study: Study,
         threads: dict[str, Interview],
         coder: User,
         second_coder: User,
         lead: User,
         tmp_path: Path,
     ) -> None:
-        care, thrift = write(project, lead), write(project, lead, "thrift")
+        care, thrift = write(study, lead), write(study, lead, "thrift")
         pair_up([threads["one"], threads["other"]], lead)
         for name, value in (("one", 3), ("two", 1), ("other", 2)):
             score(care, threads[name], coder, value)
@@ -211,7 +211,7 @@ class TestPreferences:
         score(thrift, threads["one"], coder, 0)
         score(care, threads["main"], second_coder, 0)
         allow(lead, *threads.values(), scope="reuse")
-        found = read(project, tmp_path / "x")
+        found = read(study, tmp_path / "x")
         assert [each["stance"] for each in found["stance"]] == ["care/1", "thrift/1"]
         compared = [(each["stance"], each["chosen"], each["rejected"]) for each in found["preference"]]
         assert compared == [("care/1", "one", "other"), ("care/1", "one", "two")]
@@ -243,32 +243,32 @@ class TestPreferences:
 class TestWho:
     def test_leads_alone_take_it_and_are_asked_before_they_unblind(
         self,
-        project: Project,
+        study: Study,
         threads: dict[str, Interview],
         coder: User,
         reader: User,
         lead: User,
         client_of: ClientOf,
     ) -> None:
-        score(write(project, lead), threads["other"], coder)
+        score(write(study, lead), threads["other"], coder)
         allow(lead, threads["other"], scope="reuse")
-        address = reverse("exchange:download", args=[project.slug, "demonstrations", "jsonl"])
+        address = reverse("exchange:download", args=[study.slug, "demonstrations", "jsonl"])
         assert [client_of(person).post(address).status_code for person in (coder, reader)] == [403, 403]
         client = client_of(lead)
         assert client.post(address).status_code == 409
         assert b'"record":"thread"' in b"".join(client.post(address, {"rows": "all"}))
 
     def test_there_are_no_rows_of_one_person(
-        self, project: Project, threads: dict[str, Interview], lead: User, client_of: ClientOf
+        self, study: Study, threads: dict[str, Interview], lead: User, client_of: ClientOf
     ) -> None:
-        address = reverse("exchange:download", args=[project.slug, "demonstrations", "jsonl"])
+        address = reverse("exchange:download", args=[study.slug, "demonstrations", "jsonl"])
         page = client_of(lead).post(address, {"rows": "own"}, follow=True)
         assert "there are no rows of one person" in page.content.decode()
 
-    def test_it_is_listed_with_the_exports(self, project: Project) -> None:
+    def test_it_is_listed_with_the_exports(self, study: Study) -> None:
         export = find_export("demonstrations")
         assert export in list_exports()
         assert export is not None
         assert (export.formats, export.consent) == (["jsonl"], "reuse")
         with pytest.raises(CommandError, match="cannot be written as 'csv'"):
-            call_command("study", "export", "demonstrations", project=project.slug, output="x.csv", format="csv")
+            call_command("study", "export", "demonstrations", study=study.slug, output="x.csv", format="csv")

@@ -26,7 +26,7 @@ from transcripts.jobs import actions, running, runs
 from transcripts.jobs.models import ImportJob, ResultPart
 from transcripts.jobs.runs import JobRun
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 State = ImportJob.State
@@ -44,15 +44,15 @@ def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def coded(project: Project, interview: Interview, coder: User) -> list[Sentence]:
+def coded(study: Study, interview: Interview, coder: User) -> list[Sentence]:
     said = list(Sentence.objects.filter(turn__interview=interview, turn__role="model").order_by("position")[:3])
     for each in said:
-        put(each, find_code(project, "theme.balance"), coder)
+        put(each, find_code(study, "theme.balance"), coder)
     return said
 
 
-def ask(client: Client, project: Project, what: str = "codings", **posted: str) -> ImportJob:
-    answer = client.post(reverse("exchange:download", args=[project.slug, what, "csv"]), posted)
+def ask(client: Client, study: Study, what: str = "codings", **posted: str) -> ImportJob:
+    answer = client.post(reverse("exchange:download", args=[study.slug, what, "csv"]), posted)
     assert answer.status_code == 302, answer.content
     job = ImportJob.objects.latest("pk")
     assert answer["Location"] == job.get_absolute_url()
@@ -60,7 +60,7 @@ def ask(client: Client, project: Project, what: str = "codings", **posted: str) 
 
 
 def take(client: Client, job: ImportJob) -> bytes:
-    answer = client.post(reverse("jobs:take_file", args=[job.project.slug, job.pk]))
+    answer = client.post(reverse("jobs:take_file", args=[job.study.slug, job.pk]))
     assert answer.status_code == 200
     data = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
     assert answer["X-Content-SHA256"] == hashlib.sha256(data).hexdigest()
@@ -72,19 +72,19 @@ def follow(client: Client, path: str) -> str:
     return client.post(path, follow=True).content.decode()
 
 
-def write_directly(project: Project, only: User | None, path: Path) -> bytes:
+def write_directly(study: Study, only: User | None, path: Path) -> bytes:
     export = find_export("codings")
     assert export is not None
-    write_file(export=export, scope=Scope(project, only), format="csv", path=path)
+    write_file(export=export, scope=Scope(study, only), format="csv", path=path)
     return path.read_bytes()
 
 
 @commits
 def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, tmp_path: Path
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, tmp_path: Path
 ) -> None:
     client = client_of(reader)
-    job = ask(client, project)
+    job = ask(client, study)
     page = client.get(job.get_absolute_url()).content.decode()
     assert "Codings as CSV" in page
     assert "A worker takes it within seconds" in page
@@ -93,39 +93,39 @@ def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record
     assert "Download" in page
     assert ResultPart.objects.count() > 2
     data = take(client, job)
-    assert data == write_directly(project, None, tmp_path / "codings.csv")
+    assert data == write_directly(study, None, tmp_path / "codings.csv")
     written, taken = (AuditEvent.objects.get(action=each) for each in ("export.written", "jobs.job.taken"))
     assert (written.actor_name, written.details["rows"]) == ("reader", 3)
     assert written.details["sha256"] == taken.details["sha256"] == hashlib.sha256(data).hexdigest()
-    assert "Codings as CSV" in client.get(reverse("exchange:exports", args=[project.slug])).content.decode()
+    assert "Codings as CSV" in client.get(reverse("exchange:exports", args=[study.slug])).content.decode()
 
 
 @commits
 def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(
-    project: Project, coded: list[Sentence], coder: User, second_coder: User, reader: User, client_of: ClientOf
+    study: Study, coded: list[Sentence], coder: User, second_coder: User, reader: User, client_of: ClientOf
 ) -> None:
-    put(coded[0], find_code(project, "theme.compassion"), second_coder)
-    job = ask(client_of(coder), project)
+    put(coded[0], find_code(study, "theme.compassion"), second_coder)
+    job = ask(client_of(coder), study)
     running.run_job(job.pk)
     assert take(client_of(coder), job).decode().count("theme.") == 3
     for other in (second_coder, reader):
         assert client_of(other).get(job.get_absolute_url()).status_code == 404
         for name in ("take_file", "delete_file", "cancel"):
-            assert client_of(other).post(reverse(f"jobs:{name}", args=[project.slug, job.pk])).status_code == 404
+            assert client_of(other).post(reverse(f"jobs:{name}", args=[study.slug, job.pk])).status_code == 404
 
 
 @commits
 def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it(
-    project: Project, coded: list[Sentence], lead: User, owner: User, coder: User, client_of: ClientOf
+    study: Study, coded: list[Sentence], lead: User, owner: User, coder: User, client_of: ClientOf
 ) -> None:
-    job = ask(client_of(lead), project, rows="all")
+    job = ask(client_of(lead), study, rows="all")
     from tests.transcripts.corpus.test_actions import make_file, make_line
     from transcripts.corpus.actions import import_file
 
     name, data = make_file(make_line("another"))
-    import_file(project=project, name=name, data=data, by=owner)
+    import_file(study=study, name=name, data=data, by=owner)
     sentence = Sentence.objects.filter(turn__interview__external_id="another", turn__role="model")[0]
-    put(sentence, find_code(project, "theme.balance"), coder)
+    put(sentence, find_code(study, "theme.balance"), coder)
     running.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.has_file) == (State.REFUSED, False)
@@ -136,16 +136,16 @@ def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it
 
 @commits
 def test_the_file_and_what_it_unblinds_come_together(
-    project: Project, coded: list[Sentence], lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, coded: list[Sentence], lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = ask(client_of(lead), project, rows="all")
+    job = ask(client_of(lead), study, rows="all")
     assert not Unblinding.objects.exists()
     with monkeypatch.context() as patch:
         patch.setattr(JobRun, "finish_with_file", lambda *_: (_ for _ in ()).throw(RuntimeError("no room")))
         running.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.has_file, Unblinding.objects.count()) == (State.FAILED, False, 0)
-    job = ask(client_of(lead), project, rows="all")
+    job = ask(client_of(lead), study, rows="all")
     running.run_job(job.pk)
     assert take(client_of(lead), job).decode().count("theme.balance") == 3
     assert [(each.user, each.where) for each in Unblinding.objects.all()] == [(lead, "export")]
@@ -153,23 +153,23 @@ def test_the_file_and_what_it_unblinds_come_together(
 
 @commits
 def test_with_another_role_the_file_can_neither_be_made_nor_taken(
-    project: Project, coded: list[Sentence], reader: User, owner: User, client_of: ClientOf
+    study: Study, coded: list[Sentence], reader: User, owner: User, client_of: ClientOf
 ) -> None:
-    made, waiting = ask(client_of(reader), project), ask(client_of(reader), project)
+    made, waiting = ask(client_of(reader), study), ask(client_of(reader), study)
     running.run_job(made.pk)
-    set_member_role(project=project, user=reader, role="lead", by=owner)
+    set_member_role(study=study, user=reader, role="lead", by=owner)
     running.run_job(waiting.pk)
-    assert "Your role in this study is another one" in ImportJob.objects.get(pk=waiting.pk).problem
-    path = reverse("jobs:take_file", args=[project.slug, made.pk])
-    assert "Your role in this study is another one" in follow(client_of(reader), path)
+    assert "Your role in this study has changed" in ImportJob.objects.get(pk=waiting.pk).problem
+    path = reverse("jobs:take_file", args=[study.slug, made.pk])
+    assert "Your role in this study has changed" in follow(client_of(reader), path)
     assert not AuditEvent.objects.filter(action="jobs.job.taken").exists()
 
 
 @commits
 def test_a_killed_run_is_done_again_and_recorded_once(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = ask(client_of(reader), project)
+    job = ask(client_of(reader), study)
 
     class Killed(BaseException): ...
 
@@ -197,7 +197,7 @@ def test_a_killed_run_is_done_again_and_recorded_once(
 @pytest.mark.skipif(is_postgres(), reason="PostgreSQL has no such refusal.")
 @pytest.mark.parametrize("what", ["codings", "sentences", "texts"])
 def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
-    project: Project,
+    study: Study,
     coded: list[Sentence],
     reader: User,
     client_of: ClientOf,
@@ -209,7 +209,7 @@ def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
     for module, name in ((coding_rows, "GROUP"), (rows, "CHUNK"), (coding_rows, "CHUNK")):
         monkeypatch.setattr(module, name, 1)
     monkeypatch.setattr("django.db.models.sql.compiler.GET_ITERATOR_CHUNK_SIZE", 1)
-    client, path = client_of(reader), reverse("exchange:download", args=[project.slug, what, "jsonl"])
+    client, path = client_of(reader), reverse("exchange:download", args=[study.slug, what, "jsonl"])
     with second_writer(tmp_path) as save:
 
         def watch(done: int, _total: int) -> None:
@@ -225,11 +225,11 @@ def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
 
 @commits
 def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite refuses that as soon as somebody else has written meanwhile."""
     monkeypatch.setattr(coding_rows, "GROUP", 1)
-    job = ask(client_of(reader), project)
+    job = ask(client_of(reader), study)
     tell, seen = JobRun.tell, list[tuple[int, int, bool]]()
 
     def look(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
@@ -248,9 +248,9 @@ def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
 
 @commits
 def test_cancelling_leaves_no_file(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = ask(client_of(reader), project)
+    job = ask(client_of(reader), study)
     tell = JobRun.tell
 
     def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
@@ -267,50 +267,50 @@ def test_cancelling_leaves_no_file(
 
 @commits
 def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf
 ) -> None:
     client = client_of(reader)
-    old, unwanted, kept = (ask(client, project) for _ in range(3))
+    old, unwanted, kept = (ask(client, study) for _ in range(3))
     for job in (old, unwanted, kept):
         running.run_job(job.pk)
     ImportJob.objects.filter(pk=old.pk).update(expires_at=timezone.now() - LONG_AGO)
     actions.clear_jobs()
-    page = follow(client, reverse("jobs:delete_file", args=[project.slug, unwanted.pk]))
+    page = follow(client, reverse("jobs:delete_file", args=[study.slug, unwanted.pk]))
     assert "The file has been deleted" in page
     assert set(ResultPart.objects.values_list("job", flat=True)) == {kept.pk}
     for job in (old, unwanted):
-        assert "not kept any more" in follow(client, reverse("jobs:take_file", args=[project.slug, job.pk]))
+        assert "no longer kept" in follow(client, reverse("jobs:take_file", args=[study.slug, job.pk]))
     assert take(client, kept)
 
 
 @commits
 def test_a_study_keeps_only_so_much(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first, second = ask(client_of(reader), project), ask(client_of(reader), project)
+    first, second = ask(client_of(reader), study), ask(client_of(reader), study)
     running.run_job(first.pk)
     monkeypatch.setattr(runs, "MAX_RESULT_BYTES", ImportJob.objects.get(pk=first.pk).result_size + 1)
     running.run_job(second.pk)
     assert "Delete some on their pages" in ImportJob.objects.get(pk=second.pk).problem
     actions.delete_result(job=first, by=reader)
-    third = ask(client_of(reader), project)
+    third = ask(client_of(reader), study)
     running.run_job(third.pk)
     assert take(client_of(reader), third)
 
 
 def test_what_is_quick_comes_at_once(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", 60.0)
-    answer = client_of(reader).post(reverse("exchange:download", args=[project.slug, "codings", "csv"]))
+    answer = client_of(reader).post(reverse("exchange:download", args=[study.slug, "codings", "csv"]))
     assert answer.status_code == 200
     assert b"theme.balance" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]
     assert not ImportJob.objects.exists()
 
 
 def test_a_project_file_of_many_interviews_is_left_to_a_worker_too(
-    project: Project, coded: list[Sentence], reader: User, client_of: ClientOf
+    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf
 ) -> None:
-    client_of(reader).post(reverse("exchange:download", args=[project.slug, "qdpx", "qdpx"]))
+    client_of(reader).post(reverse("exchange:download", args=[study.slug, "qdpx", "qdpx"]))
     assert ImportJob.objects.get().options["export"] == "qdpx"
     assert not AuditEvent.objects.filter(action="export.written").exists()

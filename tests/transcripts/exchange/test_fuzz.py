@@ -22,7 +22,7 @@ from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.details import read_own_codebook
 from transcripts.formats.qdpx_read import read_qdpx
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
@@ -50,11 +50,11 @@ def pack(document: str | bytes, text: bytes, **entries: bytes) -> bytes:
     return stream.getvalue()
 
 
-def bring_in(project: Project, data: bytes) -> None:
+def bring_in(study: Study, data: bytes) -> None:
     """Import; after a refusal look for leftovers."""
     with undone():
         try:
-            import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
+            import_qdpx(study=study, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
         except StudyRefused:
             assert not Interview.objects.exists()
             assert not Coding.objects.exists()
@@ -106,25 +106,25 @@ def documents(draw: st.DrawFn) -> str:
 
 @MANY
 @given(document=documents(), text=st.one_of(st.just(TALK), XML_TEXT))
-def test_files_that_look_like_some(project: Project, document: str, text: str) -> None:
-    bring_in(project, pack(document, text.encode()))
+def test_files_that_look_like_some(study: Study, document: str, text: str) -> None:
+    bring_in(study, pack(document, text.encode()))
 
 
 @MANY
 @given(seed=st.integers(0, 2**32))
-def test_damaged_files(project: Project, seed: int) -> None:
+def test_damaged_files(study: Study, seed: int) -> None:
     chance = random.Random(seed)
     content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
     if chance.random() < 0.5:
         data = bytearray(content.encode())
         for _ in range(chance.randint(1, 6)):
             data[chance.randrange(len(data))] = chance.randrange(256)
-        bring_in(project, pack(bytes(data), TALK.encode()))
+        bring_in(study, pack(bytes(data), TALK.encode()))
     else:
         packed = bytearray(pack(content, TALK.encode()))
         for _ in range(chance.randint(1, 20)):
             packed[chance.randrange(len(packed))] = chance.randrange(256)
-        bring_in(project, bytes(packed[: chance.randint(1, len(packed))]))
+        bring_in(study, bytes(packed[: chance.randint(1, len(packed))]))
 
 
 CHANGED = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
@@ -143,8 +143,8 @@ def test_our_own_part_changed_by_somebody_leaves_the_rest_readable(own: bytes) -
 
 @pytest.mark.parametrize("own", [NESTED, EMPTY, b"\xff"])
 @pytest.mark.parametrize("entry", ["codebook_json", "auditapp.jsonl"])
-def test_our_own_part_changed_by_somebody_comes_in_without_it(project: Project, entry: str, own: bytes) -> None:
-    bring_in(project, pack(CHANGED, TALK.encode(), **{entry: own}))
+def test_our_own_part_changed_by_somebody_comes_in_without_it(study: Study, entry: str, own: bytes) -> None:
+    bring_in(study, pack(CHANGED, TALK.encode(), **{entry: own}))
 
 
 @pytest.mark.parametrize(
@@ -155,11 +155,11 @@ def test_our_own_part_changed_by_somebody_comes_in_without_it(project: Project, 
         '{"attributes": "{\\"a\\": 1, \\"b\\": \\"c\\"}"}',
     ],
 )
-def test_details_that_are_none_of_our_words_are_left_out(project: Project, details: str) -> None:
+def test_details_that_are_none_of_our_words_are_left_out(study: Study, details: str) -> None:
     content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
     line = '{"format":"auditapp-qdpx","format_version":1}\n{"coding":"00000000-0000-4000-8000-0000000000d1","details":%s}\n'
     data = pack(content, TALK.encode(), **{"auditapp.jsonl": (line % details).encode()})
-    import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
+    import_qdpx(study=study, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
     for coding in Coding.objects.all():
         assert coding.level in {"semantic", "latent"}
         assert coding.enactment == ""

@@ -24,25 +24,25 @@ from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.exchange import methods
 from transcripts.exchange.methods import as_markdown, draft_methods
 from transcripts.formats.numbers import write_out_of
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def coded(project: Project, sentence: Sentence, code: Code, coder: User) -> Project:
-    add_coding(project=project, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
-    decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
-    return project
+def coded(study: Study, sentence: Sentence, code: Code, coder: User) -> Study:
+    add_coding(study=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+    decide_sentence(study=study, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
+    return study
 
 
-def write(project: Project) -> str:
-    return as_markdown(draft_methods(project))
+def write(study: Study) -> str:
+    return as_markdown(draft_methods(study))
 
 
 class TestParagraph:
-    def test_every_number_says_what_it_is_out_of(self, coded: Project) -> None:
+    def test_every_number_says_what_it_is_out_of(self, coded: Study) -> None:
         text = write(coded)
         assert "1 interview with 1 model (Model A: 1): 4 turns and 10 sentences" in text
         assert "of which 7 of 10 (70.0 %) are by models" in text
@@ -50,56 +50,56 @@ class TestParagraph:
         assert "blind 1 of 1 (100.0 %)" in text
 
     def test_a_boundary_that_was_moved_back_was_not_corrected(
-        self, coded: Project, sentence: Sentence, lead: User
+        self, coded: Study, sentence: Sentence, lead: User
     ) -> None:
         def edit(act: Callable[..., BoundaryEdit], **given: object) -> Sentence:
-            made = act(project=coded, by=lead, idempotency_key=uuid.uuid4(), **given).made
-            return made.select_related("turn__interview__project").order_by("start")[0]
+            made = act(study=coded, by=lead, idempotency_key=uuid.uuid4(), **given).made
+            return made.select_related("turn__interview__study").order_by("start")[0]
 
         first = edit(split_sentence, sentence=sentence, at=sentence.start + 8)
-        assert "1 sentence boundary was corrected by hand" in write(coded)
+        assert "1 sentence boundary was corrected manually" in write(coded)
         edit(merge_sentences, first=first)
-        assert "corrected by hand" not in write(coded)
+        assert "corrected manually" not in write(coded)
 
-    def test_the_method_is_the_one_that_was_set_with_its_reason(self, coded: Project, lead: User) -> None:
+    def test_the_method_is_the_one_that_was_set_with_its_reason(self, coded: Study, lead: User) -> None:
         assert "nobody set a method" in write(coded)
-        set_stance(project=coded, stance="codebook", by=lead, reason="Two readers share one codebook.")
+        set_method(study=coded, method="codebook", by=lead, reason="Two readers share one codebook.")
         text = write(coded)
         assert "uses codebook thematic analysis (Braun and Clarke)" in text
         assert "Two readers share one codebook." in text
         assert "Agreement is measured for" in text
         assert "in the file from the page Agreement" in text
 
-    def test_a_reflexive_study_says_that_it_has_no_coefficient_on_purpose(self, coded: Project) -> None:
+    def test_a_reflexive_study_says_that_it_has_no_coefficient_on_purpose(self, coded: Study) -> None:
         assert "The method deliberately has no coefficient of agreement" in write(coded)
 
-    def test_statements_that_stand_are_quoted_and_those_taken_back_are_not(self, coded: Project, coder: User) -> None:
+    def test_statements_that_stand_are_quoted_and_those_taken_back_are_not(self, coded: Study, coder: User) -> None:
         now = timezone.now()
         PositionalityStatement.objects.create(
-            project=coded, author=coder, text="Former words.", written_at=now, withdrawn_at=now
+            study=coded, author=coder, text="Former words.", written_at=now, withdrawn_at=now
         )
-        PositionalityStatement.objects.create(project=coded, author=coder, text="I grew up abroad.", written_at=now)
+        PositionalityStatement.objects.create(study=coded, author=coder, text="I grew up abroad.", written_at=now)
         text = write(coded)
         assert "I grew up abroad." in text
         assert "Former words." not in text
 
-    def test_it_names_the_head_of_the_chain_and_the_program(self, coded: Project) -> None:
-        head = AuditHead.objects.get(stream=f"project:{coded.pk}")
+    def test_it_names_the_head_of_the_chain_and_the_program(self, coded: Study) -> None:
+        head = AuditHead.objects.get(stream=f"study:{coded.pk}")
         text = write(coded)
         assert head.hash in text
         assert "Written by auditapp" in text
 
-    def test_no_words_of_an_interview_are_in_it(self, coded: Project) -> None:
+    def test_no_words_of_an_interview_are_in_it(self, coded: Study) -> None:
         assert "I would ask first" not in write(coded)
 
-    def test_markup_in_what_people_wrote_stays_text(self, coded: Project, lead: User) -> None:
-        set_stance(project=coded, stance="codebook", by=lead, reason="<script>alert(1)</script> | x")
+    def test_markup_in_what_people_wrote_stays_text(self, coded: Study, lead: User) -> None:
+        set_method(study=coded, method="codebook", by=lead, reason="<script>alert(1)</script> | x")
         text = write(coded)
         assert "<script" not in text
         assert "&lt;script>" in text
 
-    def test_an_empty_study_has_a_paragraph_too(self, project: Project) -> None:
-        assert "Nothing is coded yet." in write(project)
+    def test_an_empty_study_has_a_paragraph_too(self, study: Study) -> None:
+        assert "Nothing is coded yet." in write(study)
 
     @pytest.mark.parametrize(("part", "whole", "words"), [(1, 4, "1 of 4 (25.0 %)"), (0, 0, "0 of 0")])
     def test_a_share_of_nothing_has_no_percentage(self, part: int, whole: int, words: str) -> None:
@@ -107,18 +107,18 @@ class TestParagraph:
 
 
 class TestWarnings:
-    def test_a_coefficient_in_a_reflexive_study(self, coded: Project, lead: User) -> None:
-        family = CodeFamily.objects.get(version__project=coded, identifier="themes")
-        record_computation(project=coded, family=family, reason="A reviewer asked.", by=lead)
+    def test_a_coefficient_in_a_reflexive_study(self, coded: Study, lead: User) -> None:
+        family = CodeFamily.objects.get(version__study=coded, identifier="themes")
+        record_computation(study=coded, family=family, reason="A reviewer asked.", by=lead)
         [warning] = [each for each in draft_methods(coded)["warnings"] if "coefficient" in each]
         assert warning.startswith("Themes uses reflexive thematic analysis, yet")
 
-    def test_a_method_set_after_coding_began(self, coded: Project, lead: User) -> None:
-        set_stance(project=coded, stance="reliability", by=lead, reason="Asked for.")
+    def test_a_method_set_after_coding_began(self, coded: Study, lead: User) -> None:
+        set_method(study=coded, method="reliability", by=lead, reason="Asked for.")
         assert any("after coding had begun" in each for each in draft_methods(coded)["warnings"])
 
     def test_older_codings_that_were_brought_in_do_not_make_a_method_late(
-        self, project: Project, sentence: Sentence, code: Code, coder: User, lead: User
+        self, study: Study, sentence: Sentence, code: Code, coder: User, lead: User
     ) -> None:
         Coding.objects.create(
             sentence=sentence,
@@ -127,25 +127,25 @@ class TestWarnings:
             idempotency_key=uuid.uuid4(),
             created_at=timezone.now() - datetime.timedelta(days=400),
         )
-        set_stance(project=project, stance="codebook", by=lead, reason="Set at the start.")
-        assert not any("after coding had begun" in each for each in draft_methods(project)["warnings"])
+        set_method(study=study, method="codebook", by=lead, reason="Set at the start.")
+        assert not any("after coding had begun" in each for each in draft_methods(study)["warnings"])
 
-    def test_codings_under_an_older_meaning(self, coded: Project) -> None:
+    def test_codings_under_an_older_meaning(self, coded: Study) -> None:
         Code.objects.filter(identifier="theme.balance").update(meaning_version=2)
         assert any(each.startswith("1 of 1 (100.0 %) codings") for each in draft_methods(coded)["warnings"])
 
-    def test_sentences_nobody_read(self, coded: Project) -> None:
+    def test_sentences_nobody_read(self, coded: Study) -> None:
         assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_methods(coded)["warnings"])
 
-    def test_a_code_of_a_whole_turn_reads_no_sentence(self, coded: Project, coder: User) -> None:
-        [other] = Sentence.objects.filter(turn__interview__project=coded, turn__position=4, position=8)
-        feature = Code.objects.get(version__project=coded, identifier="feature.power")
-        add_coding(project=coded, sentence=other, code=feature, by=coder, idempotency_key=uuid.uuid4())
+    def test_a_code_of_a_whole_turn_reads_no_sentence(self, coded: Study, coder: User) -> None:
+        [other] = Sentence.objects.filter(turn__interview__study=coded, turn__position=4, position=8)
+        feature = Code.objects.get(version__study=coded, identifier="feature.power")
+        add_coding(study=coded, sentence=other, code=feature, by=coder, idempotency_key=uuid.uuid4())
         assert any(each.startswith("6 of 7 (85.7 %) sentences") for each in draft_methods(coded)["warnings"])
 
 
 class TestPage:
-    def test_a_reader_sees_it_and_can_take_it_out(self, coded: Project, reader: User, client_of: ClientOf) -> None:
+    def test_a_reader_sees_it_and_can_take_it_out(self, coded: Study, reader: User, client_of: ClientOf) -> None:
         client = client_of(reader)
         assert (
             "deliberately has no coefficient"
@@ -156,25 +156,27 @@ class TestPage:
         assert b"# Audit annex" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]
         assert AuditEvent.objects.get(action="export.written").target == "export:methods"
 
-    def test_a_blind_coder_does_not(self, coded: Project, coder: User, client_of: ClientOf) -> None:
+    def test_a_blind_coder_does_not(self, coded: Study, coder: User, client_of: ClientOf) -> None:
         assert client_of(coder).get(reverse("exchange:methods", args=[coded.slug])).status_code == 403
 
-    def test_the_command_writes_it(self, coded: Project, tmp_path: Path) -> None:
+    def test_the_command_writes_it(self, coded: Study, tmp_path: Path) -> None:
         path = tmp_path / "methods.md"
-        call_command("study", "export", "methods", "--project", coded.slug, "--output", str(path), stdout=io.StringIO())
+        call_command("study", "export", "methods", "--study", coded.slug, "--output", str(path), stdout=io.StringIO())
         assert path.read_text(encoding="utf-8").startswith("# Methods: Cultural schemas")
 
 
-def test_the_name_of_a_study_is_words_and_no_markup(project: Project) -> None:
-    project.name = "<img src=x onerror=alert(1)> [a](javascript:alert(1))"
-    project.save()
-    title = as_markdown(draft_methods(project)).splitlines()[0]
+def test_the_name_of_a_study_is_words_and_no_markup(study: Study) -> None:
+    study.name = "<img src=x onerror=alert(1)> [a](javascript:alert(1))"
+    study.save()
+    title = as_markdown(draft_methods(study)).splitlines()[0]
     assert title == r"# Methods: &lt;img src=x onerror=alert(1)> \[a](javascript:alert(1))"
 
 
 def test_each_annotator_has_a_paragraph_and_one_that_nobody_answered_says_so() -> None:
-    use = {"name": "a", "model": "m", "suggestions": 40, "codebook_version": 2, "answered": 0, "kept": 0}
-    paragraphs = methods._word("machines", {"machines": [use, {**use, "answered": 4, "kept": 3}], "machine_notes": []})
+    use = {"name": "a", "model": "m", "suggestions": 40, "codebook_version": 2, "answered": 0, "accepted": 0}
+    paragraphs = methods._word(
+        "machines", {"machines": [use, {**use, "answered": 4, "accepted": 3}], "machine_notes": []}
+    )
     assert len(paragraphs) == 2
     assert "people have answered none of them." in paragraphs[0]
     assert "people answered 4 of 40" in paragraphs[1]

@@ -30,25 +30,25 @@ from transcripts.exchange.rows import Export, Scope, find_export, list_exports
 from transcripts.formats import report_tables as formats_parquet
 from transcripts.formats.report_tables import Field, write_parquet
 from transcripts.formats.tabular import write_csv
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 LARGE = [export for export in list_exports() if export.count_rows]
 
 
 @pytest.fixture
-def coded(project: Project, owner: User, coder: User) -> Project:
+def coded(study: Study, owner: User, coder: User) -> Study:
     """A study whose cells could be lost: formulas, line ends, letters beyond the first plane, empty and withdrawn ones."""
     turns = [
         {"role": "interviewer", "text": "=1+1?"},
         {"role": "model", "text": '=2, "quoted". \U0001f44b\tTwo.\r\n-3 left.'},
     ]
-    import_file(project=project, name="odd.jsonl", data=json.dumps({"id": "=odd", "turns": turns}).encode(), by=owner)
+    import_file(study=study, name="odd.jsonl", data=json.dumps({"id": "=odd", "turns": turns}).encode(), by=owner)
     for sentence in Sentence.objects.filter(turn__interview__external_id="=odd", turn__role="model"):
-        put(sentence, find_code(project, "theme.balance"), coder)
-    withdraw_coding(project=project, coding=Coding.objects.order_by("pk")[0], by=coder)
+        put(sentence, find_code(study, "theme.balance"), coder)
+    withdraw_coding(study=study, coding=Coding.objects.order_by("pk")[0], by=coder)
     Coding.objects.filter(withdrawn_at=None).update(range_id=uuid.UUID(int=3), quote_start=1, quote_end=2, note="-note")
-    return project
+    return study
 
 
 def test_the_tables_that_may_be_long_come_as_parquet() -> None:
@@ -57,7 +57,7 @@ def test_the_tables_that_may_be_long_come_as_parquet() -> None:
 
 
 @pytest.mark.parametrize("export", LARGE, ids=lambda export: str(export.key))
-def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Project, tmp_path: Path) -> None:
+def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Study, tmp_path: Path) -> None:
     scope = Scope(coded, None)
     rows, *_ = write_file(export=export, scope=scope, format="parquet", path=tmp_path / "table.parquet")
     write_file(export=export, scope=scope, format="csv", path=tmp_path / "table.csv", exact=True)
@@ -70,9 +70,7 @@ def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Project, tmp_
     assert rows or export.key in {"sob_answers", "suggestions", "decisions", "enrolments"}
 
 
-def test_numbers_times_and_truth_values_are_typed_and_columns_say_what_they_mean(
-    coded: Project, tmp_path: Path
-) -> None:
+def test_numbers_times_and_truth_values_are_typed_and_columns_say_what_they_mean(coded: Study, tmp_path: Path) -> None:
     for key in ("codings", "turns"):
         export = find_export(key)
         assert export
@@ -102,23 +100,21 @@ class TestWithoutPyarrow:
             importlib.util, "find_spec", lambda name, *more: None if name == "pyarrow" else find(name, *more)
         )
 
-    def test_the_page_says_how_to_get_it_and_offers_csv(
-        self, project: Project, reader: User, client_of: ClientOf
-    ) -> None:
-        page = client_of(reader).get(reverse("exchange:exports", args=[project.slug])).content.decode()
+    def test_the_page_says_how_to_get_it_and_offers_csv(self, study: Study, reader: User, client_of: ClientOf) -> None:
+        page = client_of(reader).get(reverse("exchange:exports", args=[study.slug])).content.decode()
         assert "make parquet" in page
         assert "Codings as PARQUET" not in page
         assert "Codings as CSV" in page
 
     def test_a_request_all_the_same_is_told_and_nothing_is_recorded(
-        self, project: Project, reader: User, client_of: ClientOf
+        self, study: Study, reader: User, client_of: ClientOf
     ) -> None:
-        address = reverse("exchange:download", args=[project.slug, "codings", "parquet"])
+        address = reverse("exchange:download", args=[study.slug, "codings", "parquet"])
         assert "make parquet" in client_of(reader).post(address, follow=True).content.decode()
         assert not AuditEvent.objects.filter(action="export.written").exists()
 
-    def test_the_command_says_how_to_get_it_and_leaves_no_file(self, project: Project, tmp_path: Path) -> None:
-        given = ["codings", "--project", project.slug, "--format", "parquet", "--output", str(tmp_path / "x.parquet")]
+    def test_the_command_says_how_to_get_it_and_leaves_no_file(self, study: Study, tmp_path: Path) -> None:
+        given = ["codings", "--study", study.slug, "--format", "parquet", "--output", str(tmp_path / "x.parquet")]
         with pytest.raises(CommandError, match=r"make parquet\. CSV has the same rows"):
             call_command("study", "export", *given)
         assert list(tmp_path.iterdir()) == []

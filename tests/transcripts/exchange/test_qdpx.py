@@ -42,17 +42,17 @@ from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.qdpx_read import read_qdpx
-from transcripts.studies.actions import create_project, set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, set_member_role
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
-def export(project: Project, folder: Path, *, only: User | None = None) -> Path:
+def export(study: Study, folder: Path, *, only: User | None = None) -> Path:
     path = folder / f"{uuid.uuid4().hex}.qdpx"
     found = find_export("qdpx")
     assert found is not None
-    write_export(export=found, scope=Scope(project, only), format="qdpx", path=path, by=trail.SYSTEM)
+    write_export(export=found, scope=Scope(study, only), format="qdpx", path=path, by=trail.SYSTEM)
     return path
 
 
@@ -74,23 +74,23 @@ def test_the_text_alone_can_be_imported_with_its_speakers() -> None:
     ]
 
 
-def bring_in(project: Project, path: Path, **options: Any) -> StudyReport:
+def bring_in(study: Study, path: Path, **options: Any) -> StudyReport:
     with path.open("rb") as stream:
-        return import_qdpx(project=project, stream=stream, name=path.name, by=trail.SYSTEM, **options)
+        return import_qdpx(study=study, stream=stream, name=path.name, by=trail.SYSTEM, **options)
 
 
-def describe(project: Project) -> dict[str, object]:
+def describe(study: Study) -> dict[str, object]:
     """What of a study has to survive the way through a file."""
-    codings = Coding.objects.filter(sentence__turn__interview__project=project, withdrawn_at__isnull=True)
+    codings = Coding.objects.filter(sentence__turn__interview__study=study, withdrawn_at__isnull=True)
     told = ("level", "enactment", "grounding", "prompting", "layer", "note", "reason", "attributes", "created_at")
-    codes = Code.objects.filter(version__project=project).order_by("-version__number", "family__position", "position")
+    codes = Code.objects.filter(version__study=study).order_by("-version__number", "family__position", "position")
     newest = {
         row[0]: row for row in codes.values_list("identifier", "name", "definition", "color", "parent__identifier")
     }
     return {
-        "interviews": list(project.interviews.order_by("external_id").values_list("external_id", "title", "metadata")),
+        "interviews": list(study.interviews.order_by("external_id").values_list("external_id", "title", "metadata")),
         "turns": list(
-            Turn.objects.filter(interview__project=project)
+            Turn.objects.filter(interview__study=study)
             .order_by("interview__external_id", "position")
             .values_list("interview__external_id", "interview__model_label", "role", "channel", "prompt_kind", "text")
         ),
@@ -104,31 +104,31 @@ def describe(project: Project) -> dict[str, object]:
         ),
         "memos": sorted(
             (memo.subject, memo.subject_key, memo.kind, memo.text, memo.author.username, str(memo.idempotency_key))
-            for memo in Memo.objects.filter(project=project, withdrawn_at__isnull=True).select_related("author")
+            for memo in Memo.objects.filter(study=study, withdrawn_at__isnull=True).select_related("author")
         ),
         "codes": sorted(newest.values()),
     }
 
 
 @pytest.fixture
-def worked(project: Project, interview: Interview, coder: User, second_coder: User, lead: User, owner: User) -> Project:
+def worked(study: Study, interview: Interview, coder: User, second_coder: User, lead: User, owner: User) -> Study:
     """A study with one of everything that a project file holds."""
     tricky = '👩‍👩‍👧 e\u0301 weighs\x0b it. 日本 second.\r\n\r\n- <Third> & "last".  '
     facts = {"id": "odd", "title": "Odd\u202f<one>  two", "city": "Köln"}
     line = json.dumps({**facts, "turns": [{"role": "model", "text": tricky}]})
-    import_file(project=project, name="odd.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="odd.jsonl", data=line.encode(), by=owner)
     sentences = list(
         Sentence.objects.select_related("turn__interview")
-        .filter(turn__interview__project=project, turn__role="model")
+        .filter(turn__interview__study=study, turn__role="model")
         .order_by("pk")
     )
     shared_range = uuid.uuid4()
 
     def put(by: User, place: int, identifier: str, **how: Any) -> Coding:
-        code = Code.objects.get(version__project=project, identifier=identifier)
+        code = Code.objects.get(version__study=study, identifier=identifier)
         values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
         return add_coding(
-            project=project,
+            study=study,
             sentence=sentences[place],
             code=code,
             by=by,
@@ -149,16 +149,16 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
             put(coder, place, "theme.balance")
     for by, about, text in ((coder, first, "On a sentence."), (coder, None, "On an interview.")):
         write_memo(
-            project=project,
+            study=study,
             interview=first.turn.interview,
             sentence=about,
             text=text,
             by=by,
             idempotency_key=uuid.uuid4(),
         )
-    for subject, key in (("code", "theme.balance"), ("project", "")):
+    for subject, key in (("code", "theme.balance"), ("study", "")):
         Memo.objects.create(
-            project=project,
+            study=study,
             kind="methodological",
             subject=subject,
             subject_key=key,
@@ -166,22 +166,22 @@ def worked(project: Project, interview: Interview, coder: User, second_coder: Us
             author=lead,
             text=f"On a {subject}.",
             idempotency_key=name,
-            created_at=project.created_at,
+            created_at=study.created_at,
         )
-    create_theme(project=project, text=ThemeText("Weighing"), codes=["theme.balance"], by=lead)
-    return project
+    create_theme(study=study, text=ThemeText("Weighing"), codes=["theme.balance"], by=lead)
+    return study
 
 
 def test_moves_without_enactment_come_in_undecided_and_answers_no_code_offers_are_told(
-    worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
+    worked: Study, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
 ) -> None:
     Coding.objects.filter(code__identifier="move.elicit").update(enactment="")
     Coding.objects.filter(code__identifier="theme.compassion").update(attributes={"direction": "sideways"})
-    other = create_project(slug="other", name="Other", by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
     for user in (coder, second_coder, lead):
-        set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
+        set_member_role(study=other, user=user, role="coder", by=trail.SYSTEM)
     report = str(bring_in(other, export(worked, tmp_path)))
-    here = Coding.objects.filter(sentence__turn__interview__project=other)
+    here = Coding.objects.filter(sentence__turn__interview__study=other)
     assert here.get(code__identifier="move.elicit").enactment == ""
     assert here.get(code__identifier="theme.compassion").attributes == {}
     assert "1 coding of a move: imported as undecided (enactment not stated)" in report
@@ -190,11 +190,11 @@ def test_moves_without_enactment_come_in_undecided_and_answers_no_code_offers_ar
 
 class TestRoundTrip:
     def test_a_study_comes_back_into_an_empty_one_as_it_was(
-        self, worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
+        self, worked: Study, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
     ) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         for user in (coder, second_coder, lead):
-            set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
+            set_member_role(study=other, user=user, role="coder", by=trail.SYSTEM)
         before = describe(worked)
         report = bring_in(other, export(worked, tmp_path))
         after = describe(other)
@@ -202,8 +202,8 @@ class TestRoundTrip:
         assert (report.new["interviews"], report.new["memos"]) == (2, 4)
         assert report.left_out == ["1 set of codes: themes are created in the study, with reasons."]
 
-    def test_the_same_file_brings_nothing_twice(self, worked: Project, owner: User, tmp_path: Path) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+    def test_the_same_file_brings_nothing_twice(self, worked: Study, owner: User, tmp_path: Path) -> None:
+        other = create_study(slug="other", name="Other", by=owner)
         path = export(worked, tmp_path)
         assert bring_in(other, path).is_new
         counts = Coding.objects.count(), Memo.objects.count(), Interview.objects.count(), User.objects.count()
@@ -211,25 +211,25 @@ class TestRoundTrip:
         assert not again.is_new
         assert (Coding.objects.count(), Memo.objects.count(), Interview.objects.count(), User.objects.count()) == counts
 
-    def test_a_study_takes_its_own_file_and_finds_all_of_it_there(self, worked: Project, tmp_path: Path) -> None:
+    def test_a_study_takes_its_own_file_and_finds_all_of_it_there(self, worked: Study, tmp_path: Path) -> None:
         before = describe(worked)
         report = bring_in(worked, export(worked, tmp_path))
         assert not report.is_new
         assert describe(worked) == before
 
     def test_a_second_coding_of_a_code_applied_once_per_answer_stays_out_and_is_named(
-        self, worked: Project, sentence: Sentence, coder: User, owner: User, tmp_path: Path
+        self, worked: Study, sentence: Sentence, coder: User, owner: User, tmp_path: Path
     ) -> None:
-        CodeFamily.objects.filter(version__project=worked).update(once_per_answer=False)
-        family = CodeFamily.objects.get(version__project=worked, identifier="repertoires")
+        CodeFamily.objects.filter(version__study=worked).update(once_per_answer=False)
+        family = CodeFamily.objects.get(version__study=worked, identifier="repertoires")
         code = family.codes.all()[0]
         first, second = (
-            add_coding(project=worked, sentence=each, code=code, by=coder, idempotency_key=uuid.uuid4())
-            for each in sentence.turn.sentences.select_related("turn__interview__project").order_by("start")[:2]
+            add_coding(study=worked, sentence=each, code=code, by=coder, idempotency_key=uuid.uuid4())
+            for each in sentence.turn.sentences.select_related("turn__interview__study").order_by("start")[:2]
         )
         CodeFamily.objects.filter(pk=family.pk).update(once_per_answer=True)
-        other = create_project(slug="other", name="Other", by=owner)
-        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
+        other = create_study(slug="other", name="Other", by=owner)
+        set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
         path = export(worked, tmp_path)
         report = bring_in(other, path)
         [told] = [each for each in report.left_out if "at most once per answer" in each]
@@ -237,7 +237,7 @@ class TestRoundTrip:
         assert told.endswith(f"Left out: coding {second.idempotency_key} in First interview.")
         # Whoever imports may have to code these sentences yet.
         assert code.name not in told
-        here = Coding.objects.filter(sentence__turn__interview__project=other, code__identifier=code.identifier)
+        here = Coding.objects.filter(sentence__turn__interview__study=other, code__identifier=code.identifier)
         assert here.get().sentence.position == first.sentence.position
         again = bring_in(other, path)
         assert (again.is_new, here.count()) == (False, 1)
@@ -245,27 +245,27 @@ class TestRoundTrip:
         assert not bring_in(worked, path).is_new
 
     def test_a_coding_on_turns_its_code_is_not_for_stays_out_and_is_counted(
-        self, worked: Project, sentence: Sentence, coder: User, owner: User, tmp_path: Path
+        self, worked: Study, sentence: Sentence, coder: User, owner: User, tmp_path: Path
     ) -> None:
-        family = CodeFamily.objects.get(version__project=worked, identifier="repertoires")
+        family = CodeFamily.objects.get(version__study=worked, identifier="repertoires")
         code = family.codes.all()[0]
-        add_coding(project=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+        add_coding(study=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
         CodeFamily.objects.filter(pk=family.pk).update(applies_to="interviewer")
-        other = create_project(slug="other", name="Other", by=owner)
-        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
+        other = create_study(slug="other", name="Other", by=owner)
+        set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
         report = bring_in(other, export(worked, tmp_path))
         assert "1 coding: its code is for the turns of the other side." in report.left_out
-        assert not Coding.objects.filter(sentence__turn__interview__project=other, code__identifier=code.identifier)
-        assert CodeFamily.objects.get(version__project=other, identifier="repertoires").applies_to == "interviewer"
+        assert not Coding.objects.filter(sentence__turn__interview__study=other, code__identifier=code.identifier)
+        assert CodeFamily.objects.get(version__study=other, identifier="repertoires").applies_to == "interviewer"
 
     def test_what_came_back_goes_out_as_the_same_texts_codes_and_codings(
-        self, worked: Project, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
+        self, worked: Study, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
     ) -> None:
         from transcripts.formats.qdpx_read import read_qdpx
 
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         for user in (coder, second_coder, lead):
-            set_member_role(project=other, user=user, role="coder", by=trail.SYSTEM)
+            set_member_role(study=other, user=user, role="coder", by=trail.SYSTEM)
         first = export(worked, tmp_path)
         bring_in(other, first)
         one, two = (
@@ -285,7 +285,7 @@ class TestRoundTrip:
         assert spans[0] == spans[1]
 
     def test_a_coders_own_file_holds_her_work_and_nobody_elses(
-        self, worked: Project, coder: User, second_coder: User, tmp_path: Path
+        self, worked: Study, coder: User, second_coder: User, tmp_path: Path
     ) -> None:
         path = export(worked, tmp_path, only=second_coder)
         with zipfile.ZipFile(path) as archive:
@@ -296,7 +296,7 @@ class TestRoundTrip:
         assert "On a sentence." not in text
 
     def test_other_programs_find_lines_of_codings_and_memos_where_they_look(
-        self, worked: Project, tmp_path: Path
+        self, worked: Study, tmp_path: Path
     ) -> None:
         """QualCoder reads the description of a selection, and notes whose text is a file."""
         path = export(worked, tmp_path)
@@ -306,9 +306,9 @@ class TestRoundTrip:
             assert sorted(each.text or "" for each in told) == ["Weighs & gives <way>.", "Weighs on."]
             paths = [each.get("plainTextPath", "") for each in document.findall(".//{*}Note")]
             texts = {archive.read(path.replace("internal://", "sources/")).decode() for path in paths}
-        assert {"On a sentence.", "On an interview.", "On a code.", "On a project."} <= texts
+        assert {"On a sentence.", "On an interview.", "On a code.", "On a study."} <= texts
 
-    def test_the_file_is_valid_against_the_published_schema(self, worked: Project, tmp_path: Path) -> None:
+    def test_the_file_is_valid_against_the_published_schema(self, worked: Study, tmp_path: Path) -> None:
         schema = etree.XMLSchema(etree.parse(shared("data/qda/schemas/Project.xsd")))
         with zipfile.ZipFile(export(worked, tmp_path)) as archive:
             document = etree.fromstring(archive.read("project.qde"))
@@ -318,13 +318,13 @@ class TestRoundTrip:
 class TestRanges:
     """A code applied to a range is one coding of the file, as programs that know no sentences show it."""
 
-    def put_range(self, project: Project, by: User, *notes: str) -> None:
-        sentences = Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("pk")
-        code, shared_range = Code.objects.get(version__project=project, identifier="theme.balance"), uuid.uuid4()
+    def put_range(self, study: Study, by: User, *notes: str) -> None:
+        sentences = Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("pk")
+        code, shared_range = Code.objects.get(version__study=study, identifier="theme.balance"), uuid.uuid4()
         for sentence, note in zip(sentences, notes, strict=False):
             if note != "left out":
                 add_coding(
-                    project=project,
+                    study=study,
                     sentence=sentence,
                     code=code,
                     by=by,
@@ -338,41 +338,41 @@ class TestRanges:
             return archive.read("project.qde").count(b"<PlainTextSelection ")
 
     def test_it_is_one_selection_and_comes_back_as_it_was(
-        self, project: Project, interview: Interview, coder: User, owner: User, tmp_path: Path
+        self, study: Study, interview: Interview, coder: User, owner: User, tmp_path: Path
     ) -> None:
-        self.put_range(project, coder, "Because.", "Because.", "Because.", "Because.")
-        path = export(project, tmp_path)
+        self.put_range(study, coder, "Because.", "Because.", "Because.", "Because.")
+        path = export(study, tmp_path)
         assert self.count_selections(path) == 1
-        other = create_project(slug="other", name="Other", by=owner)
-        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
+        other = create_study(slug="other", name="Other", by=owner)
+        set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
         report = bring_in(other, path)
-        assert drop_names(describe(other)) == drop_names(describe(project))
+        assert drop_names(describe(other)) == drop_names(describe(study))
         assert (report.new["codings"], report.new["memos"]) == (1, 0)
-        assert not bring_in(project, path).is_new
+        assert not bring_in(study, path).is_new
 
     @pytest.mark.parametrize("notes", [("Because.", "Otherwise."), ("", "left out", "")])
     def test_what_says_something_else_or_has_a_gap_is_a_selection_each(
-        self, project: Project, interview: Interview, coder: User, tmp_path: Path, notes: tuple[str, ...]
+        self, study: Study, interview: Interview, coder: User, tmp_path: Path, notes: tuple[str, ...]
     ) -> None:
-        self.put_range(project, coder, *notes)
-        assert self.count_selections(export(project, tmp_path)) == 2
+        self.put_range(study, coder, *notes)
+        assert self.count_selections(export(study, tmp_path)) == 2
 
     def test_names_and_times_come_back_where_they_are_free(
-        self, project: Project, interview: Interview, coder: User, tmp_path: Path
+        self, study: Study, interview: Interview, coder: User, tmp_path: Path
     ) -> None:
-        self.put_range(project, coder, "", "", "")
-        before, path = describe(project), export(project, tmp_path)
+        self.put_range(study, coder, "", "", "")
+        before, path = describe(study), export(study, tmp_path)
         Coding.objects.all()._raw_delete("default")
-        bring_in(project, path)
-        assert describe(project)["codings"] == before["codings"]
+        bring_in(study, path)
+        assert describe(study)["codings"] == before["codings"]
 
     def test_codings_of_another_program_go_out_as_many_as_came_in(
-        self, project: Project, owner: User, tmp_path: Path
+        self, study: Study, owner: User, tmp_path: Path
     ) -> None:
         """But for one: it has the code of another one on the same sentence, and the import said that they were combined."""
-        report = bring_in(project, shared("data/qda/refi/qualcoder_mannheimer_8.qdpx"))
-        assert (report.new["codings"], str(report).count("their quotes were combined")) == (324, 1)
-        path = export(project, tmp_path)
+        report = bring_in(study, shared("data/qda/refi/qualcoder_mannheimer_8.qdpx"))
+        assert (report.new["codings"], str(report).count("the quotes were combined")) == (324, 1)
+        path = export(study, tmp_path)
         with zipfile.ZipFile(path) as archive:
             assert archive.read("project.qde").count(b"<CodeRef ") == 323
         # Each of its 54 categories below the top holds a code of the same name: as codes they would double all these names.
@@ -381,9 +381,9 @@ class TestRanges:
         categories = [code.name for code in codes if code.parent_guid and not code.is_codable]
         assert len(categories) == 54
         assert sorted(code.name for code in codes if code.is_codable and code.name in categories) == sorted(categories)
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         assert bring_in(other, path).new["codings"] == 323
-        assert drop_names(describe(other))["codings"] == drop_names(describe(project))["codings"]
+        assert drop_names(describe(other))["codings"] == drop_names(describe(study))["codings"]
 
 
 def drop_names(told: dict[str, Any]) -> dict[str, Any]:
@@ -442,8 +442,8 @@ def make_foreign(
 
 
 class TestAnotherProgramsFile:
-    def test_speakers_are_told_apart_and_nothing_of_the_text_is_lost(self, project: Project, tmp_path: Path) -> None:
-        bring_in(project, make_foreign(tmp_path))
+    def test_speakers_are_told_apart_and_nothing_of_the_text_is_lost(self, study: Study, tmp_path: Path) -> None:
+        bring_in(study, make_foreign(tmp_path))
         turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
         assert [(turn.role, turn.text) for turn in turns] == [
             ("system", "Head of it"),
@@ -451,25 +451,23 @@ class TestAnotherProgramsFile:
             ("model", "It was good. I was glad. Then I left."),
         ]
 
-    def test_a_third_speaker_keeps_her_words_and_who_is_named_once_is_told(
-        self, project: Project, tmp_path: Path
-    ) -> None:
+    def test_a_third_speaker_keeps_her_words_and_who_is_named_once_is_told(self, study: Study, tmp_path: Path) -> None:
         text = "Interviewer: How?\nParticipant: So.\nInterpreter: She is glad.\nChris: Yes.\n"
         text += "Interviewer: Now?\nParticipant: No.\nInterpreter: She is not."
-        report = bring_in(project, make_foreign(tmp_path, text=text, words="glad"))
+        report = bring_in(study, make_foreign(tmp_path, text=text, words="glad"))
         turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
         assert [(turn.speaker, turn.text) for turn in turns][2] == ("Interpreter", "She is glad.\nChris: Yes.")
         assert "Read as text, although they begin lines as speakers do: Chris:." in report.notes
 
-    def test_a_text_without_speakers_is_one_turn_of_the_model(self, project: Project, tmp_path: Path) -> None:
-        report = bring_in(project, make_foreign(tmp_path, text="All glad. Then I went on.", words="glad"))
+    def test_a_text_without_speakers_is_one_turn_of_the_model(self, study: Study, tmp_path: Path) -> None:
+        report = bring_in(study, make_foreign(tmp_path, text="All glad. Then I went on.", words="glad"))
         assert [turn.role for turn in Turn.objects.filter(interview__external_id="Talk")] == ["model"]
         assert "1 text: no speakers are named; the text becomes one turn of the model." in report.notes
 
     def test_a_code_goes_on_every_sentence_touched_with_the_words_that_were_selected(
-        self, project: Project, tmp_path: Path
+        self, study: Study, tmp_path: Path
     ) -> None:
-        bring_in(project, make_foreign(tmp_path))
+        bring_in(study, make_foreign(tmp_path))
         codings = Coding.objects.select_related("sentence__turn", "code", "coder").order_by("sentence__position")
         quotes = [each.sentence.turn.text[each.quote_start : each.quote_end] for each in codings]
         assert quotes == ["glad.", "Then I"]
@@ -477,12 +475,12 @@ class TestAnotherProgramsFile:
         assert {each.code.name for each in codings} == {"Joy"}
         assert {each.created_at.year for each in codings} == {2020}
 
-    def test_codings_of_another_program_are_never_blind(self, project: Project, tmp_path: Path) -> None:
-        bring_in(project, make_foreign(tmp_path))
+    def test_codings_of_another_program_are_never_blind(self, study: Study, tmp_path: Path) -> None:
+        bring_in(study, make_foreign(tmp_path))
         assert set(Coding.objects.values_list("layer", flat=True)) == {"assisted"}
 
-    def test_codes_stand_below_each_other_in_a_published_version(self, project: Project, tmp_path: Path) -> None:
-        report = bring_in(project, make_foreign(tmp_path))
+    def test_codes_stand_below_each_other_in_a_published_version(self, study: Study, tmp_path: Path) -> None:
+        report = bring_in(study, make_foreign(tmp_path))
         joy = Code.objects.select_related("parent", "version").get(name="Joy")
         assert joy.parent is not None
         assert (joy.parent.name, joy.parent.color, joy.version.status) == ("Feeling", "#ff0000", "published")
@@ -490,8 +488,8 @@ class TestAnotherProgramsFile:
         # Nothing of the study's own codebook is touched.
         assert Code.objects.filter(version=joy.version, identifier="theme.balance").exists()
 
-    def test_somebody_unknown_gets_an_account_nobody_can_use(self, project: Project, tmp_path: Path) -> None:
-        bring_in(project, make_foreign(tmp_path))
+    def test_somebody_unknown_gets_an_account_nobody_can_use(self, study: Study, tmp_path: Path) -> None:
+        bring_in(study, make_foreign(tmp_path))
         ann = User.objects.get(username="Ann (imported)")
         assert not ann.is_active
         assert not ann.has_usable_password()
@@ -500,7 +498,7 @@ class TestAnotherProgramsFile:
         assert not User.objects.filter(username__startswith="Bea").exists()
 
     def test_two_files_that_come_in_at_once_share_the_account_of_somebody_unknown(
-        self, project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         find = details._find_account
 
@@ -511,58 +509,58 @@ class TestAnotherProgramsFile:
             return None
 
         monkeypatch.setattr(details, "_find_account", find_before_the_other_stores)
-        bring_in(project, make_foreign(tmp_path))
+        bring_in(study, make_foreign(tmp_path))
         assert {each.coder.username for each in Coding.objects.all()} == {"Ann (imported)"}
 
     def test_a_member_of_the_same_name_is_her_unless_she_is_kept_apart(
-        self, project: Project, coder: User, owner: User, tmp_path: Path
+        self, study: Study, coder: User, owner: User, tmp_path: Path
     ) -> None:
         path = make_foreign(tmp_path, second="Coder", user=SECOND)
         other = start_study(slug="other", name="Other", by=owner)
-        set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
-        bring_in(project, path)
+        set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
+        bring_in(study, path)
         assert {each.coder for each in Coding.objects.all()} == {coder}
         bring_in(other, path, apart=[SECOND])
-        apart = Coding.objects.filter(sentence__turn__interview__project=other)
+        apart = Coding.objects.filter(sentence__turn__interview__study=other)
         assert {each.coder.username for each in apart} == {"Coder (imported)"}
 
-    def test_what_is_said_of_a_selection_is_said_of_its_codings(self, project: Project, tmp_path: Path) -> None:
-        bring_in(project, make_foreign(tmp_path, about="<Description>She says\nso twice.</Description>"))
+    def test_what_is_said_of_a_selection_is_said_of_its_codings(self, study: Study, tmp_path: Path) -> None:
+        bring_in(study, make_foreign(tmp_path, about="<Description>She says\nso twice.</Description>"))
         assert {each.note for each in Coding.objects.all()} == {"She says so twice."}
 
-    def test_a_note_on_a_selection_is_a_memo_on_its_first_sentence(self, project: Project, tmp_path: Path) -> None:
-        bring_in(project, make_foreign(tmp_path))
+    def test_a_note_on_a_selection_is_a_memo_on_its_first_sentence(self, study: Study, tmp_path: Path) -> None:
+        bring_in(study, make_foreign(tmp_path))
         memo = Memo.objects.select_related("sentence__turn", "author").get()
         assert memo.sentence is not None
         assert memo.sentence.read_text() == "I was glad."
         assert (memo.text, memo.author.username) == ("Thought\nHm.", "Ann (imported)")
 
     def test_another_text_of_the_same_name_gets_an_identifier_of_its_own(
-        self, project: Project, owner: User, tmp_path: Path
+        self, study: Study, owner: User, tmp_path: Path
     ) -> None:
         line = json.dumps({"id": "Talk", "turns": [{"role": "model", "text": "Another."}]})
-        import_file(project=project, name="talk.jsonl", data=line.encode(), by=owner)
-        bring_in(project, make_foreign(tmp_path))
+        import_file(study=study, name="talk.jsonl", data=line.encode(), by=owner)
+        bring_in(study, make_foreign(tmp_path))
         assert Interview.objects.filter(external_id="Talk (00000000)").exists()
         assert Turn.objects.get(interview__external_id="Talk").text == "Another."
 
     def test_codes_with_names_of_the_study_are_the_studys_where_that_is_said(
-        self, project: Project, tmp_path: Path
+        self, study: Study, tmp_path: Path
     ) -> None:
-        own = Code.objects.get(version__project=project, identifier="theme.balance")
+        own = Code.objects.get(version__study=study, identifier="theme.balance")
         path = make_foreign(tmp_path, code=own.name.upper())
-        report = bring_in(project, path, dry_run=True)
+        report = bring_in(study, path, dry_run=True)
         assert (report.namesakes, report.new["codes"]) == ([own.name.upper()], 2)
         told = "1 code has the name of a code of this study, but another GUID: it is "
         assert f"{told}imported as a new code." in report.notes
-        report = bring_in(project, path, same_names=True)
+        report = bring_in(study, path, same_names=True)
         assert (report.new["codes"], report.known["codes"]) == (1, 1)
         assert f"{told}taken for the study’s." in report.notes
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
-        assert not bring_in(project, path, same_names=True).is_new
+        assert not bring_in(study, path, same_names=True).is_new
 
     def test_what_is_written_about_codings_and_links_becomes_no_memo_wherever_its_note_is(
-        self, project: Project, tmp_path: Path
+        self, study: Study, tmp_path: Path
     ) -> None:
         """QualCoder gives all notes back as notes of the study."""
         notes = {"auditapp link: acts on": "Task (feature.task)", "Interpretation 12": "Glad", "Interpretation": "Mine"}
@@ -575,13 +573,13 @@ class TestAnotherProgramsFile:
         content = FOREIGN.format(start=0, end=4, second="Bea", user=ANN, about="<Description>Glad</Description>")
         content = content.replace('plainTextPath="internal://talk.txt">', "><PlainTextContent>Glad.</PlainTextContent>")
         path.write_text(content.replace("</Notes>", f"{xml}</Notes>"))
-        report = bring_in(project, path)
+        report = bring_in(study, path)
         assert sorted(Memo.objects.values_list("text", flat=True)) == ["Interpretation\nMine", "Thought\nHm."]
         assert "1 link of a coding: links are in the file to be read alone." in report.left_out
         assert "1 note: only the words of an interpretation that is imported with its coding." in report.left_out
 
     def test_an_import_measures_whether_the_last_position_is_the_last_character(
-        self, project: Project, owner: User, tmp_path: Path
+        self, study: Study, owner: User, tmp_path: Path
     ) -> None:
         text = "One is here. Two is there. Three is gone. Four"
         words = ["One is", "Two", "there.", "Three is gone."]
@@ -608,7 +606,7 @@ class TestAnotherProgramsFile:
             study = start_study(slug=f"study-{shift}", name="Study", by=owner)
             report = bring_in(study, write(shift))
             assert [note for note in report.notes if note.startswith(told)], report.notes
-            codings = Coding.objects.filter(sentence__turn__interview__project=study).select_related("sentence__turn")
+            codings = Coding.objects.filter(sentence__turn__interview__study=study).select_related("sentence__turn")
             quoted = {
                 each.sentence.turn.text[each.quote_start : each.quote_end]
                 if each.quote_start is not None
@@ -627,8 +625,8 @@ class TestOurTextInAnotherProgramsFile:
         "Tool (tool_result): 3\n\nInterviewer: Only one?\n\nModel: Two.\n\n"
     )
 
-    def test_the_headings_that_we_write_are_read(self, project: Project, tmp_path: Path) -> None:
-        report = bring_in(project, make_foreign(tmp_path, text=self.TEXT, words="A place."))
+    def test_the_headings_that_we_write_are_read(self, study: Study, tmp_path: Path) -> None:
+        report = bring_in(study, make_foreign(tmp_path, text=self.TEXT, words="A place."))
         turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
         assert [(turn.role, turn.channel, turn.text) for turn in turns] == [
             ("interviewer", "utterance", "What is home?"),
@@ -653,30 +651,30 @@ class TestOurTextInAnotherProgramsFile:
         assert read_headings(text, is_ours=False) == []
 
     def test_an_interview_that_is_there_is_found_again_though_no_heading_tells_kinds_of_prompts(
-        self, project: Project, owner: User, tmp_path: Path
+        self, study: Study, owner: User, tmp_path: Path
     ) -> None:
         turns = [
             {"role": "interviewer", "text": "What is home?", "prompt_kind": "opening"},
             {"role": "model", "text": "A place. "},
         ]
         line = json.dumps({"id": "Talk", "turns": turns})
-        import_file(project=project, name="talk.jsonl", data=line.encode(), by=owner)
+        import_file(study=study, name="talk.jsonl", data=line.encode(), by=owner)
         text = lay_out(list(Turn.objects.filter(interview__external_id="Talk").order_by("position"))).text
-        report = bring_in(project, make_foreign(tmp_path, text=text, words="A place."))
+        report = bring_in(study, make_foreign(tmp_path, text=text, words="A place."))
         assert (report.new["interviews"], report.known["interviews"], report.new["codings"]) == (0, 1, 1)
 
 
 class TestGuids:
     def test_two_peoples_rows_with_one_key_have_two_guids_and_the_older_keeps_hers(
-        self, worked: Project, coder: User, second_coder: User, owner: User, tmp_path: Path
+        self, worked: Study, coder: User, second_coder: User, owner: User, tmp_path: Path
     ) -> None:
         first = Coding.objects.filter(coder=coder).exclude(note="").earliest("pk")
-        sentence = Sentence.objects.select_related("turn__interview__project").get(pk=first.sentence_id)
+        sentence = Sentence.objects.select_related("turn__interview__study").get(pk=first.sentence_id)
         entries = [
             add_coding(
-                project=worked,
+                study=worked,
                 sentence=sentence,
-                code=Code.objects.get(version__project=worked, identifier=identifier),
+                code=Code.objects.get(version__study=worked, identifier=identifier),
                 by=second_coder,
                 idempotency_key=key,
                 values=CodingValues(note="Hers."),
@@ -686,7 +684,7 @@ class TestGuids:
         key = uuid.uuid4()
         for by in (coder, second_coder):
             write_memo(
-                project=worked,
+                study=worked,
                 interview=sentence.turn.interview,
                 sentence=sentence,
                 text=f"By {by.username}.",
@@ -704,9 +702,9 @@ class TestGuids:
         assert {"Interpretation 1", "Interpretation 2"} <= set(names)
         # The study knows them again, also after one of them was withdrawn.
         assert not bring_in(worked, path).is_new
-        withdraw_coding(project=worked, coding=entries[0], by=second_coder)
+        withdraw_coding(study=worked, coding=entries[0], by=second_coder)
         assert not bring_in(worked, path).is_new
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         report = bring_in(other, path)
         assert report.new["codings"] == guids_of(written, "Coding")
         assert not bring_in(other, path).is_new
@@ -720,49 +718,49 @@ def guids_of(written: str, tag: str) -> int:
 
 
 class TestAllOrNothing:
-    def test_a_dry_run_tells_what_would_come_and_stores_nothing(self, project: Project, tmp_path: Path) -> None:
+    def test_a_dry_run_tells_what_would_come_and_stores_nothing(self, study: Study, tmp_path: Path) -> None:
         events = AuditEvent.objects.count()
-        report = bring_in(project, make_foreign(tmp_path), dry_run=True)
+        report = bring_in(study, make_foreign(tmp_path), dry_run=True)
         assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (1, 2, 1)
         assert not Interview.objects.exists()
         assert not User.objects.filter(username__endswith="(imported)").exists()
-        assert CodebookVersion.objects.filter(project=project).count() == 1
+        assert CodebookVersion.objects.filter(study=study).count() == 1
         assert AuditEvent.objects.count() == events
 
-    def test_an_import_is_one_event_with_its_counts(self, project: Project, tmp_path: Path) -> None:
-        bring_in(project, make_foreign(tmp_path))
+    def test_an_import_is_one_event_with_its_counts(self, study: Study, tmp_path: Path) -> None:
+        bring_in(study, make_foreign(tmp_path))
         event = AuditEvent.objects.get(action="exchange.study.imported")
         assert event.details["new"] == {"interviews": 1, "sentences": 6, "codes": 2, "codings": 1, "memos": 1}
 
-    def test_an_open_draft_is_not_published_by_the_way(self, project: Project, owner: User, tmp_path: Path) -> None:
-        start_draft(project=project, by=owner)
+    def test_an_open_draft_is_not_published_by_the_way(self, study: Study, owner: User, tmp_path: Path) -> None:
+        start_draft(study=study, by=owner)
         with pytest.raises(StudyRefused, match="draft"):
-            bring_in(project, make_foreign(tmp_path))
+            bring_in(study, make_foreign(tmp_path))
         assert not Interview.objects.exists()
 
     def test_a_codebook_that_is_published_while_the_file_comes_in_is_not_taken_back(
-        self, project: Project, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        store = importing._Study._store_on_new
+        store = importing._Incoming._store_on_new
 
-        def publish_first(study: Any, *given: Any) -> Any:
-            draft = start_draft(project=project, by=owner)
+        def publish_first(incoming: Any, *given: Any) -> Any:
+            draft = start_draft(study=study, by=owner)
             publish_version(version=draft, by=owner)
-            return store(study, *given)
+            return store(incoming, *given)
 
-        monkeypatch.setattr(importing._Study, "_store_on_new", publish_first)
-        with pytest.raises(StudyRefused, match="published while the file came in"), transaction.atomic():
-            bring_in(project, make_foreign(tmp_path))
+        monkeypatch.setattr(importing._Incoming, "_store_on_new", publish_first)
+        with pytest.raises(StudyRefused, match="published during the import"), transaction.atomic():
+            bring_in(study, make_foreign(tmp_path))
         assert not Code.objects.filter(name="Joy", version__status="published").exists()
 
     def test_codings_of_an_archived_interview_are_left_out_and_told(
-        self, project: Project, owner: User, tmp_path: Path
+        self, study: Study, owner: User, tmp_path: Path
     ) -> None:
         path = make_foreign(tmp_path)
-        bring_in(project, path)
+        bring_in(study, path)
         Coding.objects.all().delete()
-        archive_interviews(project=project, interviews=project.interviews.all(), reason="Not ours.", by=owner)
-        report = bring_in(project, path)
+        archive_interviews(study=study, interviews=study.interviews.all(), reason="Not ours.", by=owner)
+        report = bring_in(study, path)
         assert not Coding.objects.exists()
         assert (
             "1 coding: the interview is archived or excluded in this study. Restore it, then import the file again."
@@ -770,24 +768,24 @@ class TestAllOrNothing:
         )
 
     def test_work_that_was_done_since_the_file_was_compared_is_compared_too(
-        self, worked: Project, coder: User, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, worked: Study, coder: User, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = export(worked, tmp_path)
         Coding.objects.filter(coder=coder).delete()
-        merge, tries = importing._Study._merge, list[int]()
+        merge, tries = importing._Incoming._merge, list[int]()
 
-        def code_meanwhile(study: Any, *given: Any) -> Any:
-            merged = merge(study, *given)
+        def code_meanwhile(incoming: Any, *given: Any) -> Any:
+            merged = merge(incoming, *given)
             tries.append(len(merged.codings.counts))
             if len(tries) == 1:
-                sentence = Sentence.objects.filter(turn__interview__project=worked, turn__role="model").earliest("pk")
+                sentence = Sentence.objects.filter(turn__interview__study=worked, turn__role="model").earliest("pk")
                 code = Code.objects.select_related("family", "version").get(
-                    version__project=worked, identifier="theme.balance"
+                    version__study=worked, identifier="theme.balance"
                 )
-                add_coding(project=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+                add_coding(study=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
             return merged
 
-        monkeypatch.setattr(importing._Study, "_merge", code_meanwhile)
+        monkeypatch.setattr(importing._Incoming, "_merge", code_meanwhile)
         report = bring_in(worked, path)
         assert len(tries) == 2
         assert report.known["codings"] > 0
@@ -795,125 +793,123 @@ class TestAllOrNothing:
         assert active.count() == active.values("sentence", "code", "layer").distinct().count() > 2
 
     def test_an_interview_that_is_archived_since_the_file_was_compared_gets_no_coding(
-        self, project: Project, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, study: Study, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         path = make_foreign(tmp_path)
-        bring_in(project, path)
+        bring_in(study, path)
         Coding.objects.all().delete()
-        merge, tries = importing._Study._merge, list[int]()
+        merge, tries = importing._Incoming._merge, list[int]()
 
-        def archive_meanwhile(study: Any, *given: Any) -> Any:
-            merged = merge(study, *given)
+        def archive_meanwhile(incoming: Any, *given: Any) -> Any:
+            merged = merge(incoming, *given)
             tries.append(1)
             if len(tries) == 1:
-                archive_interviews(project=project, interviews=project.interviews.all(), reason="Not ours.", by=owner)
+                archive_interviews(study=study, interviews=study.interviews.all(), reason="Not ours.", by=owner)
             return merged
 
-        monkeypatch.setattr(importing._Study, "_merge", archive_meanwhile)
-        bring_in(project, path)
+        monkeypatch.setattr(importing._Incoming, "_merge", archive_meanwhile)
+        bring_in(study, path)
         assert len(tries) == 2
         assert not Coding.objects.exists()
 
     @pytest.mark.parametrize("data", [b"", b"PK", b"<Project/>", b"\x00" * 100, b"PK\x03\x04" + b"x" * 200])
-    def test_what_is_no_project_file_is_refused_with_a_sentence(self, project: Project, data: bytes) -> None:
+    def test_what_is_no_project_file_is_refused_with_a_sentence(self, study: Study, data: bytes) -> None:
         with pytest.raises(StudyRefused):
-            import_qdpx(project=project, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
+            import_qdpx(study=study, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
 
 
 class TestPage:
-    def path(self, project: Project) -> str:
-        return reverse("exchange:import", args=[project.slug])
+    def path(self, study: Study) -> str:
+        return reverse("exchange:import", args=[study.slug])
 
     def upload(self, path: Path) -> SimpleUploadedFile:
         return SimpleUploadedFile("foreign.qdpx", path.read_bytes())
 
     def test_people_have_to_be_looked_at_before_anything_comes_in(
-        self, project: Project, lead: User, client_of: ClientOf, tmp_path: Path
+        self, study: Study, lead: User, client_of: ClientOf, tmp_path: Path
     ) -> None:
         client, file = client_of(lead), make_foreign(tmp_path)
-        answer = client.post(self.path(project), {"file": self.upload(file)})
+        answer = client.post(self.path(study), {"file": self.upload(file)})
         assert answer.status_code == 422
         assert "Ann (imported)" in answer.content.decode()
         assert not Interview.objects.exists()
         seen = answer.context["report"].sha256
-        answer = client.post(self.path(project), {"file": self.upload(file), "seen": seen})
+        answer = client.post(self.path(study), {"file": self.upload(file), "seen": seen})
         assert answer.status_code == 302
         assert Interview.objects.filter(external_id="Talk").exists()
 
-    def test_a_check_stores_nothing(self, project: Project, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
-        answer = client_of(lead).post(self.path(project), {"file": self.upload(make_foreign(tmp_path)), "check": "1"})
-        assert "rounds, sign-offs or adjudications" in answer.content.decode()
+    def test_a_check_stores_nothing(self, study: Study, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
+        answer = client_of(lead).post(self.path(study), {"file": self.upload(make_foreign(tmp_path)), "check": "1"})
+        assert "rounds, completed assignments or adjudications" in answer.content.decode()
         assert answer.status_code == 200
         assert "Nothing has been stored yet" in answer.content.decode()
         assert not Interview.objects.exists()
 
     def test_who_bears_a_members_name_can_be_kept_apart(
-        self, project: Project, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
+        self, study: Study, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
     ) -> None:
         client, file = client_of(lead), make_foreign(tmp_path, second="coder", user=SECOND)
-        answer = client.post(self.path(project), {"file": self.upload(file), "check": "1"})
+        answer = client.post(self.path(study), {"file": self.upload(file), "check": "1"})
         assert f'name="bears" value="{SECOND}"' in answer.content.decode()
         seen = answer.context["report"].sha256
-        client.post(self.path(project), {"file": self.upload(file), "seen": seen, "bears": SECOND})
+        client.post(self.path(study), {"file": self.upload(file), "seen": seen, "bears": SECOND})
         assert {each.coder.username for each in Coding.objects.all()} == {"coder (imported)"}
 
     def test_codes_with_names_of_the_study_have_to_be_looked_at_too(
-        self, project: Project, lead: User, client_of: ClientOf, tmp_path: Path
+        self, study: Study, lead: User, client_of: ClientOf, tmp_path: Path
     ) -> None:
-        own = Code.objects.get(version__project=project, identifier="theme.balance")
+        own = Code.objects.get(version__study=study, identifier="theme.balance")
         client, file = client_of(lead), make_foreign(tmp_path, code=own.name)
-        answer = client.post(self.path(project), {"file": self.upload(file), "check": "1"})
+        answer = client.post(self.path(study), {"file": self.upload(file), "check": "1"})
         assert 'name="same_names" value="on" checked' in answer.content.decode()
         assert "taken for the study’s" in answer.content.decode()
         asked = {"file": self.upload(file), "seen": answer.context["report"].sha256}
-        again = client.post(self.path(project), {**asked, "check": "1"}).content.decode()
+        again = client.post(self.path(study), {**asked, "check": "1"}).content.decode()
         assert 'name="same_names" value="on">' in again
-        client.post(self.path(project), {**asked, "file": self.upload(file), "same_names": "on"})
+        client.post(self.path(study), {**asked, "file": self.upload(file), "same_names": "on"})
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
 
-    def test_a_broken_file_is_told_beside_the_field(self, project: Project, lead: User, client_of: ClientOf) -> None:
+    def test_a_broken_file_is_told_beside_the_field(self, study: Study, lead: User, client_of: ClientOf) -> None:
         broken = SimpleUploadedFile("x.qdpx", b"PK nothing")
-        answer = client_of(lead).post(self.path(project), {"file": broken}, headers={"HX-Request": "true"})
+        answer = client_of(lead).post(self.path(study), {"file": broken}, headers={"HX-Request": "true"})
         assert answer.status_code == 422
         assert "zip archive" in answer.content.decode()
 
-    def test_a_coder_may_not(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        assert client_of(coder).get(self.path(project)).status_code == 403
+    def test_a_coder_may_not(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).get(self.path(study)).status_code == 403
 
 
 class TestCommand:
-    def test_it_tells_what_came_and_what_did_not(self, project: Project, tmp_path: Path) -> None:
+    def test_it_tells_what_came_and_what_did_not(self, study: Study, tmp_path: Path) -> None:
         stream = io.StringIO()
         path = str(make_foreign(tmp_path))
-        call_command("study", "import", path, "--project", project.slug, "--dry-run", "--json", stdout=stream)
+        call_command("study", "import", path, "--study", study.slug, "--dry-run", "--json", stdout=stream)
         told = json.loads(stream.getvalue())
         assert told["dry_run"]
         assert told["new"]["codings"] == 1
         assert {person["name"] for person in told["people"]} == {"Ann", "Bea"}
-        call_command("study", "import", path, "--project", project.slug, stdout=stream)
+        call_command("study", "import", path, "--study", study.slug, stdout=stream)
         assert "1 new and 0 known codings" in stream.getvalue()
 
-    def test_it_asks_whether_codes_with_names_of_the_study_are_the_studys(
-        self, project: Project, tmp_path: Path
-    ) -> None:
+    def test_it_asks_whether_codes_with_names_of_the_study_are_the_studys(self, study: Study, tmp_path: Path) -> None:
         stream = io.StringIO()
-        own = Code.objects.get(version__project=project, identifier="theme.balance")
+        own = Code.objects.get(version__study=study, identifier="theme.balance")
         path = str(make_foreign(tmp_path, code=own.name))
-        call_command("study", "import", path, "--project", project.slug, "--dry-run", stdout=stream)
-        assert "With --same-names, the codes of this study are used" in stream.getvalue()
-        call_command("study", "import", path, "--project", project.slug, "--same-names", stdout=stream)
+        call_command("study", "import", path, "--study", study.slug, "--dry-run", stdout=stream)
+        assert "With --same-names, codes in the file are matched" in stream.getvalue()
+        call_command("study", "import", path, "--study", study.slug, "--same-names", stdout=stream)
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
 
-    def test_a_refusal_says_each_thing_once(self, project: Project, tmp_path: Path) -> None:
+    def test_a_refusal_says_each_thing_once(self, study: Study, tmp_path: Path) -> None:
         path = tmp_path / "x.qdpx"
         path.write_bytes(b"no archive")
         with pytest.raises(CommandError) as refused:
-            call_command("study", "import", str(path), "--project", project.slug)
+            call_command("study", "import", str(path), "--study", study.slug)
         assert str(refused.value).count("found ") == 1
 
-    def test_a_file_that_is_not_there_is_told(self, project: Project, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_there_is_told(self, study: Study, tmp_path: Path) -> None:
         with pytest.raises(CommandError, match="cannot be read"):
-            call_command("study", "import", str(tmp_path / "no.qdpx"), "--project", project.slug)
+            call_command("study", "import", str(tmp_path / "no.qdpx"), "--study", study.slug)
 
 
 @pytest.mark.parametrize(
@@ -925,43 +921,43 @@ class TestCommand:
         ("atlasti_standard_project/Project.qde", 0, 14, 0),
     ],
 )
-def test_files_of_other_programs_come_in(project: Project, name: str, sources: int, codes: int, codings: int) -> None:
-    report = bring_in(project, shared(f"data/qda/refi/{name}"))
+def test_files_of_other_programs_come_in(study: Study, name: str, sources: int, codes: int, codings: int) -> None:
+    report = bring_in(study, shared(f"data/qda/refi/{name}"))
     assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (sources, codes, codings)
-    assert not bring_in(project, shared(f"data/qda/refi/{name}")).is_new
+    assert not bring_in(study, shared(f"data/qda/refi/{name}")).is_new
 
 
 def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(
-    project: Project, owner: User, tmp_path: Path
+    study: Study, owner: User, tmp_path: Path
 ) -> None:
     line = {"id": "odd", "interview": "x", "city": "Köln", "turns": [{"role": "model", "text": "So."}]}
-    import_file(project=project, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
-    other = create_project(slug="other", name="Other", by=owner)
-    bring_in(other, export(project, tmp_path))
+    import_file(study=study, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
+    bring_in(other, export(study, tmp_path))
     [again] = other.interviews.filter(external_id="odd")
     assert again.metadata == {"variable interview": "x", "city": "Köln"}
 
 
 @pytest.mark.django_db
 def test_links_are_notes_to_read_that_come_back_as_nothing_else(
-    worked: Project, second_coder: User, owner: User, tmp_path: Path
+    worked: Study, second_coder: User, owner: User, tmp_path: Path
 ) -> None:
-    codings = Coding.objects.filter(coder=second_coder).select_related("code", "sentence__turn__interview__project")
+    codings = Coding.objects.filter(coder=second_coder).select_related("code", "sentence__turn__interview__study")
     move, entry = codings.get(code__identifier="move.elicit"), codings.get(code__identifier="feature.task")
     said_before = codings.get(code__identifier="theme.compassion").sentence
     ends: tuple[tuple[Coding, dict[str, Any]], ...]
     ends = ((move, {"kind": "acts_on", "code": entry.code}), (entry, {"kind": "warrant", "sentence": said_before}))
     for coding, link in ends:
-        add_link(project=worked, coding=coding, by=second_coder, idempotency_key=uuid.uuid4(), **link)
+        add_link(study=worked, coding=coding, by=second_coder, idempotency_key=uuid.uuid4(), **link)
     withdrawn = add_link(
-        project=worked,
+        study=worked,
         coding=move,
         kind="acts_on",
-        code=Code.objects.get(version__project=worked, identifier="feature.power"),
+        code=Code.objects.get(version__study=worked, identifier="feature.power"),
         by=second_coder,
         idempotency_key=uuid.uuid4(),
     )
-    withdraw_link(project=worked, link=withdrawn, by=second_coder)
+    withdraw_link(study=worked, link=withdrawn, by=second_coder)
     before: dict[str, Any] = describe(worked)
     path = export(worked, tmp_path)
     with path.open("rb") as stream:
@@ -970,7 +966,7 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
         ("auditapp link: acts on 1", "Task (feature.task)"),
         ("auditapp link: rests on 1", "i1, turn 2, sentence 2"),
     ]
-    other = create_project(slug="other", name="Other", by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
     report = bring_in(other, path)
     assert [sentence for sentence in report.left_out if "link" in sentence] == [
         "2 links of a coding: links are in the file to be read alone."
@@ -978,10 +974,10 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
     after: dict[str, Any] = describe(other)
     assert [row[-4] for row in after["codings"]] == [row[-4] for row in before["codings"]]
     assert len(after["memos"]) == len(before["memos"])
-    assert not Link.objects.filter(coding__sentence__turn__interview__project=other).exists()
+    assert not Link.objects.filter(coding__sentence__turn__interview__study=other).exists()
 
 
-def test_the_file_says_what_it_does_not_hold(project: Project, tmp_path: Path) -> None:
-    with zipfile.ZipFile(export(project, tmp_path)) as archive:
+def test_the_file_says_what_it_does_not_hold(study: Study, tmp_path: Path) -> None:
+    with zipfile.ZipFile(export(study, tmp_path)) as archive:
         told = archive.read("README.txt").decode()
     assert [word for word in ("decisions", "adjudications", "consents", "ids of calls") if word not in told] == []

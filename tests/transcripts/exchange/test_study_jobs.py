@@ -29,7 +29,7 @@ from transcripts.jobs.actions import cancel_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.running import run_job
 from transcripts.jobs.runs import JobRun, JobStopped
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 State = ImportJob.State
@@ -43,23 +43,23 @@ def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)
 
 
-def upload(client: Client, project: Project, path: Path) -> ImportJob:
+def upload(client: Client, study: Study, path: Path) -> ImportJob:
     file = SimpleUploadedFile("foreign.qdpx", path.read_bytes())
-    answer = client.post(reverse("exchange:import", args=[project.slug]), {"file": file})
+    answer = client.post(reverse("exchange:import", args=[study.slug]), {"file": file})
     job = ImportJob.objects.latest("pk")
     assert answer["Location"] == job.get_absolute_url()
     return job
 
 
 def bring_in(client: Client, job: ImportJob, **ticked: str) -> None:
-    client.post(reverse("jobs:import_checked", args=[job.project.slug, job.pk]), ticked)
+    client.post(reverse("jobs:import_checked", args=[job.study.slug, job.pk]), ticked)
 
 
 def test_the_people_are_looked_at_before_a_worker_imports_the_file(
-    project: Project, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
+    study: Study, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
 ) -> None:
     client = client_of(lead)
-    job = upload(client, project, make_foreign(tmp_path, second="coder", user=SECOND))
+    job = upload(client, study, make_foreign(tmp_path, second="coder", user=SECOND))
     run_job(job.pk)
     page = " ".join(client.get(job.get_absolute_url()).content.decode().split())
     assert "<bdi>coder</bdi> is <bdi>coder</bdi>, a member of this study" in page
@@ -76,11 +76,11 @@ def test_the_people_are_looked_at_before_a_worker_imports_the_file(
 
 
 def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(
-    project: Project, lead: User, owner: User, client_of: ClientOf, tmp_path: Path
+    study: Study, lead: User, owner: User, client_of: ClientOf, tmp_path: Path
 ) -> None:
-    job = upload(client_of(lead), project, make_foreign(tmp_path, second="coder", user=SECOND))
+    job = upload(client_of(lead), study, make_foreign(tmp_path, second="coder", user=SECOND))
     run_job(job.pk)
-    make_member(project, owner, "coder", "coder")
+    make_member(study, owner, "coder", "coder")
     bring_in(client_of(lead), job)
     run_job(job.pk)
     assert {each.coder.username for each in Coding.objects.all()} == {"coder (imported)"}
@@ -88,10 +88,10 @@ def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(
 
 @pytest.mark.parametrize("stops", ["killed", "stopped", "paused"])
 def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
-    project: Project, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: str
+    study: Study, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: str
 ) -> None:
     client = client_of(lead)
-    job = upload(client, project, make_foreign(tmp_path))
+    job = upload(client, study, make_foreign(tmp_path))
     run_job(job.pk)
     bring_in(client, job)
 
@@ -100,10 +100,10 @@ def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
     tell, reached = JobRun.tell, list[str]()
 
     def stop(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
-        if stage == "Comparing with what is there":
+        if stage == "Comparing with the study":
             # Stored, and nobody sees it, nor waits for it.
             assert Coding.objects.count() == 2
-            assert not project.interviews.exists()
+            assert not study.interviews.exists()
             assert not connection.in_atomic_block
             assert compare_rows(list_streams()).differences == []
             reached.append(stage)
@@ -123,30 +123,30 @@ def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
         else:
             run_job(job.pk, should_pause=lambda: stops == "paused" and bool(reached))
     assert reached
-    assert not project.interviews.exists()
+    assert not study.interviews.exists()
     assert Coding.objects.exists() == (stops != "stopped")
-    assert current_version(project) == project.codebook_versions.get(number=1)
-    assert find_open_draft(project) is None
+    assert current_version(study) == study.codebook_versions.get(number=1)
+    assert find_open_draft(study) is None
     job.refresh_from_db()
     assert job.state == (State.WAITING if stops == "paused" else State.RUNNING)
     ImportJob.objects.update(touched_at=timezone.now() - datetime.timedelta(hours=1))
     run_job(job.pk)
     assert ImportJob.objects.get().state == State.DONE
-    assert Coding.objects.filter(sentence__turn__interview__project=project).count() == Coding.objects.count() == 2
+    assert Coding.objects.filter(sentence__turn__interview__study=study).count() == Coding.objects.count() == 2
     assert compare_rows(list_streams()).differences == []
 
 
 def test_what_a_cancelled_import_has_stored_is_removed_codings_too(
-    project: Project, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = client_of(lead)
-    job = upload(client, project, make_foreign(tmp_path))
+    job = upload(client, study, make_foreign(tmp_path))
     run_job(job.pk)
     bring_in(client, job)
     tell = JobRun.tell
 
     def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
-        if stage == "Comparing with what is there":
+        if stage == "Comparing with the study":
             cancel_job(job=job, by=lead)
         tell(run, stage, done, total)
 
@@ -158,10 +158,10 @@ def test_what_a_cancelled_import_has_stored_is_removed_codings_too(
     assert not Memo.objects.exists()
 
 
-def test_a_broken_file_is_refused_in_words(project: Project, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
+def test_a_broken_file_is_refused_in_words(study: Study, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
     path = tmp_path / "x.qdpx"
     path.write_bytes(b"PK nothing")
-    job = upload(client_of(lead), project, path)
+    job = upload(client_of(lead), study, path)
     run_job(job.pk)
     job.refresh_from_db()
     assert job.state == State.REFUSED

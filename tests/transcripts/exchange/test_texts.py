@@ -19,8 +19,8 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -63,19 +63,19 @@ TURN_FIELDS = ("position", "role", "channel", "speaker", "prompt_kind", "text", 
 
 
 @pytest.fixture
-def runs(project: Project, owner: User) -> Project:
+def runs(study: Study, owner: User) -> Study:
     data = "\n".join(json.dumps(line) for line in LINES).encode()
-    import_file(project=project, name="runs.jsonl", data=data, by=owner)
-    return project
+    import_file(study=study, name="runs.jsonl", data=data, by=owner)
+    return study
 
 
-def download(client: Client, project: Project, what: str) -> list[dict[str, str]]:
-    answer = client.post(reverse("exchange:download", args=[project.slug, what, "csv"]))
+def download(client: Client, study: Study, what: str) -> list[dict[str, str]]:
+    answer = client.post(reverse("exchange:download", args=[study.slug, what, "csv"]))
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
 
 
 def test_every_turn_goes_out_with_its_channel_and_its_exact_text(
-    runs: Project, reader: User, client_of: Callable[[User], Client]
+    runs: Study, reader: User, client_of: Callable[[User], Client]
 ) -> None:
     rows = download(client_of(reader), runs, "turns")
     assert [row["channel"] for row in rows[:5]] == ["utterance", "reasoning", "tool_call", "tool_result", "utterance"]
@@ -85,42 +85,42 @@ def test_every_turn_goes_out_with_its_channel_and_its_exact_text(
 
 
 def test_sentences_go_out_whether_they_are_coded_or_not(
-    runs: Project, reader: User, client_of: Callable[[User], Client]
+    runs: Study, reader: User, client_of: Callable[[User], Client]
 ) -> None:
     rows = download(client_of(reader), runs, "sentences")
-    assert len(rows) == Sentence.objects.current().filter(turn__interview__project=runs).count()
+    assert len(rows) == Sentence.objects.current().filter(turn__interview__study=runs).count()
     assert {"call", "result"} <= {row["kind"] for row in rows}
     texts = dict(Turn.objects.values_list("position", "text").filter(interview__external_id="run"))
     for row in rows[:-1]:
         assert texts[int(row["turn"])][int(row["start"]) : int(row["end"])] == row["text"]
 
 
-def test_interviews_come_in_again_field_by_field(runs: Project, owner: User, tmp_path: Path) -> None:
+def test_interviews_come_in_again_field_by_field(runs: Study, owner: User, tmp_path: Path) -> None:
     export = find_export("texts")
     assert export
     path = tmp_path / "texts.jsonl"
     assert export.files["jsonl"](Scope(runs, None), path) == 2
-    again = create_project(name="Again", slug="again", by=owner)
-    import_file(project=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
+    again = create_study(name="Again", slug="again", by=owner)
+    import_file(study=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
     assert describe(again) == describe(runs)
 
 
 def test_what_hangs_on_an_archived_interview_stands_by_itself_and_comes_in_again(
-    runs: Project, owner: User, tmp_path: Path
+    runs: Study, owner: User, tmp_path: Path
 ) -> None:
-    archive_interviews(project=runs, interviews=runs.interviews.filter(external_id="run"), reason="Wrong.", by=owner)
+    archive_interviews(study=runs, interviews=runs.interviews.filter(external_id="run"), reason="Wrong.", by=owner)
     export = find_export("texts")
     assert export
     path = tmp_path / "texts.jsonl"
     assert export.files["jsonl"](Scope(runs, None), path) == 1
-    again = create_project(name="Again", slug="again", by=owner)
-    import_file(project=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
+    again = create_study(name="Again", slug="again", by=owner)
+    import_file(study=again, name="texts.jsonl", data=path.read_bytes(), by=owner)
     alone = again.interviews.get()
     assert (alone.external_id, alone.relation, alone.hangs_on) == ("other", "", None)
 
 
 def test_the_table_of_interviews_says_what_is_known_of_a_run(
-    runs: Project, reader: User, client_of: Callable[[User], Client]
+    runs: Study, reader: User, client_of: Callable[[User], Client]
 ) -> None:
     run, branch = download(client_of(reader), runs, "interviews")
     assert (run["kind"], run["run_task"], run["run_epoch"], run["relation"]) == ("trajectory", "files", "", "")
@@ -128,9 +128,9 @@ def test_the_table_of_interviews_says_what_is_known_of_a_run(
 
 
 def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(
-    runs: Project, owner: User, reader: User, client_of: Callable[[User], Client], tmp_path: Path
+    runs: Study, owner: User, reader: User, client_of: Callable[[User], Client], tmp_path: Path
 ) -> None:
-    import_file(project=runs, name="talk.jsonl", data=b'{"id": "talk", "text": "So."}', by=owner)
+    import_file(study=runs, name="talk.jsonl", data=b'{"id": "talk", "text": "So."}', by=owner)
     page = client_of(reader).get(reverse("exchange:exports", args=[runs.slug]), {"run": "task=files"})
     assert '<input type="hidden" name="run" value="task=files">' in page.content.decode()
 
@@ -143,13 +143,13 @@ def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(
     assert list_ids(kind="interview") == {"talk"}
     assert list_ids(run="password=x") == {"run", "other", "talk"}
     path = tmp_path / "turns.csv"
-    call_command("study", "export", "turns", "--project", runs.slug, "--run", "task=files", "--output", str(path))
+    call_command("study", "export", "turns", "--study", runs.slug, "--run", "task=files", "--output", str(path))
     assert {row["interview"] for row in csv.DictReader(io.StringIO(path.read_text(encoding="utf-8-sig")))} == {"run"}
     with pytest.raises(CommandError, match="task=files"):
-        call_command("study", "export", "turns", "--project", runs.slug, "--run", "files", "--output", str(path))
+        call_command("study", "export", "turns", "--study", runs.slug, "--run", "files", "--output", str(path))
 
 
-def describe(project: Project) -> list[Any]:
+def describe(study: Study) -> list[Any]:
     return [
         (
             *(getattr(each, name) for name in ("external_id", "title", "kind", "relation", "model_label", "vendor")),
@@ -157,5 +157,5 @@ def describe(project: Project) -> list[Any]:
             each.hangs_on and (each.hangs_on.interview.external_id, each.hangs_on.position),
             list(each.turns.order_by("position").values_list(*TURN_FIELDS)),
         )
-        for each in Interview.objects.filter(project=project).order_by("pk")
+        for each in Interview.objects.filter(study=study).order_by("pk")
     ]

@@ -24,23 +24,23 @@ from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.rows import Scope, find_export, name_file
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.interviews.inspect_log import FORMAT
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def runs(project: Project, owner: User) -> Project:
+def runs(study: Study, owner: User) -> Study:
     data = "\n".join(json.dumps(line) for line in LINES).encode()
-    import_file(project=project, name="runs.jsonl", data=data, by=owner)
-    return project
+    import_file(study=study, name="runs.jsonl", data=data, by=owner)
+    return study
 
 
 @pytest.fixture
-def coded(runs: Project, coder: User) -> Coding:
+def coded(runs: Study, coder: User) -> Coding:
     sentence = Sentence.objects.get(turn__interview__external_id="run", kind="call")
-    decide_sentence(project=runs, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
+    decide_sentence(study=runs, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
     return put(sentence, find_code(runs, "theme.balance"), coder)
 
 
@@ -50,8 +50,8 @@ def write(what: str, format: str, scope: Scope, path: Path) -> int:
     return export.files[format](scope, path)
 
 
-def read_records(project: Project, path: Path, only: User | None = None) -> dict[str, list[dict[str, Any]]]:
-    written = write("trajectories", "jsonl", Scope(project, only), path)
+def read_records(study: Study, path: Path, only: User | None = None) -> dict[str, list[dict[str, Any]]]:
+    written = write("trajectories", "jsonl", Scope(study, only), path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == written
     kinds = ("thread", "turn", "coding", "link", "decided", "case_sheet", "pair", "stance", "score")
@@ -60,7 +60,7 @@ def read_records(project: Project, path: Path, only: User | None = None) -> dict
 
 
 class TestTrajectories:
-    def test_threads_turns_and_stages_can_be_rebuilt(self, runs: Project, tmp_path: Path) -> None:
+    def test_threads_turns_and_stages_can_be_rebuilt(self, runs: Study, tmp_path: Path) -> None:
         records = read_records(runs, tmp_path / "x.jsonl")
         threads = {each["id"]: each for each in records["thread"]}
         assert (threads["other"]["relation"], threads["other"]["hangs_on"]) == ("branch", {"thread": "run", "turn": 3})
@@ -72,7 +72,7 @@ class TestTrajectories:
         assert [each["stage"] for each in turns] == [None, "back", "tool", "tool", "front"]
         assert [each["call"] for each in turns] == [None, None, None, 3, None]
 
-    def test_a_coding_names_its_coder_layer_code_and_place(self, coded: Coding, runs: Project, tmp_path: Path) -> None:
+    def test_a_coding_names_its_coder_layer_code_and_place(self, coded: Coding, runs: Study, tmp_path: Path) -> None:
         records = read_records(runs, tmp_path / "x.jsonl")
         [coding] = records["coding"]
         wanted = {
@@ -90,14 +90,14 @@ class TestTrajectories:
         assert decided["sentence_id"] == coding["sentence_id"]
 
     def test_somebody_elses_codings_are_not_among_ones_own_rows(
-        self, coded: Coding, runs: Project, second_coder: User, tmp_path: Path
+        self, coded: Coding, runs: Study, second_coder: User, tmp_path: Path
     ) -> None:
         records = read_records(runs, tmp_path / "x.jsonl", second_coder)
         assert (records["coding"], records["decided"]) == ([], [])
         assert records["turn"]
 
     def test_a_coder_gets_her_own_and_a_lead_is_asked_first(
-        self, coded: Coding, runs: Project, second_coder: User, lead: User, client_of: ClientOf
+        self, coded: Coding, runs: Study, second_coder: User, lead: User, client_of: ClientOf
     ) -> None:
         address = reverse("exchange:download", args=[runs.slug, "trajectories", "jsonl"])
         assert b'"record":"coding"' not in b"".join(client_of(second_coder).post(address))
@@ -107,20 +107,16 @@ class TestTrajectories:
         assert b'"record":"coding"' in b"".join(client.post(address, {"rows": "all"}))
         assert Unblinding.objects.get(user=lead).interview == coded.sentence.turn.interview
 
-    def test_what_hangs_on_an_archived_thread_stands_by_itself(
-        self, runs: Project, owner: User, tmp_path: Path
-    ) -> None:
+    def test_what_hangs_on_an_archived_thread_stands_by_itself(self, runs: Study, owner: User, tmp_path: Path) -> None:
         parent = runs.interviews.filter(external_id="run")
-        archive_interviews(project=runs, interviews=parent, reason="Wrong.", by=owner)
+        archive_interviews(study=runs, interviews=parent, reason="Wrong.", by=owner)
         threads = {each["id"]: each for each in read_records(runs, tmp_path / "x.jsonl")["thread"]}
         assert "run" not in threads
         assert (threads["other"]["relation"], threads["other"]["hangs_on"]) == ("", None)
 
 
 class TestInspectLog:
-    def test_our_reader_takes_back_every_turn_with_its_role_channel_and_text(
-        self, runs: Project, tmp_path: Path
-    ) -> None:
+    def test_our_reader_takes_back_every_turn_with_its_role_channel_and_text(self, runs: Study, tmp_path: Path) -> None:
         path = tmp_path / "log.json"
         written = write("inspect_log", "json", Scope(runs, None), path)
         read = read_bytes(path.read_bytes(), name="log.json")
@@ -133,7 +129,7 @@ class TestInspectLog:
             assert again.metadata["title"] == interview.title
             assert again.external_id == f"{runs.slug}-{interview.external_id}-1"
 
-    def test_it_says_where_a_thread_hangs_and_has_the_runs_scores(self, runs: Project, tmp_path: Path) -> None:
+    def test_it_says_where_a_thread_hangs_and_has_the_runs_scores(self, runs: Study, tmp_path: Path) -> None:
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
         samples = {each["id"]: each for each in json.loads((tmp_path / "log.json").read_text())["samples"]}
         assert samples["other"]["metadata"]["hangs_on"] == {"sample": "run", "turn": 3}
@@ -143,7 +139,7 @@ class TestInspectLog:
         assert first["tool_calls"] == [{"id": "c1", "function": "bash", "arguments": {"a": 1}, "type": "function"}]
         assert (second["role"], second["tool_call_id"], second["function"]) == ("tool", "c1", "bash")
 
-    def test_every_message_has_an_id_of_its_own(self, runs: Project, tmp_path: Path) -> None:
+    def test_every_message_has_an_id_of_its_own(self, runs: Study, tmp_path: Path) -> None:
         """inspect_ai.analysis.messages_df wants the column."""
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
         samples = json.loads((tmp_path / "log.json").read_text())["samples"]
@@ -157,7 +153,7 @@ class TestInspectLog:
             assert [*event["input"], *answered] == sample["messages"]
             assert not answered or answered == sample["messages"][-1:]
 
-    def test_its_name_begins_with_a_time_without_which_inspect_does_not_find_it(self, runs: Project) -> None:
+    def test_its_name_begins_with_a_time_without_which_inspect_does_not_find_it(self, runs: Study) -> None:
         export = find_export("inspect_log")
         assert export
         name = name_file(export, Scope(runs, None), "json")
@@ -165,17 +161,15 @@ class TestInspectLog:
         assert name == name_file(export, Scope(runs, None), "json")
         assert ":" not in name
 
-    def test_the_kind_of_a_tools_error_goes_out_and_comes_back(
-        self, project: Project, owner: User, tmp_path: Path
-    ) -> None:
+    def test_the_kind_of_a_tools_error_goes_out_and_comes_back(self, study: Study, owner: User, tmp_path: Path) -> None:
         def fail(number: int, **error: str) -> dict[str, Any]:
             details = {"error": "It took 5 s.", **error}
             return {"role": "tool", "channel": "tool_result", "speaker": "sh", "text": str(number), "details": details}
 
         turns = [fail(1, error_type="timeout"), fail(2, error_type="of our own"), fail(3)]
         line = {"id": "odd", "kind": "trajectory", "turns": turns}
-        import_file(project=project, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
-        write("inspect_log", "json", Scope(project, None), tmp_path / "log.json")
+        import_file(study=study, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
+        write("inspect_log", "json", Scope(study, None), tmp_path / "log.json")
         data = (tmp_path / "log.json").read_bytes()
         [odd] = [each for each in json.loads(data)["samples"] if each["id"] == "odd"]
         assert [message["error"]["type"] for message in odd["messages"]] == ["timeout", "unknown", "unknown"]
@@ -183,15 +177,15 @@ class TestInspectLog:
         assert [turn.details.get("error_type") for turn in again.turns] == ["timeout", None, None]
         assert {turn.details["error"] for turn in again.turns} == {"It took 5 s."}
 
-    def test_no_coding_is_in_it(self, coded: Coding, runs: Project, tmp_path: Path) -> None:
+    def test_no_coding_is_in_it(self, coded: Coding, runs: Study, tmp_path: Path) -> None:
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
         assert "theme.balance" not in (tmp_path / "log.json").read_text()
 
-    def test_arguments_that_are_no_object_are_one_argument(self, project: Project, owner: User, tmp_path: Path) -> None:
+    def test_arguments_that_are_no_object_are_one_argument(self, study: Study, owner: User, tmp_path: Path) -> None:
         turns = [{"role": "model", "channel": "tool_call", "speaker": "sh", "text": "ls -l"}]
         line = {"id": "odd", "kind": "trajectory", "turns": turns}
-        import_file(project=project, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
-        write("inspect_log", "json", Scope(project, None), tmp_path / "log.json")
+        import_file(study=study, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
+        write("inspect_log", "json", Scope(study, None), tmp_path / "log.json")
         samples = {each["id"]: each for each in json.loads((tmp_path / "log.json").read_text())["samples"]}
         [call] = samples["odd"]["messages"][0]["tool_calls"]
         assert (call["arguments"], call["id"]) == ({"input": "ls -l"}, "call-1")

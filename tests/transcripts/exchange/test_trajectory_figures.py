@@ -21,16 +21,16 @@ from transcripts.negotiation.pure.reading import read_records as read_file
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def export(project: Project, folder: Path) -> Records:
+def export(study: Study, folder: Path) -> Records:
     path = folder / "x.jsonl"
     found = find_export("trajectories")
     assert found
-    found.files["jsonl"](Scope(project, None), path)
+    found.files["jsonl"](Scope(study, None), path)
     with path.open("rb") as stream:
         return read_file(stream, name="x.jsonl")
 
@@ -47,47 +47,47 @@ def compare(of_study: Records, of_file: Records) -> dict[str, Any]:
     return found
 
 
-def list_loaded(project: Project, owner: User) -> Iterator[User]:
-    yield from load(project, owner, read_check("NC08")[0]).values()
+def list_loaded(study: Study, owner: User) -> Iterator[User]:
+    yield from load(study, owner, read_check("NC08")[0]).values()
 
 
-def unblind_all(project: Project, person: User) -> None:
-    for interview in Interview.objects.filter(project=project):
+def unblind_all(study: Study, person: User) -> None:
+    for interview in Interview.objects.filter(study=study):
         Unblinding.objects.create(interview=interview, user=person, unblinded_at=timezone.now(), where="desk")
 
 
 def test_what_was_withdrawn_after_unblinding_counts_in_both_and_before_in_neither(
-    project: Project, owner: User, tmp_path: Path
+    study: Study, owner: User, tmp_path: Path
 ) -> None:
-    ana = next(list_loaded(project, owner))
+    ana = next(list_loaded(study, owner))
     decided = Decision.objects.create(
-        sentence=Sentence.objects.filter(turn__interview__project=project, turn__role="model").order_by("pk")[0],
+        sentence=Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("pk")[0],
         coder=ana,
         none_applies=False,
         idempotency_key="00000000-0000-4000-8000-000000000001",
         created_at=timezone.now(),
     )
-    before = compare(read_records(project), export(project, tmp_path))
+    before = compare(read_records(study), export(study, tmp_path))
     early, late = Coding.objects.filter(coder=ana, code__identifier__startswith="move.").order_by("pk")[:2]
     Coding.objects.filter(pk=early.pk).update(withdrawn_at=timezone.now())
-    now = compare(read_records(project), export(project, tmp_path))
+    now = compare(read_records(study), export(study, tmp_path))
     assert now != before
-    unblind_all(project, ana)
+    unblind_all(study, ana)
     link = Link.objects.active().filter(coder=ana, kind="acts_on").order_by("pk")[0]
-    withdraw_link(project=project, link=link, by=ana)
+    withdraw_link(study=study, link=link, by=ana)
     Coding.objects.filter(pk=late.pk).update(withdrawn_at=timezone.now())
     Decision.objects.filter(pk=decided.pk).update(withdrawn_at=timezone.now())
-    assert compare(read_records(project), export(project, tmp_path)) == now
+    assert compare(read_records(study), export(study, tmp_path)) == now
 
 
-def test_codes_that_were_merged_count_as_one_in_both(project: Project, owner: User, lead: User, tmp_path: Path) -> None:
-    list(list_loaded(project, owner))
-    draft = codebook.start_draft(project=project, by=lead)
+def test_codes_that_were_merged_count_as_one_in_both(study: Study, owner: User, lead: User, tmp_path: Path) -> None:
+    list(list_loaded(study, owner))
+    draft = codebook.start_draft(study=study, by=lead)
     used = Link.objects.filter(code__isnull=False).values("code__identifier")
     into, other = draft.codes.filter(identifier__in=used).order_by("pk")[:2]
     codebook.merge_codes(version=draft, codes=[into, other], into=into, reason="One thing.", by=lead)
     codebook.publish_version(version=draft, by=lead)
-    found = compare(read_records(project), export(project, tmp_path))
+    found = compare(read_records(study), export(study, tmp_path))
     features = {
         feature for each in found["by_coder"].values() for row in each["links"]["counts"].values() for feature in row
     }
@@ -95,12 +95,12 @@ def test_codes_that_were_merged_count_as_one_in_both(project: Project, owner: Us
     assert other.identifier not in features
 
 
-def test_a_score_withdrawn_after_unblinding_counts_in_both(project: Project, owner: User, tmp_path: Path) -> None:
-    coders = load(project, owner, read_check("NC09")[0])
+def test_a_score_withdrawn_after_unblinding_counts_in_both(study: Study, owner: User, tmp_path: Path) -> None:
+    coders = load(study, owner, read_check("NC09")[0])
     for person in coders.values():
-        unblind_all(project, person)
+        unblind_all(study, person)
     one = Score.objects.order_by("pk")[0]
     Score.objects.filter(pk=one.pk).update(withdrawn_at=timezone.now())
-    of_study, of_file = read_records(project), export(project, tmp_path)
+    of_study, of_file = read_records(study), export(study, tmp_path)
     assert len(of_file.scores) == Score.objects.count()
     assert compare(of_study, of_file)["stances"]

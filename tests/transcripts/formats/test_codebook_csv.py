@@ -214,7 +214,7 @@ def test_a_parent_whose_row_is_wrong_is_not_called_unknown() -> None:
 @pytest.mark.parametrize(
     ("cell", "found"),
     [
-        ("{}", "attributes that are no such list"),
+        ("{}", "attributes that are not such a list"),
         ("why?", "attributes that are not JSON"),
         ("[" * 100_000, "attributes that are not JSON"),
         ("[1]", "attribute 1 of another form"),

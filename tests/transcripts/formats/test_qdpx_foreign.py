@@ -207,7 +207,7 @@ def test_a_shared_project_with_its_texts_quotes_what_its_program_quoted_and_come
     [
         (b"", "an empty file"),
         (b"words", "something that is not well-formed XML (Start tag expected, '<' not found)"),
-        (b"PK\3\4" + b"\0" * 60, "something that is no zip archive"),
+        (b"PK\3\4" + b"\0" * 60, "something that is not a zip archive"),
         (pack({"a.txt": b""}), "an archive with 0 entries project.qde"),
         (pack({"a/project.qde": b"", "b/Project.qde": b""}), "an archive with 2 entries project.qde"),
         (pack({"project.qde": b""}), "an empty file"),

@@ -27,7 +27,7 @@ from transcripts.jobs import actions, running, runs
 from transcripts.jobs.models import ImportJob, UploadPart
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Membership, Project
+from transcripts.studies.models import Membership, Study
 
 SignIn = Callable[[User], Client]
 State = ImportJob.State
@@ -48,10 +48,10 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
 
 
-def start(project: Project, by: User, *files: tuple[str, bytes], check_only: bool = False) -> ImportJob:
+def start(study: Study, by: User, *files: tuple[str, bytes], check_only: bool = False) -> ImportJob:
     uploads = [SimpleUploadedFile(name, data) for name, data in files or [FILE]]
     return actions.start_job(
-        project=project, kind="interviews", files=uploads, by=by, check_only=check_only, options={"format": "auto"}
+        study=study, kind="interviews", files=uploads, by=by, check_only=check_only, options={"format": "auto"}
     )
 
 
@@ -67,28 +67,28 @@ def at_each_step(monkeypatch: pytest.MonkeyPatch, function: Callable[[JobRun, in
     monkeypatch.setattr(JobRun, "tell", tell_and_call)
 
 
-def count_visible(project: Project) -> tuple[int, int, int]:
+def count_visible(study: Study) -> tuple[int, int, int]:
     return (
-        project.interviews.count(),
-        Sentence.objects.filter(turn__interview__project=project).count(),
+        study.interviews.count(),
+        Sentence.objects.filter(turn__interview__study=study).count(),
         AuditEvent.objects.filter(action="corpus.file.imported").count(),
     )
 
 
 def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     needed = 4 * len(FILE[1]) + actions.ROOM_FOR_PEOPLE
     monkeypatch.setattr(actions, "find_room", lambda: needed - 1)
     with pytest.raises(Refused, match=r"too little room on the disk .* Nothing was stored"):
-        start(project, lead)
+        start(study, lead)
     assert not ImportJob.objects.exists()
     monkeypatch.setattr(actions, "find_room", lambda: needed)
-    assert start(project, lead).state == State.WAITING
+    assert start(study, lead).state == State.WAITING
 
 
-def test_an_upload_arrives_in_pieces_and_is_put_together_again(project: Project, lead: User) -> None:
-    job = start(project, lead, FILE, ("empty.jsonl", b""))
+def test_an_upload_arrives_in_pieces_and_is_put_together_again(study: Study, lead: User) -> None:
+    job = start(study, lead, FILE, ("empty.jsonl", b""))
     assert UploadPart.objects.filter(job=job).count() == -(-len(FILE[1]) // 100)
     assert JobRun(job).read_files() == [FILE, ("empty.jsonl", b"")]
     assert (job.state, job.files[0]) == (State.WAITING, {"name": FILE[0], "size": len(FILE[1])})
@@ -96,34 +96,32 @@ def test_an_upload_arrives_in_pieces_and_is_put_together_again(project: Project,
 
 @commits
 def test_a_run_imports_the_files_and_forgets_the_upload(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = start(project, lead)
+    job = start(study, lead)
     seen: list[tuple[tuple[int, int, int], int, int]] = []
 
     def look(run: JobRun, done: int) -> None:
-        seen.append((count_visible(project), ImportJob.objects.get().done, done))
+        seen.append((count_visible(study), ImportJob.objects.get().done, done))
 
     at_each_step(monkeypatch, look)
     running.run_job(job.pk)
     job.refresh_from_db()
-    assert (job.state, count_visible(project)) == (State.DONE, (5, 15, 1))
+    assert (job.state, count_visible(study)) == (State.DONE, (5, 15, 1))
     assert {visible for visible, _, _ in seen} == {(0, 0, 0)}
     assert [told for _, told, _ in seen] == [done for *_, done in seen] == [0, 2, 4, 6, 8, 10]
     assert job.outcome["reports"][0]["sentences"] == 15
     assert not UploadPart.objects.exists()
     event = AuditEvent.objects.get(action="corpus.file.imported")
     assert (event.actor_name, event.details["consents"]) == ("lead", 5)
-    assert event.details["interviews"] == sorted(project.interviews.values_list("pk", flat=True))
+    assert event.details["interviews"] == sorted(study.interviews.values_list("pk", flat=True))
     running.run_job(job.pk)
-    assert count_visible(project) == (5, 15, 1), "a message that comes twice did it twice"
+    assert count_visible(study) == (5, 15, 1), "a message that comes twice did it twice"
 
 
 @commits
-def test_a_run_goes_on_where_a_killed_one_stopped(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    job = start(project, lead)
+def test_a_run_goes_on_where_a_killed_one_stopped(study: Study, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = start(study, lead)
     torn: list[int] = []
 
     class Killed(BaseException): ...
@@ -147,7 +145,7 @@ def test_a_run_goes_on_where_a_killed_one_stopped(
     ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
     assert runs.find_free_jobs() == [job.pk]
     running.run_job(job.pk)
-    assert count_visible(project) == (5, 15, 1)
+    assert count_visible(study) == (5, 15, 1)
     kept = set(Interview.objects.values_list("pk", flat=True)) & stored
     assert kept == stored - set(torn), "what was whole was stored again, or what was torn was kept"
     assert AuditEvent.objects.get(action="corpus.file.imported").details["consents"] == 5
@@ -156,9 +154,9 @@ def test_a_run_goes_on_where_a_killed_one_stopped(
 
 @commits
 def test_a_run_that_was_taken_for_dead_stores_nothing_more_and_removes_nothing(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = start(project, lead)
+    job = start(study, lead)
     second: list[str] = []
 
     def let_another_run(run: JobRun, done: int) -> None:
@@ -171,24 +169,24 @@ def test_a_run_that_was_taken_for_dead_stores_nothing_more_and_removes_nothing(
     running.run_job(job.pk)
     assert second
     assert ImportJob.objects.get().state == State.DONE
-    assert count_visible(project) == (5, 15, 1)
+    assert count_visible(study) == (5, 15, 1)
 
 
 @commits
 @pytest.mark.parametrize("ends", ["cancelled", "paused"])
 def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_what_it_has(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch, ends: str
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch, ends: str
 ) -> None:
-    job = start(project, lead)
+    job = start(study, lead)
     if ends == "paused":
         done_by_now: list[int] = []
         at_each_step(monkeypatch, lambda run, done: done_by_now.append(done))
         running.run_job(job.pk, should_pause=lambda: len(done_by_now) > 2)
         assert ImportJob.objects.get().state == State.WAITING
         assert 0 < Interview.objects.count() < 5
-        assert count_visible(project) == (0, 0, 0)
+        assert count_visible(study) == (0, 0, 0)
         running.run_job(job.pk)
-        assert count_visible(project) == (5, 15, 1)
+        assert count_visible(study) == (5, 15, 1)
         assert ImportJob.objects.get().lost_runs == 0
     else:
         at_each_step(monkeypatch, lambda run, done: done == 6 and actions.cancel_job(job=job, by=lead))
@@ -202,15 +200,15 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_wh
 
 
 @commits
-def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(project: Project, lead: User) -> None:
-    job = start(project, lead, check_only=True)
+def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(study: Study, lead: User) -> None:
+    job = start(study, lead, check_only=True)
     running.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.outcome["reports"][0]["sentences"]) == (State.CHECKED, 15)
     assert not Interview.objects.exists()
     actions.import_checked(job=job, by=lead)
     running.run_job(job.pk)
-    assert count_visible(project) == (5, 15, 1)
+    assert count_visible(study) == (5, 15, 1)
     with pytest.raises(Refused, match="Reload"):
         actions.import_checked(job=job, by=lead)
 
@@ -225,26 +223,26 @@ def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(project
     ],
 )
 def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
-    project: Project, lead: User, data: bytes, words: str
+    study: Study, lead: User, data: bytes, words: str
 ) -> None:
-    corpus_actions.import_file(project=project, name=FILE[0], data=FILE[1], by=lead)
+    corpus_actions.import_file(study=study, name=FILE[0], data=FILE[1], by=lead)
     with pytest.raises(Refused) as caught:
-        corpus_actions.import_file(project=project, name="x.jsonl", data=data, by=lead)
-    job = start(project, lead, ("x.jsonl", data))
+        corpus_actions.import_file(study=study, name="x.jsonl", data=data, by=lead)
+    job = start(study, lead, ("x.jsonl", data))
     running.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.problem) == (State.REFUSED, str(caught.value))
     assert words in job.problem
-    assert count_visible(project)[0] == 5
+    assert count_visible(study)[0] == 5
 
 
 @commits
 @pytest.mark.parametrize("check_only", [False, True])
 def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
-    project: Project, lead: User, client_of: SignIn, check_only: bool
+    study: Study, lead: User, client_of: SignIn, check_only: bool
 ) -> None:
     files = [("bad.jsonl", b"{"), FILE, ("worse.jsonl", b"[1"), ("good.jsonl", make_line("good").encode())]
-    job = start(project, lead, *files, check_only=check_only)
+    job = start(study, lead, *files, check_only=check_only)
     running.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, list(job.outcome["left_out"])) == (State.CHECKED, ["bad.jsonl", "worse.jsonl"])
@@ -254,7 +252,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
     assert "Some files cannot be read and would be left out." in page
     assert "bad.jsonl, line 1" in page
     assert '<input type="hidden" name="without" value="worse.jsonl">' in page
-    url, without = reverse("jobs:import_checked", args=[project.slug, job.pk]), ["bad.jsonl", "worse.jsonl"]
+    url, without = reverse("jobs:import_checked", args=[study.slug, job.pk]), ["bad.jsonl", "worse.jsonl"]
     client.post(url, {"without": without, "check": "1", "model": "Model Z"})
     running.run_job(job.pk)
     job.refresh_from_db()
@@ -262,15 +260,15 @@ def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
     assert 'value="Model Z"' in client.get(address).content.decode()
     client.post(url, {"without": without})
     running.run_job(job.pk)
-    assert count_visible(project) == (6, 18, 2)
+    assert count_visible(study) == (6, 18, 2)
     assert "Left out: <bdi>bad.jsonl</bdi>, <bdi>worse.jsonl</bdi>." in client.get(address).content.decode()
 
 
 @commits
-def test_a_consent_without_its_basis_keeps_what_was_checked(project: Project, lead: User, client_of: SignIn) -> None:
-    job = start(project, lead, check_only=True)
+def test_a_consent_without_its_basis_keeps_what_was_checked(study: Study, lead: User, client_of: SignIn) -> None:
+    job = start(study, lead, check_only=True)
     running.run_job(job.pk)
-    url = reverse("jobs:import_checked", args=[project.slug, job.pk])
+    url = reverse("jobs:import_checked", args=[study.slug, job.pk])
     page = client_of(lead).post(url, {"consent": "external", "listed": ["i0", "i1"], "take": "i1"})
     job.refresh_from_db()
     assert (page.status_code, job.state) == (422, State.CHECKED)
@@ -279,14 +277,14 @@ def test_a_consent_without_its_basis_keeps_what_was_checked(project: Project, le
     assert '<input type="checkbox" name="take" value="i0" aria-label' in text
     client_of(lead).post(url, {"consent": "external", "basis": "A form.", "listed": ["i0", "i1"], "take": "i1"})
     running.run_job(job.pk)
-    assert project.interviews.count() == 4
+    assert study.interviews.count() == 4
 
 
 @commits
 def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_again(
-    project: Project, lead: User, coder: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left, killing, broken = start(project, coder), start(project, lead), start(project, lead)
+    left, killing, broken = start(study, coder), start(study, lead), start(study, lead)
     running.run_job(left.pk)
     for _ in range(running.MAX_LOST_RUNS + 1):
         ImportJob.objects.filter(pk=killing.pk).update(state=State.RUNNING, touched_at=timezone.now() - LONG_AGO)
@@ -298,15 +296,15 @@ def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_a
     monkeypatch.setattr(corpus_actions, "plan_files", lambda *_, **_options: 1 / 0)
     running.run_job(broken.pk)
     problems = [ImportJob.objects.get(pk=job.pk).problem for job in (left, killing, broken)]
-    assert "coder may not start this import any more" in problems[0]
+    assert "coder may no longer start this import" in problems[0]
     assert "died 6 times in a row" in problems[1]
     assert f"import {broken.pk}" in problems[2]
     assert "ZeroDivision" not in problems[2]
     assert not UploadPart.objects.exists()
 
 
-def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(project: Project, lead: User) -> None:
-    uploading, checked, ended, waiting = (start(project, lead) for _ in range(4))
+def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(study: Study, lead: User) -> None:
+    uploading, checked, ended, waiting = (start(study, lead) for _ in range(4))
     for job, state in ((uploading, State.UPLOADING), (checked, State.CHECKED), (ended, State.DONE)):
         ImportJob.objects.filter(pk=job.pk).update(state=state)
     actions.clear_jobs()
@@ -320,8 +318,8 @@ def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(project: Pro
     assert AuditEvent.objects.filter(action="jobs.job.cancelled", actor_name="system").count() == 2
 
 
-def test_so_many_run_at_once_and_the_others_wait(project: Project, lead: User) -> None:
-    running_now, also, waiting = (start(project, lead) for _ in range(3))
+def test_so_many_run_at_once_and_the_others_wait(study: Study, lead: User) -> None:
+    running_now, also, waiting = (start(study, lead) for _ in range(3))
     ImportJob.objects.exclude(pk=waiting.pk).update(state=State.RUNNING, touched_at=timezone.now())
     running.run_job(waiting.pk)
     assert ImportJob.objects.get(pk=waiting.pk).state == State.WAITING
@@ -332,9 +330,9 @@ def test_so_many_run_at_once_and_the_others_wait(project: Project, lead: User) -
 
 
 def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
-    project: Project, lead: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    *others, latest = (start(project, lead) for _ in range(3))
+    *others, latest = (start(study, lead) for _ in range(3))
 
     def let_others_begin(now: datetime.datetime) -> Q:
         ImportJob.objects.filter(pk__in=[job.pk for job in others]).update(state=State.RUNNING, touched_at=now)
@@ -345,19 +343,19 @@ def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
     assert ImportJob.objects.get(pk=latest.pk).state == State.WAITING
 
 
-def test_a_study_has_so_many_imports_at_once(project: Project, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_has_so_many_imports_at_once(study: Study, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(actions, "MAX_OPEN_JOBS", 1)
-    start(project, lead)
+    start(study, lead)
     with pytest.raises(Refused, match="cancel imports that were only checked"):
-        start(project, lead)
+        start(study, lead)
     assert ImportJob.objects.count() == 1
 
 
 def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(
-    project: Project, lead: User, coder: User, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, coder: User, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "LARGE_SIZE", 100)
-    address, lead_client = reverse("corpus:import", args=[project.slug]), client_of(lead)
+    address, lead_client = reverse("corpus:import", args=[study.slug]), client_of(lead)
     upload = {"uploads": [SimpleUploadedFile(*FILE)], "format": "auto"}
     checked = lead_client.post(address, {**upload, "check": "1"}, headers={"HX-Request": "true"})
     imported = lead_client.post(address, {**upload, "uploads": [SimpleUploadedFile(*FILE)]})
@@ -377,20 +375,20 @@ def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(
     page = lead_client.get(first.get_absolute_url()).content.decode()
     assert "Import these files" in page
     assert '<td class="num">15</td>' in page
-    lead_client.post(reverse("jobs:import_checked", args=[project.slug, first.pk]))
+    lead_client.post(reverse("jobs:import_checked", args=[study.slug, first.pk]))
     running.run_job(first.pk)
-    lead_client.post(reverse("jobs:cancel", args=[project.slug, second.pk]))
+    lead_client.post(reverse("jobs:cancel", args=[study.slug, second.pk]))
     assert [job.state for job in ImportJob.objects.order_by("pk")] == [State.DONE, State.CANCELLED]
-    assert project.interviews.count() == 5
+    assert study.interviews.count() == 5
     assert "hx-trigger" not in lead_client.get(first.get_absolute_url()).content.decode().partition('id="job"')[2]
     assert first.get_absolute_url() in lead_client.get(address).content.decode()
     assert client_of(coder).get(first.get_absolute_url()).status_code == 403
 
 
-def test_the_owner_of_the_site_who_is_no_member_may_import(project: Project) -> None:
+def test_the_owner_of_the_site_who_is_no_member_may_import(study: Study) -> None:
     admin = make_user("admin")
     User.objects.filter(pk=admin.pk).update(is_superuser=True)
-    job = start(project, admin)
+    job = start(study, admin)
     running.run_job(job.pk)
     assert ImportJob.objects.get().state == State.DONE
     assert not Membership.objects.filter(user=admin).exists()
@@ -402,9 +400,9 @@ from pathlib import Path
 from django.core.files.uploadedfile import SimpleUploadedFile
 from transcripts.accounts.models import User
 from transcripts.jobs.actions import start_job
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 start_job(
-    project=Project.objects.get(), kind="interviews", by=User.objects.get(username="lead"), options={"format": "auto"},
+    study=Study.objects.get(), kind="interviews", by=User.objects.get(username="lead"), options={"format": "auto"},
     files=[SimpleUploadedFile("large.jsonl", Path(sys.argv[1]).read_bytes())],
 )
 """
@@ -414,7 +412,7 @@ start_job(
 @pytest.mark.full
 def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: Instance, tmp_path: Path) -> None:
     instance.manage("study", "create", "culture", "--name", "Culture")
-    instance.manage("user", "create", "lead", "--project", "culture", "--role", "lead")
+    instance.manage("user", "create", "lead", "--study", "culture", "--role", "lead")
     file = tmp_path / "large.jsonl"
     file.write_text("\n".join(make_line(f"i{n}", "It depends on the family. " * 40) for n in range(600)))
     instance.run_code(START, str(file))
@@ -424,13 +422,13 @@ def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: 
     instance.stop()
     worker.wait(30)
     assert instance.query("SELECT state FROM jobs_importjob") == [("running",)]
-    assert instance.query(f"{staged} WHERE project_id IS NOT NULL") == [(0,)]
+    assert instance.query(f"{staged} WHERE study_id IS NOT NULL") == [(0,)]
     kept = instance.query("SELECT min(id) FROM corpus_interview")
     instance.write(["UPDATE jobs_importjob SET touched_at = '2020-01-01 00:00:00+00:00'"])
     instance.start_worker("--queues", "1")
     wait_until(lambda: instance.query("SELECT state FROM jobs_importjob") != [("running",)], what="the import ends")
     assert instance.query("SELECT state, lost_runs FROM jobs_importjob")[0][0] == "done"
-    assert instance.query(f"{staged} WHERE project_id IS NOT NULL") == [(600,)]
+    assert instance.query(f"{staged} WHERE study_id IS NOT NULL") == [(600,)]
     assert instance.query("SELECT count(*) FROM corpus_sentence") == [(600 * 41,)]
     assert instance.query("SELECT min(id) FROM corpus_interview") == kept, "it began again from the start"
     assert instance.query("SELECT count(*) FROM audit_trail_auditevent WHERE action = 'corpus.file.imported'") == [(1,)]
@@ -440,9 +438,9 @@ def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: 
 
 @commits
 def test_only_a_run_that_gets_further_than_the_one_before_begins_the_count_of_lost_runs_anew(
-    project: Project, lead: User
+    study: Study, lead: User
 ) -> None:
-    job = start(project, lead)
+    job = start(study, lead)
     told: list[int] = []
     for _ in range(2):
         ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)

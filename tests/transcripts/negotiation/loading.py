@@ -21,8 +21,8 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.models import Coding, Decision, Link
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.negotiation.models import CaseSheet, Pair, Score, Stance
-from transcripts.studies.models import Project
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
+from transcripts.studies.models import Study
 
 SENTENCE = "Words of some length. "
 ROLES_OF_CHANNELS = {"reasoning", "tool_call", "tool_result"}
@@ -36,35 +36,33 @@ def read_check(number: str) -> tuple[list[Line], list[Line], float]:
     return [json.loads(line) for line in text.splitlines()], example["expected"], example["tolerance"]
 
 
-def load(project: Project, owner: User, lines: Iterable[Line]) -> dict[str, User]:
+def load(study: Study, owner: User, lines: Iterable[Line]) -> dict[str, User]:
     """Put the records into the study; returns the coders by name, who are made members."""
     of_kind: dict[str, list[Line]] = defaultdict(list)
     for line in lines:
         of_kind[line["record"]].append(line)
-    _import_threads(project, owner, of_kind)
+    _import_threads(study, owner, of_kind)
     turns = {
         (turn.interview.external_id, turn.position): turn
-        for turn in Turn.objects.filter(interview__project=project).select_related("interview")
+        for turn in Turn.objects.filter(interview__study=study).select_related("interview")
     }
-    first = {
-        each.turn_id: each for each in Sentence.objects.filter(turn__interview__project=project).order_by("-start")
-    }
+    first = {each.turn_id: each for each in Sentence.objects.filter(turn__interview__study=study).order_by("-start")}
     coders: dict[str, User] = {}
     for line in (*of_kind["coding"], *of_kind["score"], *of_kind["decided"]):
         if line["coder"] not in coders:
-            coders[line["coder"]] = make_member(project, owner, "coder", line["coder"])
-    codes = add_codes(project, [*of_kind["coding"], *(each for each in of_kind["link"] if each.get("code"))])
+            coders[line["coder"]] = make_member(study, owner, "coder", line["coder"])
+    codes = add_codes(study, [*of_kind["coding"], *(each for each in of_kind["link"] if each.get("code"))])
     codings = _add_codings(of_kind["coding"], turns, first, codes, coders)
     _add_links(of_kind["link"], codings, turns, first, codes)
     if of_kind["decided"]:
         _add_decisions(of_kind["decided"], turns, coders)
     elif of_kind["pair"]:
-        _decide_everything(project, coders.values())
-    threads = {each.external_id: each for each in project.interviews.all()}
+        _decide_everything(study, coders.values())
+    threads = {each.external_id: each for each in study.interviews.all()}
     _add_sheets(of_kind["thread"], threads, owner)
     Pair.objects.bulk_create(
         Pair(
-            project=project,
+            study=study,
             number=1,
             name=line["pair"],
             a=threads[line["a"]],
@@ -76,11 +74,11 @@ def load(project: Project, owner: User, lines: Iterable[Line]) -> dict[str, User
         )
         for line in of_kind["pair"]
     )
-    _add_scores(of_kind["score"], project, threads, coders, owner)
+    _add_scores(of_kind["score"], study, threads, coders, owner)
     return coders
 
 
-def _import_threads(project: Project, owner: User, of_kind: Mapping[str, list[Line]]) -> None:
+def _import_threads(study: Study, owner: User, of_kind: Mapping[str, list[Line]]) -> None:
     """Every thread comes in as a file brings it, with words of our own in each turn, so long that all starts lie in it."""
     latest: dict[tuple[str, int], int] = defaultdict(int)
     for line in of_kind["coding"]:
@@ -106,13 +104,13 @@ def _import_threads(project: Project, owner: User, of_kind: Mapping[str, list[Li
         )
         for line in of_kind["thread"]
     ]
-    import_file(project=project, name="threads.jsonl", data="\n".join(lines).encode(), by=owner)
-    assert project.interviews.count() >= len(lines)
+    import_file(study=study, name="threads.jsonl", data="\n".join(lines).encode(), by=owner)
+    assert study.interviews.count() >= len(lines)
 
 
-def add_codes(project: Project, lines: Iterable[Line]) -> dict[str, Code]:
+def add_codes(study: Study, lines: Iterable[Line]) -> dict[str, Code]:
     """The codes that the records name; those that the codebook lacks are added to its published version."""
-    version = CodebookVersion.objects.get(project=project, status="published")
+    version = CodebookVersion.objects.get(study=study, status="published")
     codes = {each.identifier: each for each in version.codes.all()}
     last = version.families.aggregate(last=Max("position"))["last"] or 0
     for identifier in dict.fromkeys(line["code"] for line in lines):
@@ -203,9 +201,9 @@ def _add_decisions(lines: Iterable[Line], turns: Mapping[tuple[str, int], Turn],
     )
 
 
-def _decide_everything(project: Project, coders: Iterable[User]) -> None:
+def _decide_everything(study: Study, coders: Iterable[User]) -> None:
     """Where a file says nothing of decisions, its threads count as read; a study says so by decisions alone."""
-    sentences = list(Sentence.objects.filter(turn__interview__project=project, turn__is_answer=True))
+    sentences = list(Sentence.objects.filter(turn__interview__study=study, turn__is_answer=True))
     Decision.objects.bulk_create(
         Decision(sentence=each, coder=coder, none_applies=True, idempotency_key=uuid4(), created_at=timezone.now())
         for each in sentences
@@ -227,17 +225,17 @@ def _add_sheets(lines: Iterable[Line], threads: Mapping[str, Interview], owner: 
 
 def _add_scores(
     lines: Iterable[Line],
-    project: Project,
+    study: Study,
     threads: Mapping[str, Interview],
     coders: Mapping[str, User],
     owner: User,
 ) -> None:
-    stances: dict[str, Stance] = {}
+    stances: dict[str, NormativeStance] = {}
     for line in lines:
         if line["stance"] not in stances:
             name, _, number = line["stance"].partition("/")
-            stances[line["stance"]] = Stance.objects.create(
-                project=project,
+            stances[line["stance"]] = NormativeStance.objects.create(
+                study=study,
                 name=name,
                 number=int(number),
                 statement="What is to be achieved.",

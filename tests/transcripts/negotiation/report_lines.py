@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from transcripts.negotiation.pure.reading import read_records
+from transcripts.negotiation.pure.record_index import RecordIndex, Work
 from transcripts.negotiation.pure.records import Records
-from transcripts.negotiation.pure.study import Study, Work
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "negotiation"
 Line = dict[str, Any]
@@ -23,9 +23,9 @@ def read(lines: Iterable[Line], *, layer: str = "blind") -> Records:
     return read_records(encode(lines), name="threads.jsonl", layer=layer)
 
 
-def look(lines: Iterable[Line], coder: str = "ana") -> tuple[Study, Work]:
-    study = Study(read(lines))
-    return study, study.work[coder]
+def look(lines: Iterable[Line], coder: str = "ana") -> tuple[RecordIndex, Work]:
+    index = RecordIndex(read(lines))
+    return index, index.work[coder]
 
 
 def make_thread(thread: str = "t1", turns: str = "imim", **cells: Any) -> list[Line]:

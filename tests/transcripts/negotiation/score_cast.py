@@ -9,8 +9,8 @@ from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions import Evidence, put_score, write_stance
-from transcripts.negotiation.models import Score, Stance
-from transcripts.studies.models import Project
+from transcripts.negotiation.models import NormativeStance, Score
+from transcripts.studies.models import Study
 
 CARE = {
     "statement": "Nobody is left worse off for having asked.",
@@ -20,26 +20,26 @@ CARE = {
 }
 
 
-def write(project: Project, by: User, name: str = "care", *, based_on: int = 0, **changes: Any) -> Stance:
+def write(study: Study, by: User, name: str = "care", *, based_on: int = 0, **changes: Any) -> NormativeStance:
     """A number of a stance, the first unless something else is said."""
-    stance = Stance(project=project, name=name, **{**CARE, **changes})
+    stance = NormativeStance(study=study, name=name, **{**CARE, **changes})
     return write_stance(stance=stance, by=by, based_on=based_on)
 
 
 def list_sentences(interview: Interview) -> list[Sentence]:
     rows = Sentence.objects.current().filter(turn__interview=interview)
-    return list(rows.select_related("turn__interview__project").order_by("position", "start"))
+    return list(rows.select_related("turn__interview__study").order_by("position", "start"))
 
 
 def score(
-    stance: Stance, interview: Interview, by: User, value: int | None = 2, criterion: str = "moves", **how: Any
+    stance: NormativeStance, interview: Interview, by: User, value: int | None = 2, criterion: str = "moves", **how: Any
 ) -> Score:
     """A score that rests on the second sentence, unless something else is said."""
     how.setdefault("evidence", [Evidence(list_sentences(interview)[1])] if value is not None else [])
     if value is None:
         how.setdefault("note", "It never came up.")
     return put_score(
-        project=how.pop("project", stance.project),
+        study=how.pop("study", stance.study),
         stance=stance,
         interview=interview,
         criterion=criterion,
@@ -50,9 +50,9 @@ def score(
     )
 
 
-def add_challenges(project: Project) -> Code:
+def add_challenges(study: Study) -> Code:
     """A family of challenges with one code in the study's published codebook, if it has none yet."""
-    version = CodebookVersion.objects.get(project=project, number=1)
+    version = CodebookVersion.objects.get(study=study, number=1)
     family, _ = CodeFamily.objects.get_or_create(
         version=version,
         identifier="challenges",

@@ -14,15 +14,15 @@ from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions import withdraw_pair, write_case_sheet
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def threads(project: Project, lead: User) -> list[Interview]:
-    return bring_in(project, lead, ["A", "B"])
+def threads(study: Study, lead: User) -> list[Interview]:
+    return bring_in(study, lead, ["A", "B"])
 
 
 def refuse_sheet(interview: Interview, by: User, **given: Any) -> WrongInput:
@@ -86,9 +86,9 @@ class TestCaseSheets:
         assert first.irrelevant == IRRELEVANT
 
     def test_a_thread_of_another_study_is_refused(self, threads: list[Interview], lead: User, owner: User) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(WrongInput, match="not part of this study"):
-            write_case_sheet(project=other, interview=threads[0], relevant=RELEVANT, irrelevant=[], by=lead)
+            write_case_sheet(study=other, interview=threads[0], relevant=RELEVANT, irrelevant=[], by=lead)
 
 
 class TestPairs:
@@ -106,7 +106,7 @@ class TestPairs:
             pair_up([threads[0], threads[0]], lead)
 
     def test_a_thread_of_another_study_is_refused(self, threads: list[Interview], lead: User, owner: User) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         [theirs] = bring_in(other, owner, ["A"])
         with pytest.raises(WrongInput, match="not part of this study") as refused:
             pair_up([threads[0], theirs], lead)
@@ -131,7 +131,7 @@ class TestPairs:
     ) -> None:
         pair = pair_up(threads, lead)
         withdraw_pair(pair=pair, by=lead)
-        with pytest.raises(Refused, match="withdrawn or replaced before"):
+        with pytest.raises(Refused, match="already been withdrawn or replaced"):
             withdraw_pair(pair=pair, by=lead)
         assert AuditEvent.objects.filter(action="pair.withdrawn").count() == 1
         with pytest.raises(Refused) as refused:

@@ -22,21 +22,21 @@ from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions import withdraw_pair, withdraw_score
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.rounds.actions import sign_off, take_back_finish, undo_sign_off
+from transcripts.rounds.actions import complete_assignment, reopen_assignment, reopen_interview
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def threads(project: Project, lead: User) -> list[Interview]:
-    return bring_in(project, lead, ["A", "B"])
+def threads(study: Study, lead: User) -> list[Interview]:
+    return bring_in(study, lead, ["A", "B"])
 
 
 def sheet_path(interview: Interview) -> str:
-    return reverse("negotiation:case_sheet", args=[interview.project.slug, interview.pk])
+    return reverse("negotiation:case_sheet", args=[interview.study.slug, interview.pk])
 
 
 def text(answer: Any) -> str:
@@ -56,22 +56,22 @@ class TestCaseSheetPage:
         decide_all(threads[0], coder)
         before = text(page.get(path))
         assert WHY not in before
-        assert "once you have signed the thread off" in before
+        assert "once you have completed the thread" in before
         finish(threads[0], coder)
         assert WHY in text(page.get(path))
-        take_back_finish(project=threads[0].project, interview=threads[0], by=coder)
+        reopen_interview(study=threads[0].study, interview=threads[0], by=coder)
         assert WHY not in text(page.get(path))
 
     def test_what_was_returned_to_her_is_closed_again(
-        self, client_of: ClientOf, project: Project, threads: list[Interview], owner: User, coder: User
+        self, client_of: ClientOf, study: Study, threads: list[Interview], owner: User, coder: User
     ) -> None:
         write_sheet(threads[0], owner)
-        round_ = open_round(project, owner, coder)
+        round_ = open_round(study, owner, coder)
         decide_all(threads[0], coder)
         assignment = find_assignment(round_, threads[0], coder)
-        sign_off(assignment=assignment, by=coder)
+        complete_assignment(assignment=assignment, by=coder)
         assert WHY in text(client_of(coder).get(sheet_path(threads[0])))
-        undo_sign_off(assignment=assignment, reason="Look again.", by=owner)
+        reopen_assignment(assignment=assignment, reason="Look again.", by=owner)
         assert WHY not in text(client_of(coder).get(sheet_path(threads[0])))
 
     def test_a_lead_who_did_not_write_it_is_told_and_cannot_overwrite_it_unread(
@@ -85,7 +85,7 @@ class TestCaseSheetPage:
         answer = page.post(sheet_path(threads[0]), {"listed_1": "relevant", "why_1": "x", "reason": "y"})
         assert (answer.status_code, CaseSheet.objects.count()) == (409, 1)
         assert WHY not in text(answer)
-        unblind_interview(project=threads[0].project, interview=threads[0], by=lead, where="case sheet")
+        unblind_interview(study=threads[0].study, interview=threads[0], by=lead, where="case sheet")
         assert WHY in text(page.get(sheet_path(threads[0])))
 
     def test_who_wrote_it_and_who_does_not_code_see_it(
@@ -96,14 +96,14 @@ class TestCaseSheetPage:
             assert WHY in text(client_of(person).get(sheet_path(threads[0])))
 
     def test_what_the_interviewer_meant_is_never_told_to_coders(
-        self, client_of: ClientOf, project: Project, threads: list[Interview], coder: User, reader: User
+        self, client_of: ClientOf, study: Study, threads: list[Interview], coder: User, reader: User
     ) -> None:
         """The program wrote the sheet, and it says nothing but this."""
         intents = {str(threads[0].turns.filter(role="interviewer")[0].position): "unwarranted"}
         sheet = write_sheet(threads[0], trail.SYSTEM, relevant=[], irrelevant=[], intents=intents)
         assert (sheet.written_by, sheet.writer) == (None, "system")
         finish(threads[0], coder)
-        listed = reverse("api:case_sheets", args=[project.slug])
+        listed = reverse("api:case_sheets", args=[study.slug])
         for person, is_told in ((reader, True), (coder, False)):
             page = text(client_of(person).get(sheet_path(threads[0])))
             assert "Case sheet 1" in page
@@ -111,7 +111,7 @@ class TestCaseSheetPage:
             _, secret = create_token(user=person, name="test", by=person)
             answer = Client(headers={"authorization": f"Bearer {secret}"}).get(listed).json()
             assert [each["intents"] for each in answer["results"]] == [intents if is_told else {}]
-            [row] = rows("case_sheets", project, None if is_told else person)
+            [row] = rows("case_sheets", study, None if is_told else person)
             assert ("unwarranted" in str(row["intents"])) is is_told
 
     def test_of_a_masked_thread_only_its_writer_sees_it(
@@ -120,7 +120,7 @@ class TestCaseSheetPage:
         write_sheet(threads[0], owner)
         finish(threads[0], coder)
         mask(threads[0])
-        unblind_interview(project=threads[0].project, interview=threads[0], by=lead, where="x")
+        unblind_interview(study=threads[0].study, interview=threads[0], by=lead, where="x")
         for person in (lead, coder, reader):
             assert WHY not in text(client_of(person).get(sheet_path(threads[0])))
         assert WHY in text(client_of(owner).get(sheet_path(threads[0])))
@@ -156,7 +156,7 @@ class TestPairPages:
         return pair_up(threads, owner)
 
     def paths(self, pair: Pair) -> tuple[str, str]:
-        slug = pair.project.slug
+        slug = pair.study.slug
         return reverse("negotiation:pairs", args=[slug]), reverse("negotiation:pair", args=[slug, pair.name])
 
     @pytest.mark.parametrize("who", ["coder", "lead"])
@@ -208,14 +208,14 @@ class TestPairPages:
         self, client_of: ClientOf, threads: list[Interview], pair: Pair, lead: User, coder: User
     ) -> None:
         mask(threads[1])
-        address = f"{reverse('blinding:unmask', args=[pair.project.slug])}?interview={threads[1].pk}"
+        address = f"{reverse('blinding:unmask', args=[pair.study.slug])}?interview={threads[1].pk}"
         shown = text(client_of(lead).get(self.paths(pair)[1]))
         assert f'href="{address}"' in shown
         assert "A lead unmasks them" in text(client_of(coder).get(self.paths(pair)[1]))
 
     def test_a_lead_pairs_and_withdraws(self, client_of: ClientOf, threads: list[Interview], lead: User) -> None:
         page = client_of(lead)
-        listed = reverse("negotiation:pairs", args=[threads[0].project.slug])
+        listed = reverse("negotiation:pairs", args=[threads[0].study.slug])
         given: dict[str, Any] = {
             "name": "p",
             "a": threads[0].pk,
@@ -227,33 +227,33 @@ class TestPairPages:
         wrong = page.post(listed, given)
         assert (wrong.status_code, "same one twice" in text(wrong)) == (422, True)
         assert page.post(listed, {**given, "b": threads[1].pk}).status_code == 302
-        assert page.post(reverse("negotiation:withdraw_pair", args=[threads[0].project.slug, "p"])).status_code == 302
+        assert page.post(reverse("negotiation:withdraw_pair", args=[threads[0].study.slug, "p"])).status_code == 302
         assert not Pair.objects.active().exists()
-        assert page.get(reverse("negotiation:pair", args=[threads[0].project.slug, "p"])).status_code == 404
+        assert page.get(reverse("negotiation:pair", args=[threads[0].study.slug, "p"])).status_code == 404
 
     def test_pairs_and_threads_are_listed_as_people_count(
-        self, client_of: ClientOf, project: Project, lead: User, owner: User
+        self, client_of: ClientOf, study: Study, lead: User, owner: User
     ) -> None:
-        made = bring_in(project, owner, [f"m{number}" for number in (1, 10, 2)])
+        made = bring_in(study, owner, [f"m{number}" for number in (1, 10, 2)])
         for thread, number in zip(made, (1, 10, 2), strict=True):
             Interview.objects.filter(pk=thread.pk).update(title=f"Case {number}")
         for number in (10, 2, 1):
             pair_up(made[:2], lead, name=f"case {number}")
-        page = client_of(lead).get(reverse("negotiation:pairs", args=[project.slug]))
+        page = client_of(lead).get(reverse("negotiation:pairs", args=[study.slug]))
         assert [view.pair.name for view in page.context["pairs"]] == ["case 1", "case 2", "case 10"]
         offered = [label.partition(" (")[0] for _, label in page.context["form"].fields["a"].choices]
         assert [label for label in offered if label.startswith("Case")] == ["Case 1", "Case 2", "Case 10"]
 
     def test_only_what_a_case_sheet_does_not_need_is_called_optional(
-        self, client_of: ClientOf, project: Project, threads: list[Interview], owner: User
+        self, client_of: ClientOf, study: Study, threads: list[Interview], owner: User
     ) -> None:
         write_sheet(threads[0], owner)
         page = text(client_of(owner).get(sheet_path(threads[0])))
         assert "Why it changes <span" not in page
-        assert "(needed where it is listed)" in page
+        assert "(needed if the feature is listed)" in page
         assert page.count("(optional)") == page.count("Not listed") + page.count("Not said")
-        pairs = text(client_of(owner).get(reverse("negotiation:pairs", args=[project.slug])))
-        assert "(needed if it replaces an earlier pair of this name)" in pairs
+        pairs = text(client_of(owner).get(reverse("negotiation:pairs", args=[study.slug])))
+        assert "(needed if it replaces an earlier pair with this name)" in pairs
         assert "(optional)" not in pairs
 
     def test_the_list_takes_as_many_queries_for_three_pairs_as_for_one(
@@ -275,9 +275,9 @@ class TestPairPages:
 
 @pytest.mark.parametrize("what", ["a case sheet", "a pair", "a withdrawn pair", "a withdrawn score"])
 def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later(
-    what: str, project: Project, owner: User, lead: User, coder: User, reader: User
+    what: str, study: Study, owner: User, lead: User, coder: User, reader: User
 ) -> None:
-    read, other, free = bring_in(project, lead, ["A", "B", "C"])
+    read, other, free = bring_in(study, lead, ["A", "B", "C"])
     if what == "a case sheet":
         write_sheet(read, lead)
     elif "pair" in what:
@@ -285,9 +285,9 @@ def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later
         if what == "a withdrawn pair":
             withdraw_pair(pair=pair, by=lead)
     else:
-        withdraw_score(project=project, score=score(write(project, lead), read, coder), by=coder)
-    set_member_role(project=project, user=reader, role="coder", by=owner)
-    feature = find_code(project, "feature.power")
+        withdraw_score(study=study, score=score(write(study, lead), read, coder), by=coder)
+    set_member_role(study=study, user=reader, role="coder", by=owner)
+    feature = find_code(study, "feature.power")
     assert put(answers(read)[0], feature, reader, reason="A test.").layer == "assisted"
     assert put(answers(free)[0], feature, reader).layer == "blind"
 
@@ -308,9 +308,9 @@ def test_a_lead_who_is_late_replaces_no_case_sheet_unread(
 
 
 def test_a_lead_who_is_late_replaces_no_pair_unread(
-    client_of: ClientOf, project: Project, threads: list[Interview], owner: User
+    client_of: ClientOf, study: Study, threads: list[Interview], owner: User
 ) -> None:
-    page, path = client_of(owner), reverse("negotiation:pairs", args=[project.slug])
+    page, path = client_of(owner), reverse("negotiation:pairs", args=[study.slug])
     pair = pair_up(threads, owner)
     given = {
         "name": pair.name,

@@ -31,7 +31,7 @@ def test_interviews_of_the_model_with_most_coded_threads_are_counted_and_the_oth
     assert [found[name] for name in ("threads", "kind", "model", "left_out")] == [2, "interview", "A", 3]
     assert found["by_coder"]["ana"]["presence"]["move.elicit"]["enacted"]["front"] == 2
     assert found["warnings"][-1] == (
-        "Of 5 threads those of kind interview and model A are counted: 2. Ask for another, or for * to count all together."
+        "Of 5 threads only those of kind interview and model A are counted: 2. Choose another, or * to count all together."
     )
 
 

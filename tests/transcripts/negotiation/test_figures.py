@@ -14,6 +14,7 @@ from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, list_episodes, measure_episodes
 from transcripts.negotiation.pure.ledger import measure_ledger, read_ledger
 from transcripts.negotiation.pure.links import measure_links
+from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, FRONT, RecordIndex
 from transcripts.negotiation.pure.records import Pair
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
@@ -30,7 +31,6 @@ from transcripts.negotiation.pure.sequences import (
     measure_presence,
     measure_transitions,
 )
-from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, FRONT, Study
 from transcripts.statistics.intervals import wilson_interval
 
 ANA, BEN = Coder(), Coder("ben")
@@ -64,8 +64,8 @@ def make_warrant(entry: Line) -> Line:
 )
 def test_flags_point_at_entries_that_do_not_follow(statuses: list[str], flags: list[str]) -> None:
     entries = [ANA.enter(2 * place, "power", status) for place, status in enumerate(statuses, 1)]
-    study, work = look([*make_thread(turns="imimim"), *entries])
-    assert read_ledger(study, work, "t1").conduct["feature.power"].list_flags(needs_warrants=False) == flags
+    index, work = look([*make_thread(turns="imimim"), *entries])
+    assert read_ledger(index, work, "t1").conduct["feature.power"].list_flags(needs_warrants=False) == flags
 
 
 def test_a_missing_warrant_is_flagged_only_for_whoever_gives_warrants() -> None:
@@ -183,8 +183,8 @@ def test_presence_counts_by_enactment_and_stage_and_per_100_decided_sentences() 
 def test_a_move_may_follow_itself_and_steps_never_leave_a_thread() -> None:
     lines = [*make_thread(), *make_thread("t2")]
     lines += [*ANA.move_through("t1", ["elicit", "elicit"]), *ANA.move_through("t2", ["balance"])]
-    study, work = look(lines)
-    found = measure_transitions(list_positions(study, work, thread, CONDUCT) for thread in ("t1", "t2"))
+    index, work = look(lines)
+    found = measure_transitions(list_positions(index, work, thread, CONDUCT) for thread in ("t1", "t2"))
     assert found["pairs"] == 1
     assert found["cells"]["move.elicit"]["move.elicit"]["observed"] == 1
     assert found["cells"]["move.elicit"]["move.elicit"]["residual"] is None
@@ -290,15 +290,15 @@ def test_failure_modes_are_counted_by_codings_and_threads() -> None:
 def test_too_many_threads_are_not_compared_but_counted() -> None:
     distances, warning = measure_distances({f"t{number}": [] for number in range(MAX_THREADS_COMPARED + 1)})
     assert distances == {}
-    assert "101 threads are 5,050 pairs" in warning
+    assert "101 threads form 5,050 pairs" in warning
 
 
 # Episodes -------------------------------------------------------------------------------------------------------------
 
 
 def list_outcomes(*lines: Line, turns: str = "imim", everywhere: bool = False) -> list[tuple[int, str, str]]:
-    study, work = look([*make_thread(turns=turns), *lines])
-    episodes = list_episodes(study, work, ALL_STAGES if everywhere else CONDUCT)
+    index, work = look([*make_thread(turns=turns), *lines])
+    episodes = list_episodes(index, work, ALL_STAGES if everywhere else CONDUCT)
     return [(episode.turn, episode.kind, episode.outcome) for episode in episodes]
 
 
@@ -351,8 +351,8 @@ def test_a_turn_is_decided_when_all_its_sentences_are() -> None:
     thread[2]["sentences"] = 2
     challenge = ANA.apply(1, "challenge.warranted")
     for decided, outcome in ((1, "undecided"), (2, "none")):
-        study, work = look([*thread, challenge, ANA.decide(2, sentences=decided)])
-        assert list_episodes(study, work, CONDUCT)[0].outcome == outcome
+        index, work = look([*thread, challenge, ANA.decide(2, sentences=decided)])
+        assert list_episodes(index, work, CONDUCT)[0].outcome == outcome
 
 
 @pytest.mark.parametrize(
@@ -373,8 +373,8 @@ def test_a_revision_is_explained_by_what_changed_and_why(
         ANA.apply(2, "response.revised"),
         ANA.move(2, "revise", enactment=enactment, attributes=attributes),
     ]
-    study, work = look(lines)
-    assert measure_episodes(list_episodes(study, work, CONDUCT))["warranted"]["explained"] == explained
+    index, work = look(lines)
+    assert measure_episodes(list_episodes(index, work, CONDUCT))["warranted"]["explained"] == explained
 
 
 def make_episodes(threads: int, each: int = 1) -> list[Episode]:
@@ -388,18 +388,18 @@ def make_episodes(threads: int, each: int = 1) -> list[Episode]:
 
 def test_few_is_counted_in_threads_and_below_three_there_is_no_interval() -> None:
     two, few, rough, many = (measure_episodes(make_episodes(threads, each=9)) for threads in (2, 9, 19, 20))
-    assert (two["warranted"]["ci"], two["discrimination"]["ci"]) == (None, None)
+    assert (two["warranted"]["ci"], two["warrant_sensitivity"]["ci"]) == (None, None)
     for figures, mark in ((two, "few"), (few, "few"), (rough, "rough"), (many, None)):
-        assert [figures[name]["mark"] for name in ("warranted", "discrimination")] == [mark, mark]
+        assert [figures[name]["mark"] for name in ("warranted", "warrant_sensitivity")] == [mark, mark]
     low, high = few["warranted"]["ci"]
     assert low < few["warranted"]["rate"] < high
-    assert many["discrimination"]["threads"] == 20
+    assert many["warrant_sensitivity"]["threads"] == 20
     assert many["new_fact"]["mark"] is None
 
 
 def test_one_challenge_against_one_says_nothing() -> None:
     episodes = [Episode("t1", 1, "warranted", "revised"), Episode("t1", 3, "unwarranted", "held")]
-    told = measure_episodes(episodes)["discrimination"]
+    told = measure_episodes(episodes)["warrant_sensitivity"]
     assert told == {"difference": 1, "p_fisher": None, "ci": None, "threads": 1, "mark": "few"}
 
 
@@ -408,13 +408,13 @@ def test_repeating_the_episodes_of_each_thread_narrows_no_interval_and_makes_no_
     assert once["warranted"]["ci"] == pytest.approx(wilson_interval(16, 20))
     (low, high), (less, more) = often["warranted"]["ci"], once["warranted"]["ci"]
     assert high - low > (more - less) * 0.9
-    assert often["discrimination"]["ci"] == pytest.approx(once["discrimination"]["ci"])
-    assert often["discrimination"]["p_fisher"] is None
+    assert often["warrant_sensitivity"]["ci"] == pytest.approx(once["warrant_sensitivity"]["ci"])
+    assert often["warrant_sensitivity"]["p_fisher"] is None
 
 
 def test_a_model_that_always_gives_in_tells_nothing_apart() -> None:
     episodes = [Episode(f"t{n}", 1, kind, "revised") for n in range(8) for kind in ("warranted", "unwarranted")]
-    told = measure_episodes(episodes)["discrimination"]
+    told = measure_episodes(episodes)["warrant_sensitivity"]
     assert (told["difference"], told["p_fisher"]) == (0, None)
     assert told["ci"][0] < 0 < told["ci"][1]
 
@@ -422,7 +422,7 @@ def test_a_model_that_always_gives_in_tells_nothing_apart() -> None:
 def test_without_episodes_no_rate_is_defined() -> None:
     figures = measure_episodes([])
     assert (figures["warranted"]["rate"], figures["warranted"]["ci"]) == (None, None)
-    assert set(figures["discrimination"].values()) == {None, 0}
+    assert set(figures["warrant_sensitivity"].values()) == {None, 0}
 
 
 # Pairs and links ------------------------------------------------------------------------------------------------------
@@ -442,9 +442,9 @@ def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows() -> 
         ANA.move(2, "redirect", thread="qb"),
         ANA.apply(2, "repertoire.boundary_setting", thread="qa"),
     ]
-    study, work = look(lines)
+    index, work = look(lines)
     codes = ["move.refuse", "move.redirect", "repertoire.boundary_setting"]
-    sides = {each.pair.name: each.sides for each in list_pairs(study, work, codes, {FRONT})}
+    sides = {each.pair.name: each.sides for each in list_pairs(index, work, codes, {FRONT})}
     assert sides == {"p": "a_only", "q": "both"}
 
 
@@ -470,8 +470,8 @@ def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted() -> None:
         *(ANA.decide(turn, thread=thread) for thread in ("pa", "pb", "qa") for turn in (2, 4)),
     ]
     lines.append(ANA.decide(2, thread="qb"))
-    study, work = look(lines)
-    figures = measure_pairs(list_pairs(study, work, ["move.refuse"], {FRONT}), ["move.refuse"], known=2)
+    index, work = look(lines)
+    figures = measure_pairs(list_pairs(index, work, ["move.refuse"], {FRONT}), ["move.refuse"], known=2)
     assert (figures["change"]["pairs"], figures["not_read"]) == (1, 1)
     assert figures["no_change"]["p_mcnemar"] is None
     assert figures["unwanted_changes"] is None
@@ -484,15 +484,15 @@ def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
         {"record": "link", "coding": late["id"], "kind": "acts_on", "code": "feature.task"},
     ]
     entries = [ANA.enter(2, "power", "hypothesised"), ANA.enter(5, "task", "hypothesised")]
-    study, work = look([*make_thread(turns="irmim"), early, late, *entries, *links])
-    figures = measure_links(study, work, CONDUCT)
+    index, work = look([*make_thread(turns="irmim"), early, late, *entries, *links])
+    figures = measure_links(index, work, CONDUCT)
     assert figures["counts"] == {"move.balance": {"feature.power": 1}, "move.elicit": {"feature.task": 1}}
     assert (figures["moves_without_link"], figures["links_without_entry"]) == (0, 1)
-    behind = find_behind(study, work, "links", ["move.elicit", "feature.task"], stages=CONDUCT)
+    behind = find_behind(index, work, "links", ["move.elicit", "feature.task"], stages=CONDUCT)
     assert [(each.turn, each.coding, each.words) for each in behind] == [
         (3, late["id"], "the feature has no entry yet")
     ]
-    assert find_behind(study, work, "links", ["move.elicit", "feature.power"], stages=CONDUCT) == []
+    assert find_behind(index, work, "links", ["move.elicit", "feature.power"], stages=CONDUCT) == []
 
 
 # Agreement ------------------------------------------------------------------------------------------------------------
@@ -500,10 +500,10 @@ def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
 
 def test_the_places_behind_disclosure_are_features_of_the_reasoning_that_the_conduct_raised_too() -> None:
     entries = [ANA.enter(2, name, "hypothesised") for name in ("power", "task")]
-    study, work = look([*make_thread(turns="irm"), *entries, ANA.enter(3, "power", "elicited")])
-    [disclosed] = find_behind(study, work, "ledger", ["disclosure"], stages=CONDUCT)
+    index, work = look([*make_thread(turns="irm"), *entries, ANA.enter(3, "power", "elicited")])
+    [disclosed] = find_behind(index, work, "ledger", ["disclosure"], stages=CONDUCT)
     assert (disclosed.turn, disclosed.codes, disclosed.words) == (2, ("feature.power",), "raised in its conduct too")
-    raised = find_behind(study, work, "ledger", ["disclosure_of"], stages=CONDUCT)
+    raised = find_behind(index, work, "ledger", ["disclosure_of"], stages=CONDUCT)
     assert {each.codes: each.words for each in raised} == {
         ("feature.power",): "raised in its conduct too",
         ("feature.task",): "in its reasoning alone",
@@ -528,7 +528,7 @@ def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
         ANA.enter(3, "task", ""),
         BEN.enter(5, "task", "supported"),
     ]
-    found = measure_entry_agreement(Study(look(lines)[0].records), ["ana", "ben"])
+    found = measure_entry_agreement(RecordIndex(look(lines)[0].records), ["ana", "ben"])
     assert (found["units"], found["threads"], found["raw"]) == (1, 1, 1)
     assert (found["only_first"], found["only_second"]) == (0, 1)
 
@@ -544,7 +544,7 @@ def test_an_entry_without_a_status_is_none_against_one_that_says_it() -> None:
         # Both without a status: nothing that they could differ in.
         *(coder.enter(2, "policy", "") for coder in (ANA, BEN)),
     ]
-    found = measure_entry_agreement(Study(look(lines)[0].records), ["ana", "ben"])
+    found = measure_entry_agreement(RecordIndex(look(lines)[0].records), ["ana", "ben"])
     assert (found["units"], found["only_first"], found["only_second"]) == (0, 2, 1)
 
 
@@ -557,10 +557,10 @@ def test_presence_is_of_entries_with_or_without_a_status_in_turns_that_both_deci
         # Nobody else was given the last turn.
         BEN.enter(6, "task", "supported"),
     ]
-    found = measure_entry_agreement(Study(look([*lines, ANA.decide(1)])[0].records), ["ana", "ben"])
+    found = measure_entry_agreement(RecordIndex(look([*lines, ANA.decide(1)])[0].records), ["ana", "ben"])
     assert found["presence"] == {"units": 2, "both": 1, "only_first": 1, "only_second": 0, "neither": 0, "kappa": 0}
     assert (found["only_first"], found["only_second"]) == (0, 0)
-    found = measure_entry_agreement(Study(look([*lines, ANA.decide(4)])[0].records), ["ana", "ben"])
+    found = measure_entry_agreement(RecordIndex(look([*lines, ANA.decide(4)])[0].records), ["ana", "ben"])
     assert found["presence"] == {"units": 4, "both": 1, "only_first": 1, "only_second": 1, "neither": 1, "kappa": 0}
     assert (found["only_first"], found["only_second"]) == (0, 1)
 
@@ -571,8 +571,8 @@ def test_three_coders_share_one_alpha_and_have_a_row_for_each_pair() -> None:
     entries += [
         coder.enter(4, "power", status) for coder, status in ((ANA, "dropped"), (BEN, "dropped"), (cleo, "revised"))
     ]
-    study = Study(look([*make_thread(), *entries])[0].records)
-    found = measure_entry_agreement(study, ["ana", "ben", "cleo"])
+    index = RecordIndex(look([*make_thread(), *entries])[0].records)
+    found = measure_entry_agreement(index, ["ana", "ben", "cleo"])
     assert (found["units"], found["raw"]) == (2, pytest.approx(2 / 3))
     assert [(pair["a"], pair["b"], pair["raw"]) for pair in found["pairs"]] == [
         ("ana", "ben", 1),

@@ -19,11 +19,11 @@ from transcripts.corpus.models import Interview
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.models import CaseSheet
 from transcripts.negotiation.pure.intents import measure_intents
+from transcripts.negotiation.pure.record_index import CONDUCT
 from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.negotiation.pure.sequences import find_behind
-from transcripts.negotiation.pure.study import CONDUCT
 from transcripts.negotiation.queries.records import read_records
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ANA = Coder()
 MEANT = {"1": "warranted", "3": "Warranted", "5": "warranted", "7": "unwarranted", "9": "unwarranted", "11": "new fact"}
@@ -68,7 +68,7 @@ def test_a_turn_with_two_kinds_is_left_out_and_counted() -> None:
 
 
 def test_the_report_for_people_has_a_line_of_intents_where_a_case_sheet_says_them() -> None:
-    start = "Challenges beside the intents of case sheets: "
+    start = "Challenges compared with the intents on case sheets: "
     lines = read(*CODED)
     meant, unsaid = (
         [line for line in list_report(make_report(read_lines(given))) if line.startswith(start)]
@@ -76,7 +76,7 @@ def test_the_report_for_people_has_a_line_of_intents_where_a_case_sheet_says_the
     )
     assert meant == [
         start
-        + "5 turns that both name, equal 0.800, kappa 0.615; only the case sheet 1, only the reader 0, with several kinds 0"
+        + "5 turns that both classify, equal 0.800, kappa 0.615; only the case sheet 1, only the reader 0, with several kinds 0"
     ]
     assert unsaid == []
 
@@ -87,8 +87,8 @@ def test_an_intent_that_is_no_challenge_is_passed_over() -> None:
 
 
 def test_a_number_leads_to_its_turns() -> None:
-    study, work = look(read(*CODED))
-    found = find_behind(study, work, "intents", ["warranted", "unwarranted"], stages=CONDUCT)
+    index, work = look(read(*CODED))
+    found = find_behind(index, work, "intents", ["warranted", "unwarranted"], stages=CONDUCT)
     assert [(each.turn, each.codes, each.words) for each in found] == [
         (5, ("challenge.unwarranted",), "meant: warranted")
     ]
@@ -103,11 +103,11 @@ def test_intents_of_another_form_are_refused(intents: Any) -> None:
 @pytest.mark.django_db
 class TestForm:
     @pytest.fixture
-    def thread(self, project: Project, lead: User) -> Interview:
-        return bring_in(project, lead, ["A"])[0]
+    def thread(self, study: Study, lead: User) -> Interview:
+        return bring_in(study, lead, ["A"])[0]
 
     def path(self, thread: Interview) -> str:
-        return reverse("negotiation:case_sheet", args=[thread.project.slug, thread.pk])
+        return reverse("negotiation:case_sheet", args=[thread.study.slug, thread.pk])
 
     def test_a_lead_says_what_her_turns_were_meant_to_be(
         self, client_of: Callable[[User], Client], thread: Interview, owner: User
@@ -120,7 +120,7 @@ class TestForm:
         assert page.post(self.path(thread), {**given, name: "scolding"}).status_code == 422
         assert page.post(self.path(thread), {**given, name: "probe"}).status_code == 302
         assert CaseSheet.objects.get().intents == {str(asked.position): "probe"}
-        assert read_records(thread.project).threads[0].intents == ((asked.position, "probe"),)
+        assert read_records(thread.study).threads[0].intents == ((asked.position, "probe"),)
         answer = page.get(self.path(thread))
         assert answer.context["form"][name].initial == "probe"
         assert "was meant to be" in answer.content.decode()

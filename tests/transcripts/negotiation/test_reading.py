@@ -41,10 +41,10 @@ def test_what_is_passed_over_is_counted() -> None:
         records = read_records(lines, name=TWO_THREADS.name)
     assert all(coding.code != "feature.task" for coding in records.codings)
     said = "\n".join(records.warnings)
-    assert "Pairs of which a thread is not in the file" in said
+    assert "Pairs that wait for a thread that is not in the file" in said
     assert '"case 2"' in said
-    assert "layer assisted that were passed over (coding): 1" in said
-    assert 'record "stage_opening"' in said
+    assert "Skipped rows of the layer assisted (coding): 1" in said
+    assert 'unknown record "stage_opening"' in said
 
 
 def test_another_layer_can_be_read() -> None:
@@ -72,7 +72,7 @@ def test_a_link_of_a_withdrawn_coding_goes_with_it() -> None:
 def test_a_pair_with_one_side_waits_and_is_told() -> None:
     records = read([*make_thread(), {"record": "pair", "pair": "p", "a": "t1", "expect": "change"}])
     assert records.pairs == []
-    assert "wait for it: 1" in records.warnings[0]
+    assert "not in the file: 1" in records.warnings[0]
 
 
 @pytest.mark.parametrize(

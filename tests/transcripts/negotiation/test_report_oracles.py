@@ -83,7 +83,7 @@ def test_rates_and_their_difference_are_those_of_statsmodels() -> None:
     episodes += [Episode(f"u{n}", 3, "unwarranted", "revised" if n < 6 else "held") for n in range(15)]
     figures = measure_episodes(episodes)
     assert figures["warranted"]["ci"] == pytest.approx(list(proportion.proportion_confint(13, 20, method="wilson")))
-    told = figures["discrimination"]
+    told = figures["warrant_sensitivity"]
     interval = proportion.confint_proportions_2indep(13, 20, 6, 15, method="newcomb", compare="diff")
     assert told["ci"] == pytest.approx(list(interval))
 
@@ -178,8 +178,8 @@ def test_rates_and_flips_follow_the_worked_example() -> None:
     for kind in ("warranted", "unwarranted"):
         assert figures[kind]["rate"] == pytest.approx(expected[f"{kind}_revision_rate"], **near)
         assert figures[kind]["ci"] == pytest.approx(expected[f"{kind}_wilson95"], **near)
-    assert figures["discrimination"]["difference"] == pytest.approx(expected["discrimination"], **near)
-    assert figures["discrimination"]["p_fisher"] == pytest.approx(expected["fisher_p"], **near)
+    assert figures["warrant_sensitivity"]["difference"] == pytest.approx(expected["warrant_sensitivity"], **near)
+    assert figures["warrant_sensitivity"]["p_fisher"] == pytest.approx(expected["fisher_p"], **near)
     sides = ["both"] * 44 + ["a_only"] * 9 + ["b_only"] * 2
     pairs = [
         ReadPair(Pair(str(number), f"a{number}", f"b{number}", "no_change"), side) for number, side in enumerate(sides)

@@ -20,19 +20,19 @@ from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongP
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn
 from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
-from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.refusals import WrongInput
-from transcripts.rounds.actions import sign_off
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.rounds.actions import complete_assignment
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 from transcripts.studies.queries import events_of, list_details
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def stance(project: Project, lead: User) -> Stance:
-    return write(project, lead)
+def stance(study: Study, lead: User) -> NormativeStance:
+    return write(study, lead)
 
 
 def find_turn(interview: Interview, position: int) -> Turn:
@@ -40,7 +40,7 @@ def find_turn(interview: Interview, position: int) -> Turn:
 
 
 def test_a_score_is_stored_with_its_evidence_and_its_event(
-    project: Project, interview: Interview, stance: Stance, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User
 ) -> None:
     second, third = list_sentences(interview)[1:3]
     given = score(
@@ -56,14 +56,14 @@ def test_a_score_is_stored_with_its_evidence_and_its_event(
         (second.pk, None, None),
         (third.pk, third.start, third.start + 4),
     }
-    event = last_event(project)
+    event = last_event(study)
     assert (event.action, event.details["criterion"]) == ("negotiation.score.added", "moves")
     assert "It asks first" not in str(event.details)
     assert len(event.details["rows"]) == 3
 
 
 def test_another_score_supersedes_the_first_and_the_same_is_left_as_it_is(
-    project: Project, interview: Interview, stance: Stance, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User
 ) -> None:
     first = score(stance, interview, coder, 1)
     again = score(stance, interview, coder, 1)
@@ -73,22 +73,22 @@ def test_another_score_supersedes_the_first_and_the_same_is_left_as_it_is(
     assert first.superseded_by == second
     assert first.withdrawn_at == second.created_at
     assert list(Score.objects.active()) == [second]
-    assert (last_event(project).action, last_event(project).details["replaces"]) == (
+    assert (last_event(study).action, last_event(study).details["replaces"]) == (
         "negotiation.score.changed",
         first.pk,
     )
 
 
 def test_several_stances_score_one_thread_side_by_side(
-    project: Project, interview: Interview, stance: Stance, lead: User, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, lead: User, coder: User
 ) -> None:
-    other = write(project, lead, "autonomy")
-    later = write(project, lead, based_on=1, context="x", reason="y")
+    other = write(study, lead, "autonomy")
+    later = write(study, lead, based_on=1, context="x", reason="y")
     given = [score(each, interview, coder, value) for value, each in enumerate([stance, other, later])]
     assert list(Score.objects.active().order_by("pk")) == given
 
 
-def test_a_request_sent_twice_is_stored_once(interview: Interview, stance: Stance, coder: User) -> None:
+def test_a_request_sent_twice_is_stored_once(interview: Interview, stance: NormativeStance, coder: User) -> None:
     key = uuid4()
     first = score(stance, interview, coder, 1, idempotency_key=key)
     assert score(stance, interview, coder, 1, idempotency_key=key) == first
@@ -112,29 +112,29 @@ def test_a_request_sent_twice_is_stored_once(interview: Interview, stance: Stanc
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_stored(
-    project: Project,
+    study: Study,
     interview: Interview,
-    stance: Stance,
+    stance: NormativeStance,
     coder: User,
     value: int | None,
     how: dict[str, Any],
     field: str,
     words: str,
 ) -> None:
-    before = count_events(project)
+    before = count_events(study)
     with pytest.raises(WrongInput, match=words) as refused:
         score(stance, interview, coder, value, **how)
     assert refused.value.field == field
-    assert (Score.objects.count(), count_events(project)) == (0, before)
+    assert (Score.objects.count(), count_events(study)) == (0, before)
 
 
 def test_evidence_of_another_thread_or_outside_its_sentence_is_refused(
-    project: Project, interview: Interview, stance: Stance, owner: User, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User
 ) -> None:
-    elsewhere = list_sentences(bring_in(project, owner, ["m"])[0])[0]
+    elsewhere = list_sentences(bring_in(study, owner, ["m"])[0])[0]
     own = list_sentences(interview)[1]
     for evidence, words in (
-        ([Evidence(elsewhere)], "of another thread"),
+        ([Evidence(elsewhere)], "from another thread"),
         ([Evidence(own, (own.start, own.end + 1))], "must lie within"),
         ([Evidence(own, (own.start, own.start))], "must lie within"),
         ([Evidence(own), Evidence(own)], "named twice"),
@@ -145,43 +145,43 @@ def test_evidence_of_another_thread_or_outside_its_sentence_is_refused(
 
 
 def test_a_stance_or_a_thread_of_another_study_is_refused(
-    project: Project, interview: Interview, stance: Stance, owner: User, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User
 ) -> None:
-    elsewhere = write(create_project(slug="other", name="Other", by=owner), owner)
+    elsewhere = write(create_study(slug="other", name="Other", by=owner), owner)
     with pytest.raises(WrongPlace, match="stance is not part"):
-        score(elsewhere, interview, coder, project=project)
+        score(elsewhere, interview, coder, study=study)
     with pytest.raises(WrongPlace, match="interview is not part"):
         score(elsewhere, interview, owner)
 
 
 def test_a_thread_that_hangs_on_another_may_cite_what_came_before_and_nothing_later(
-    project: Project, interview: Interview, stance: Stance, owner: User, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User
 ) -> None:
-    other = bring_in(project, owner, ["m"])[0]
+    other = bring_in(study, owner, ["m"])[0]
     Interview.objects.filter(pk=other.pk).update(hangs_on=find_turn(interview, 2), relation=Relation.BRANCH)
     other.refresh_from_db()
     above = list_sentences(interview)
     given = score(stance, other, coder, 2, evidence=[Evidence(above[0])])
     assert given.evidence.get().sentence == above[0]
-    with pytest.raises(WrongInput, match="comes after the turn that this thread hangs on"):
+    with pytest.raises(WrongInput, match="comes after the turn where this thread branches"):
         score(stance, other, coder, 1, evidence=[Evidence(above[-1])])
 
 
 def test_an_entry_of_ones_own_is_warranted_by_what_stands_no_later(
-    project: Project, interview: Interview, stance: Stance, coder: User, second_coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, second_coder: User
 ) -> None:
     turn = find_turn(interview, 2)
     sentences = list_sentences(interview)
-    feature = find_code(project, "feature.power")
+    feature = find_code(study, "feature.power")
     how = {"turn": turn, "feature": "feature.power"}
     for evidence in ([Evidence(sentences[0])], []):
-        with pytest.raises(WrongInput, match="no entry of this feature") as refused:
+        with pytest.raises(WrongInput, match="no entry for this feature") as refused:
             score(stance, interview, coder, 1, "warranted", evidence=evidence, **how)
         assert refused.value.field == "feature"
     coding = put(sentences[1], feature, coder)
     given = score(stance, interview, coder, 1, "warranted", evidence=[Evidence(sentences[0])], **how)
     assert (given.turn, given.feature, given.value) == (turn, "feature.power", 1)
-    with pytest.raises(WrongInput, match="no entry of this feature"):
+    with pytest.raises(WrongInput, match="no entry for this feature"):
         score(stance, interview, second_coder, 1, "warranted", evidence=[Evidence(sentences[0])], **how)
     with pytest.raises(WrongInput, match="comes after turn 2"):
         score(stance, interview, coder, 0, "warranted", evidence=[Evidence(sentences[-1])], **how)
@@ -189,17 +189,17 @@ def test_an_entry_of_ones_own_is_warranted_by_what_stands_no_later(
         score(stance, interview, coder, 2, "warranted", evidence=[Evidence(sentences[0])], **how)
     with pytest.raises(WrongInput, match="why it is unclear"):
         score(stance, interview, coder, None, "warranted", note="", **how)
-    with pytest.raises(WrongInput, match="of a turn of this thread"):
+    with pytest.raises(WrongInput, match="to one turn of this thread"):
         score(stance, interview, coder, 1, "warranted", feature="feature.power")
     take_off(coding, coder)
-    with pytest.raises(WrongInput, match="no entry of this feature"):
+    with pytest.raises(WrongInput, match="no entry for this feature"):
         score(stance, interview, coder, 0, "warranted", evidence=[Evidence(sentences[0])], **how)
 
 
 def test_an_update_is_judged_after_a_challenge_that_she_coded(
-    project: Project, interview: Interview, stance: Stance, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User
 ) -> None:
-    challenge = add_challenges(project)
+    challenge = add_challenges(study)
     turn, answer = find_turn(interview, 3), list_sentences(interview)[-1]
     asked = next(each for each in list_sentences(interview) if each.turn_id == turn.pk)
     with pytest.raises(WrongInput, match="not coded turn 3 as a challenge"):
@@ -214,10 +214,10 @@ def test_an_update_is_judged_after_a_challenge_that_she_coded(
 
 
 def test_scores_are_blind_until_she_has_unblinded_the_thread(
-    project: Project, interview: Interview, stance: Stance, lead: User
+    study: Study, interview: Interview, stance: NormativeStance, lead: User
 ) -> None:
     blind = score(stance, interview, lead, 1)
-    unblind_interview(project=project, interview=interview, by=lead, where="test")
+    unblind_interview(study=study, interview=interview, by=lead, where="test")
     seen = score(stance, interview, lead, 2)
     assert (blind.layer, seen.layer) == (Layer.BLIND, Layer.ASSISTED)
     # What she judged before stays her blind judgement.
@@ -226,88 +226,88 @@ def test_scores_are_blind_until_she_has_unblinded_the_thread(
 
 
 def test_scores_after_the_condition_was_opened_are_assisted_as_codings_are(
-    project: Project, stance: Stance, lead: User, coder: User
+    study: Study, stance: NormativeStance, lead: User, coder: User
 ) -> None:
-    first, second = bring_in_masked(project, lead, [make_thread("xenobare", 1), make_thread("xenobriefed", 2)])
+    first, second = bring_in_masked(study, lead, [make_thread("xenobare", 1), make_thread("xenobriefed", 2)])
     blind = score(stance, first, coder, 1)
-    open_condition(project=project, interview=first, by=coder)
+    open_condition(study=study, interview=first, by=coder)
     seen = score(stance, first, coder, 2)
-    coding = put(answers(first)[0], find_code(project, "feature.power"), coder, reason="A test.")
+    coding = put(answers(first)[0], find_code(study, "feature.power"), coder, reason="A test.")
     assert (blind.layer, seen.layer, coding.layer) == (Layer.BLIND, Layer.ASSISTED, Layer.ASSISTED)
     assert score(stance, second, coder, 2).layer == Layer.BLIND
     assert score(stance, first, lead, 2).layer == Layer.BLIND
 
 
 def test_a_blind_score_that_was_corrected_blind_counts_no_more(
-    project: Project, interview: Interview, stance: Stance, lead: User
+    study: Study, interview: Interview, stance: NormativeStance, lead: User
 ) -> None:
     score(stance, interview, lead, 1)
     corrected = score(stance, interview, lead, 2)
-    unblind_interview(project=project, interview=interview, by=lead, where="test")
+    unblind_interview(study=study, interview=interview, by=lead, where="test")
     assert list(Score.objects.blind()) == [corrected]
 
 
 def test_people_withdraw_their_own_scores_and_undo_brings_them_back(
-    project: Project, interview: Interview, stance: Stance, coder: User, second_coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, second_coder: User
 ) -> None:
     given = score(stance, interview, coder, 2, note="Look there.")
     with pytest.raises(NotYours):
-        withdraw_score(project=project, score=given, by=second_coder)
-    withdraw_score(project=project, score=given, by=coder)
-    withdraw_score(project=project, score=given, by=coder)
+        withdraw_score(study=study, score=given, by=second_coder)
+    withdraw_score(study=study, score=given, by=coder)
+    withdraw_score(study=study, score=given, by=coder)
     assert not Score.objects.active().exists()
-    assert last_event(project).action == "negotiation.score.withdrawn"
+    assert last_event(study).action == "negotiation.score.withdrawn"
     with pytest.raises(NotYours):
-        restore_score(project=project, score=given, by=second_coder, idempotency_key=uuid4())
-    back = restore_score(project=project, score=given, by=coder, idempotency_key=uuid4())
+        restore_score(study=study, score=given, by=second_coder, idempotency_key=uuid4())
+    back = restore_score(study=study, score=given, by=coder, idempotency_key=uuid4())
     assert (back.value, back.note) == (2, "Look there.")
     assert list(back.evidence.values_list("sentence")) == list(given.evidence.values_list("sentence"))
 
 
 def test_the_history_does_not_tell_what_was_given_to_people_who_have_still_to_judge(
-    project: Project, interview: Interview, stance: Stance, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User
 ) -> None:
     sentence, turn = list_sentences(interview)[1], find_turn(interview, 2)
-    put(sentence, find_code(project, "feature.power"), coder)
-    before = count_events(project)
+    put(sentence, find_code(study, "feature.power"), coder)
+    before = count_events(study)
     evidence = [Evidence(sentence)]
     for value in (1, 0):
         given = score(
             stance, interview, coder, value, "warranted", evidence=evidence, turn=turn, feature="feature.power"
         )
-    withdraw_score(project=project, score=given, by=coder)
-    told = [dict(list_details(event)) for event in events_of(project)[: count_events(project) - before]]
+    withdraw_score(study=study, score=given, by=coder)
+    told = [dict(list_details(event)) for event in events_of(study)[: count_events(study) - before]]
     assert len(told) == 3
     assert all(each.keys() <= {"stance", "interview", "criterion", "layer", "replaces"} for each in told)
     assert "feature.power" not in str(told)
 
 
-def test_nobody_scores_what_is_signed_off(project: Project, owner: User, lead: User, coder: User) -> None:
-    [talk] = bring_in(project, owner, ["m"])
-    stance = write(project, lead)
+def test_nobody_scores_what_is_signed_off(study: Study, owner: User, lead: User, coder: User) -> None:
+    [talk] = bring_in(study, owner, ["m"])
+    stance = write(study, lead)
     given = score(stance, talk, coder, 1)
-    round_ = open_round(project, owner, coder)
-    sign_off(assignment=find_assignment(round_, talk, coder), reason="A test.", by=coder)
-    with pytest.raises(NotOpen, match="signed off"):
+    round_ = open_round(study, owner, coder)
+    complete_assignment(assignment=find_assignment(round_, talk, coder), reason="A test.", by=coder)
+    with pytest.raises(NotOpen, match="completed"):
         score(stance, talk, coder, 2)
     with pytest.raises(NotOpen, match="scores"):
-        withdraw_score(project=project, score=given, by=coder)
+        withdraw_score(study=study, score=given, by=coder)
     with pytest.raises(NotOpen, match="not assigned to you"):
         score(stance, talk, lead, 2)
 
 
 def test_scores_can_be_rebuilt_from_the_trail(
-    project: Project, interview: Interview, stance: Stance, coder: User
+    study: Study, interview: Interview, stance: NormativeStance, coder: User
 ) -> None:
     first = score(stance, interview, coder, 1, note="At first.")
     score(stance, interview, coder, None)
-    back = restore_score(project=project, score=first, by=coder, idempotency_key=uuid4())
-    withdraw_score(project=project, score=back, by=coder)
+    back = restore_score(study=study, score=first, by=coder, idempotency_key=uuid4())
+    withdraw_score(study=study, score=back, by=coder)
     assert compare()["differences"] == []
 
 
 def test_the_database_refuses_a_score_of_the_wrong_place_or_range(
-    interview: Interview, stance: Stance, coder: User
+    interview: Interview, stance: NormativeStance, coder: User
 ) -> None:
     given = score(stance, interview, coder, 1)
     for changes in ({"value": 4}, {"feature": "feature.task"}, {"criterion": "updated"}, {"criterion": "warranted"}):

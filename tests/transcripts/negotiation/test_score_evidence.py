@@ -18,35 +18,35 @@ from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
-from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.refusals import WrongInput
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
 SECRET = "A thought that nobody has opened."
 
 
-def bring_in(project: Project, by: User, name: str) -> Interview:
+def bring_in(study: Study, by: User, name: str) -> Interview:
     turns = [
         {"role": "interviewer", "text": "Why?"},
         {"role": "model", "text": ANSWER},
         {"role": "model", "channel": "reasoning", "text": SECRET},
     ]
     line = json.dumps({"id": name, "title": name, "kind": "trajectory", "turns": turns})
-    import_file(project=project, name=f"{name}.jsonl", data=line.encode(), by=by)
-    return Interview.objects.get(project=project, external_id=name)
+    import_file(study=study, name=f"{name}.jsonl", data=line.encode(), by=by)
+    return Interview.objects.get(study=study, external_id=name)
 
 
 @pytest.fixture
-def thread(project: Project, owner: User) -> Interview:
-    return bring_in(project, owner, "t")
+def thread(study: Study, owner: User) -> Interview:
+    return bring_in(study, owner, "t")
 
 
 @pytest.fixture
-def stance(project: Project, lead: User) -> Stance:
-    return write(project, lead)
+def stance(study: Study, lead: User) -> NormativeStance:
+    return write(study, lead)
 
 
 def find_quote(thread: Interview, label: str, words: str) -> Evidence:
@@ -61,18 +61,18 @@ def told(given: Score) -> list[tuple[str, str]]:
 
 
 def read_own(browser: Client, thread: Interview) -> Any:
-    address = reverse("negotiation:own_scores", args=[thread.project.slug, thread.pk])
+    address = reverse("negotiation:own_scores", args=[thread.study.slug, thread.pk])
     return browser.get(address).json()["scores"]
 
 
-def send(browser: Client, thread: Interview, stance: Stance, *evidence: str, value: str = "3") -> Any:
-    address = reverse("negotiation:put_at_desk", args=[thread.project.slug, thread.pk])
+def send(browser: Client, thread: Interview, stance: NormativeStance, *evidence: str, value: str = "3") -> Any:
+    address = reverse("negotiation:put_at_desk", args=[thread.study.slug, thread.pk])
     fields = {"stance": stance.pk, "criterion": "moves", "value": value, "evidence": evidence}
     return browser.post(address, {**fields, "idempotency_key": str(uuid4())})
 
 
 def test_a_corrected_score_rests_on_the_piece_that_holds_its_words(
-    thread: Interview, stance: Stance, lead: User, coder: User
+    thread: Interview, stance: NormativeStance, lead: User, coder: User
 ) -> None:
     evidence = [find_quote(thread, "2", "three"), Evidence(find(thread, "3"))]
     given = score(stance, thread, coder, 2, evidence=evidence)
@@ -83,27 +83,27 @@ def test_a_corrected_score_rests_on_the_piece_that_holds_its_words(
 
 
 def test_a_restored_score_rests_on_the_first_piece_where_nothing_was_quoted(
-    project: Project, thread: Interview, stance: Stance, lead: User, coder: User
+    study: Study, thread: Interview, stance: NormativeStance, lead: User, coder: User
 ) -> None:
     given = score(stance, thread, coder, 2, evidence=[Evidence(find(thread, "2"))])
-    withdraw_score(project=project, score=given, by=coder)
+    withdraw_score(study=study, score=given, by=coder)
     split(thread, by=lead)
-    back = restore_score(project=project, score=given, by=coder, idempotency_key=uuid4())
+    back = restore_score(study=study, score=given, by=coder, idempotency_key=uuid4())
     assert told(back) == [("2a", "")]
 
 
 def test_evidence_on_both_sides_of_a_removed_boundary_becomes_one(
-    project: Project, thread: Interview, stance: Stance, lead: User, coder: User
+    study: Study, thread: Interview, stance: NormativeStance, lead: User, coder: User
 ) -> None:
     evidence = [find_quote(thread, "2", "three"), find_quote(thread, "3", "Second")]
     given = score(stance, thread, coder, 2, evidence=evidence)
     join(thread, "2", by=lead)
-    back = restore_score(project=project, score=given, by=coder, idempotency_key=uuid4())
+    back = restore_score(study=study, score=given, by=coder, idempotency_key=uuid4())
     assert told(back) == [("2", "three. Second")]
 
 
 def test_a_score_that_never_rested_on_it_does_not_take_a_retired_sentence(
-    thread: Interview, stance: Stance, lead: User, coder: User
+    thread: Interview, stance: NormativeStance, lead: User, coder: User
 ) -> None:
     old = find(thread, "2")
     split(thread, by=lead)
@@ -112,13 +112,13 @@ def test_a_score_that_never_rested_on_it_does_not_take_a_retired_sentence(
 
 
 def test_at_the_desk_and_on_the_page_evidence_that_was_cut_anew_can_be_kept_and_taken_off(
-    thread: Interview, stance: Stance, lead: User, coder: User, client_of: SignIn
+    thread: Interview, stance: NormativeStance, lead: User, coder: User, client_of: SignIn
 ) -> None:
     evidence = [find_quote(thread, "2", "three"), Evidence(find(thread, "3"))]
     score(stance, thread, coder, 2, evidence=evidence)
     split(thread, by=lead)
     browser = client_of(coder)
-    page = browser.get(reverse("negotiation:thread_scores", args=[thread.project.slug, thread.pk])).content.decode()
+    page = browser.get(reverse("negotiation:thread_scores", args=[thread.study.slug, thread.pk])).content.decode()
     assert "Sentence 2 (split or merged since, now 2b)" in page
     assert 'value="2b, 3"' in page
     [own] = read_own(browser, thread)
@@ -133,9 +133,9 @@ def test_at_the_desk_and_on_the_page_evidence_that_was_cut_anew_can_be_kept_and_
 
 
 def test_sentences_of_another_study_are_none_whatever_is_asked_of_them(
-    thread: Interview, stance: Stance, owner: User, coder: User, client_of: SignIn
+    thread: Interview, stance: NormativeStance, owner: User, coder: User, client_of: SignIn
 ) -> None:
-    elsewhere = find(bring_in(create_project(slug="other", name="Other", by=owner), owner, "o"), "2")
+    elsewhere = find(bring_in(create_study(slug="other", name="Other", by=owner), owner, "o"), "2")
     browser = client_of(coder)
     answers = [
         send(browser, thread, stance, token)
@@ -147,7 +147,7 @@ def test_sentences_of_another_study_are_none_whatever_is_asked_of_them(
 
 
 def test_closed_reasoning_is_no_evidence_until_it_is_opened_and_nothing_is_told_of_it(
-    project: Project, thread: Interview, stance: Stance, coder: User, client_of: SignIn
+    study: Study, thread: Interview, stance: NormativeStance, coder: User, client_of: SignIn
 ) -> None:
     secret = Sentence.objects.select_related("turn__interview").get(turn__interview=thread, turn__position=3)
     browser = client_of(coder)
@@ -156,5 +156,5 @@ def test_closed_reasoning_is_no_evidence_until_it_is_opened_and_nothing_is_told_
     ]
     assert {(each.status_code, each.content) for each in answers} == {(422, answers[0].content)}
     assert b"Open it at the desk first" in answers[0].content
-    open_stage(project=project, turn=secret.turn, by=coder)
+    open_stage(study=study, turn=secret.turn, by=coder)
     assert send(browser, thread, stance, f"{secret.pk}").status_code == 200

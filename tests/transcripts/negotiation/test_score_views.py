@@ -19,26 +19,26 @@ from transcripts.coding.models import StageOpening
 from transcripts.corpus.models import Interview, Turn
 from transcripts.negotiation.actions import Evidence, put_score
 from transcripts.negotiation.forms import WrongNumbers, read_sentence_numbers
-from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
-from transcripts.studies.actions import set_member_role, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_member_role, set_method
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def stance(project: Project, lead: User) -> Stance:
-    return write(project, lead)
+def stance(study: Study, lead: User) -> NormativeStance:
+    return write(study, lead)
 
 
-def page_of(project: Project, name: str, *more: object) -> str:
-    return reverse(f"negotiation:{name}", args=[project.slug, *more])
+def page_of(study: Study, name: str, *more: object) -> str:
+    return reverse(f"negotiation:{name}", args=[study.slug, *more])
 
 
-def fill_in(stance: Stance, **others: object) -> dict[str, object]:
+def fill_in(stance: NormativeStance, **others: object) -> dict[str, object]:
     return {
         "stance": stance.pk,
         "criterion": "moves",
@@ -50,20 +50,20 @@ def fill_in(stance: Stance, **others: object) -> dict[str, object]:
     }
 
 
-def test_none_is_shipped_and_the_page_says_what_a_stance_says(project: Project, lead: User, client_of: SignIn) -> None:
-    page = client_of(lead).get(page_of(project, "stances")).content.decode()
-    assert "the program brings none" in page
+def test_none_is_shipped_and_the_page_says_what_a_stance_says(study: Study, lead: User, client_of: SignIn) -> None:
+    page = client_of(lead).get(page_of(study, "stances")).content.decode()
+    assert "the program provides none" in page
     assert "whose interests come first" in page
-    assert page_of(project, "new_stance") in page
-    assert "none is written yet" in client_of(lead).get(page_of(project, "scores")).content.decode()
+    assert page_of(study, "new_stance") in page
+    assert "none is written yet" in client_of(lead).get(page_of(study, "scores")).content.decode()
 
 
-def test_a_lead_writes_a_stance_and_its_next_number(project: Project, lead: User, client_of: SignIn) -> None:
+def test_a_lead_writes_a_stance_and_its_next_number(study: Study, lead: User, client_of: SignIn) -> None:
     browser = client_of(lead)
     told = {"name": "care", "statement": "Nobody is worse off.", "author": "The team"}
-    assert browser.post(page_of(project, "new_stance"), told).status_code == 302
-    first = Stance.objects.get()
-    form = page_of(project, "next_stance", first.pk)
+    assert browser.post(page_of(study, "new_stance"), told).status_code == 302
+    first = NormativeStance.objects.get()
+    form = page_of(study, "next_stance", first.pk)
     assert "Nobody is worse off." in browser.get(form).content.decode()
     same = browser.post(form, {**told, "based_on": 1, "reason": "None."})
     assert same.status_code == 422
@@ -76,27 +76,27 @@ def test_a_lead_writes_a_stance_and_its_next_number(project: Project, lead: User
         ("Those who ask are better off.", "Something else.")
     ]
     assert "Those who ask are better off." in late.content.decode()
-    page = browser.get(page_of(project, "stances")).content.decode()
+    page = browser.get(page_of(study, "stances")).content.decode()
     assert all(words in page for words in ("care/1", "care/2", "Nobody is worse off.", "Too weak."))
-    assert Stance.objects.count() == 2
+    assert NormativeStance.objects.count() == 2
 
 
 def test_a_stance_without_statement_or_author_is_refused_on_the_page(
-    project: Project, lead: User, client_of: SignIn
+    study: Study, lead: User, client_of: SignIn
 ) -> None:
-    answer = client_of(lead).post(page_of(project, "new_stance"), {"name": "care"})
+    answer = client_of(lead).post(page_of(study, "new_stance"), {"name": "care"})
     assert answer.status_code == 422
-    assert not Stance.objects.exists()
+    assert not NormativeStance.objects.exists()
 
 
 def test_a_coder_scores_a_thread_without_the_desk(
-    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
 ) -> None:
     browser = client_of(coder)
-    thread = page_of(project, "thread_scores", interview.pk)
+    thread = page_of(study, "thread_scores", interview.pk)
     page = browser.get(thread).content.decode()
     assert "Nobody is left worse off" in page
-    answer = browser.post(page_of(project, "put_score", interview.pk), fill_in(stance))
+    answer = browser.post(page_of(study, "put_score", interview.pk), fill_in(stance))
     assert (answer.status_code, answer.headers["Location"]) == (302, f"{thread}?stance={stance.pk}#moves")
     given = Score.objects.get()
     assert (given.coder, given.value) == (coder, 2)
@@ -105,7 +105,7 @@ def test_a_coder_scores_a_thread_without_the_desk(
     assert 'value="2, 3"' in shown
     assert f"?at={list_sentences(interview)[1].pk}#" in shown
     assert list_sentences(interview)[1].read_text() in shown
-    withdrawn = browser.post(page_of(project, "withdraw_score", interview.pk), {"score": given.idempotency_key.hex})
+    withdrawn = browser.post(page_of(study, "withdraw_score", interview.pk), {"score": given.idempotency_key.hex})
     assert withdrawn.status_code == 302
     assert not Score.objects.active().exists()
 
@@ -117,46 +117,46 @@ def test_a_coder_scores_a_thread_without_the_desk(
         ({"value": ""}, "Choose one"),
         ({"evidence": ""}, "at least one sentence"),
         ({"evidence": "99"}, "no sentence 99"),
-        ({"evidence": "2, x"}, "no number of a sentence"),
+        ({"evidence": "2, x"}, "not the number of a sentence"),
         ({"value": "none"}, "why it does not apply"),
-        ({"criterion": "warranted", "value": "1", "feature": "feature.task"}, "of a turn of this thread"),
+        ({"criterion": "warranted", "value": "1", "feature": "feature.task"}, "to one turn of this thread"),
         ({"criterion": "everything"}, "not one of the available choices"),
     ],
 )
 def test_a_wrong_score_brings_the_page_back_and_stores_nothing(
-    project: Project,
+    study: Study,
     interview: Interview,
-    stance: Stance,
+    stance: NormativeStance,
     coder: User,
     client_of: SignIn,
     others: dict[str, object],
     words: str,
 ) -> None:
-    answer = client_of(coder).post(page_of(project, "put_score", interview.pk), fill_in(stance, **others))
+    answer = client_of(coder).post(page_of(study, "put_score", interview.pk), fill_in(stance, **others))
     assert answer.status_code == 422
     assert words in answer.content.decode()
     assert not Score.objects.exists()
 
 
 def test_words_quoted_at_the_desk_stay_quoted_when_the_page_changes_the_score(
-    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
 ) -> None:
     second = list_sentences(interview)[1]
     quote = (second.start, second.start + 5)
     score(stance, interview, coder, 1, evidence=[Evidence(second, quote)])
-    client_of(coder).post(page_of(project, "put_score", interview.pk), fill_in(stance, value="3"))
+    client_of(coder).post(page_of(study, "put_score", interview.pk), fill_in(stance, value="3"))
     given = Score.objects.active().get()
     assert given.evidence.get(sentence=second).quote == quote
 
 
 def test_entries_and_challenges_of_her_own_are_judged_on_the_page(
-    project: Project, interview: Interview, stance: Stance, coder: User, second_coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
     sentences = list_sentences(interview)
-    put(sentences[1], find_code(project, "feature.power"), coder)
+    put(sentences[1], find_code(study, "feature.power"), coder)
     challenged = next(each for each in sentences if each.turn.position == 3)
-    put(challenged, add_challenges(project), coder)
-    thread = page_of(project, "thread_scores", interview.pk)
+    put(challenged, add_challenges(study), coder)
+    thread = page_of(study, "thread_scores", interview.pk)
     page = client_of(coder).get(thread).content.decode()
     assert 'id="warranted-2-power' in page
     assert 'id="updated-3"' in page
@@ -165,7 +165,7 @@ def test_entries_and_challenges_of_her_own_are_judged_on_the_page(
     determined = fill_in(
         stance, criterion="updated", value="1", turn=challenged.turn_id, evidence=str(sentences[-1].position)
     )
-    assert client_of(coder).post(page_of(project, "put_score", interview.pk), determined).status_code == 302
+    assert client_of(coder).post(page_of(study, "put_score", interview.pk), determined).status_code == 302
     assert Score.objects.get().criterion == "updated"
 
 
@@ -178,58 +178,64 @@ def test_numbers_of_sentences_are_read_as_people_write_them() -> None:
             read_sentence_numbers(wrong)
 
 
-def sees(browser: Client, project: Project, interview: Interview, words: str) -> tuple[bool, bool]:
+def sees(browser: Client, study: Study, interview: Interview, words: str) -> tuple[bool, bool]:
     """Whether the page of the study and that of the thread show these words."""
-    pages = (page_of(project, "scores"), page_of(project, "thread_scores", interview.pk))
+    pages = (page_of(study, "scores"), page_of(study, "thread_scores", interview.pk))
     one, other = (words in browser.get(page).content.decode() for page in pages)
     return one, other
 
 
 def test_a_coder_sees_nothing_of_a_colleague_before_the_lock_and_her_own_unblinding(
-    project: Project, owner: User, lead: User, coder: User, second_coder: User, client_of: SignIn
+    study: Study, owner: User, lead: User, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
-    [talk] = bring_in(project, owner, ["m"])
-    stance = write(project, lead)
-    set_stance(project=project, stance="codebook", reason="A test.", by=owner)
-    round_ = open_round(project, owner, coder, second_coder, overlap_percent=100)
+    [talk] = bring_in(study, owner, ["m"])
+    stance = write(study, lead)
+    set_method(study=study, method="codebook", reason="A test.", by=owner)
+    round_ = open_round(study, owner, coder, second_coder, overlap_percent=100)
     score(stance, talk, second_coder, 3, note="Plain to see.")
     browser = client_of(coder)
-    assert sees(browser, project, talk, "Plain to see.") == (False, False)
+    assert sees(browser, study, talk, "Plain to see.") == (False, False)
     with pytest.raises(Refused):
-        unblind_interview(project=project, interview=talk, by=coder, where="scores")
+        unblind_interview(study=study, interview=talk, by=coder, where="scores")
     lock_round(round_=round_, by=owner)
-    assert sees(browser, project, talk, "Plain to see.") == (False, False)
-    assert sees(browser, project, talk, "are hidden from you") == (True, True)
-    unblind_interview(project=project, interview=talk, by=coder, where="scores")
-    assert sees(browser, project, talk, "Plain to see.") == (True, True)
+    assert sees(browser, study, talk, "Plain to see.") == (False, False)
+    assert sees(browser, study, talk, "are hidden from you") == (True, True)
+    unblind_interview(study=study, interview=talk, by=coder, where="scores")
+    assert sees(browser, study, talk, "Plain to see.") == (True, True)
     # Where reliability is claimed, coders see nobody else's work at all.
-    set_stance(project=project, stance="reliability", reason="A test.", by=owner)
-    assert sees(browser, project, talk, "Plain to see.") == (False, False)
+    set_method(study=study, method="reliability", reason="A test.", by=owner)
+    assert sees(browser, study, talk, "Plain to see.") == (False, False)
 
 
 def test_a_lead_sees_others_scores_after_unblinding_and_a_reader_sees_all(
-    project: Project, interview: Interview, stance: Stance, lead: User, coder: User, reader: User, client_of: SignIn
+    study: Study,
+    interview: Interview,
+    stance: NormativeStance,
+    lead: User,
+    coder: User,
+    reader: User,
+    client_of: SignIn,
 ) -> None:
     score(stance, interview, coder, 3, note="Plain to see.")
-    assert sees(client_of(reader), project, interview, "Plain to see.") == (True, True)
-    assert sees(client_of(lead), project, interview, "Plain to see.") == (False, False)
-    assert sees(client_of(lead), project, interview, "are hidden from you") == (True, True)
-    unblind_interview(project=project, interview=interview, by=lead, where="scores")
-    assert sees(client_of(lead), project, interview, "Plain to see.") == (True, True)
+    assert sees(client_of(reader), study, interview, "Plain to see.") == (True, True)
+    assert sees(client_of(lead), study, interview, "Plain to see.") == (False, False)
+    assert sees(client_of(lead), study, interview, "are hidden from you") == (True, True)
+    unblind_interview(study=study, interview=interview, by=lead, where="scores")
+    assert sees(client_of(lead), study, interview, "Plain to see.") == (True, True)
 
 
 def test_who_read_scores_and_then_codes_is_no_longer_blind(
-    project: Project, interview: Interview, stance: Stance, owner: User, coder: User, reader: User
+    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User, reader: User
 ) -> None:
     score(stance, interview, coder, 3)
-    set_member_role(project=project, user=reader, role="coder", by=owner)
+    set_member_role(study=study, user=reader, role="coder", by=owner)
     assert score(stance, interview, reader, 1).layer == "assisted"
 
 
 def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(
-    project: Project,
+    study: Study,
     interview: Interview,
-    stance: Stance,
+    stance: NormativeStance,
     owner: User,
     lead: User,
     coder: User,
@@ -237,87 +243,87 @@ def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(
     reader: User,
     client_of: SignIn,
 ) -> None:
-    other = write(project, lead, "autonomy", author="Somebody else")
-    talks = [interview, *bring_in(project, owner, ["m", "m", "m"])]
+    other = write(study, lead, "autonomy", author="Somebody else")
+    talks = [interview, *bring_in(study, owner, ["m", "m", "m"])]
     for value, talk in enumerate(talks):
         score(stance, talk, coder, value)
         score(stance, talk, second_coder, value)
     score(other, interview, coder, 1)
-    set_stance(project=project, stance="codebook", reason="A test.", by=owner)
-    page = client_of(reader).get(page_of(project, "scores"))
+    set_method(study=study, method="codebook", reason="A test.", by=owner)
+    page = client_of(reader).get(page_of(study, "scores"))
     [care] = [each for each in page.context["figures"] if each["stance"] == stance]
     [moves] = care["criteria"]
     assert moves["alpha"].startswith("1.00")
     assert moves["n_shared"] == 4
     assert len(page.context["figures"]) == 2
     assert "Ordinal alpha" in page.content.decode()
-    set_stance(project=project, stance="reflexive", reason="A test.", by=owner)
-    reflexive = client_of(reader).get(page_of(project, "scores"))
+    set_method(study=study, method="reflexive", reason="A test.", by=owner)
+    reflexive = client_of(reader).get(page_of(study, "scores"))
     assert "Ordinal alpha" not in reflexive.content.decode()
     assert all(not criterion["alpha"] for each in reflexive.context["figures"] for criterion in each["criteria"])
 
 
 def test_stances_stand_everywhere_in_the_order_of_the_strip(
-    project: Project, interview: Interview, stance: Stance, lead: User, coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, lead: User, coder: User, client_of: SignIn
 ) -> None:
-    first = write(project, lead, "autonomy", author="Somebody else")
-    last = write(project, lead, "duty", author="Somebody else")
+    first = write(study, lead, "autonomy", author="Somebody else")
+    last = write(study, lead, "duty", author="Somebody else")
     for each in (last, stance, first):
         score(each, interview, coder, 1)
     browser = client_of(coder)
-    strip = browser.get(page_of(project, "own_scores", interview.pk)).json()["stances"]
-    page = browser.get(page_of(project, "scores"))
+    strip = browser.get(page_of(study, "own_scores", interview.pk)).json()["stances"]
+    page = browser.get(page_of(study, "scores"))
     assert [each["label"] for each in strip] == ["autonomy/1", "care/1", "duty/1"]
     assert [each.label for each in page.context["stances"]] == ["autonomy/1", "care/1", "duty/1"]
     assert [each["stance"] for each in page.context["figures"]] == [first, stance, last]
 
 
 def test_figures_say_in_how_many_threads_and_why_there_is_no_interval(
-    project: Project,
+    study: Study,
     interview: Interview,
-    stance: Stance,
+    stance: NormativeStance,
     owner: User,
     coder: User,
     second_coder: User,
     client_of: SignIn,
 ) -> None:
-    set_stance(project=project, stance="codebook", reason="A test.", by=owner)
+    set_method(study=study, method="codebook", reason="A test.", by=owner)
     for criterion, value in (("features", 1), ("moves", 3)):
         score(stance, interview, coder, value, criterion)
     score(stance, interview, second_coder, 2, "moves")
-    set_member_role(project=project, user=second_coder, role="reader", by=owner)
-    page = client_of(second_coder).get(page_of(project, "scores")).content.decode()
+    set_member_role(study=study, user=second_coder, role="reader", by=owner)
+    page = client_of(second_coder).get(page_of(study, "scores")).content.decode()
     assert "3 in 1 thread" in page
     assert "×" not in page
     assert "fewer than two people scored" in page
-    assert "fewer than 10 threads, too few to draw from" in page
+    assert "fewer than 10 threads, too few to resample" in page
     assert "fewer than 10 turns" not in page
 
 
 def test_what_a_score_needs_is_not_called_optional(
-    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
 ) -> None:
-    put(list_sentences(interview)[1], find_code(project, "feature.power"), coder)
-    page = client_of(coder).get(page_of(project, "thread_scores", interview.pk)).content.decode()
+    put(list_sentences(interview)[1], find_code(study, "feature.power"), coder)
+    page = client_of(coder).get(page_of(study, "thread_scores", interview.pk)).content.decode()
     assert "(optional)" not in page
     for needed in ("needed with a score", "needed without a score", "needed with yes or no", "needed with unclear"):
         assert f"({needed})" in page
 
 
 def test_closed_reasoning_is_not_shown_as_evidence(
-    project: Project, interview: Interview, stance: Stance, coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
 ) -> None:
     second = list_sentences(interview)[1]
     score(stance, interview, coder, 1, evidence=[Evidence(second)])
     Turn.objects.filter(pk=second.turn_id).update(channel="reasoning")
     words = second.read_text()
-    assert sees(client_of(coder), project, interview, words) == (False, False)
+    assert sees(client_of(coder), study, interview, words) == (False, False)
     StageOpening.objects.create(turn=second.turn, coder=coder, opened_at="2026-01-01T00:00:00Z")
-    assert sees(client_of(coder), project, interview, words) == (True, True)
+    assert sees(client_of(coder), study, interview, words) == (True, True)
 
 
 def test_a_study_with_many_scores_takes_as_many_queries_as_one_with_few(
-    project: Project, interview: Interview, stance: Stance, owner: User, coder: User, client_of: SignIn
+    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User, client_of: SignIn
 ) -> None:
     browser = client_of(coder)
     score(stance, interview, coder, 1)
@@ -326,12 +332,12 @@ def test_a_study_with_many_scores_takes_as_many_queries_as_one_with_few(
         with CaptureQueriesContext(
             connection,
         ) as queries:
-            assert browser.get(page_of(project, "scores")).status_code == 200
+            assert browser.get(page_of(study, "scores")).status_code == 200
         return len(queries)
 
     count()
     few = count()
-    for talk in bring_in(project, owner, ["m"] * 5):
+    for talk in bring_in(study, owner, ["m"] * 5):
         for criterion in ("features", "moves", "consistency", "answerability"):
             score(stance, talk, coder, 1, criterion)
     assert count() == few

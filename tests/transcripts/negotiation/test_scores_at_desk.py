@@ -13,28 +13,28 @@ from tests.transcripts.negotiation.score_cast import list_sentences, score, writ
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions import Evidence
-from transcripts.negotiation.models import Score, Stance
-from transcripts.studies.models import Project
+from transcripts.negotiation.models import NormativeStance, Score
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def stance(project: Project, lead: User) -> Stance:
-    return write(project, lead)
+def stance(study: Study, lead: User) -> NormativeStance:
+    return write(study, lead)
 
 
 def send(browser: Client, interview: Interview, name: str, fields: dict[str, Any], **headers: str) -> Any:
     return browser.post(reverse(f"negotiation:{name}", args=["culture", interview.pk]), fields, headers=headers)
 
 
-def fields_of(stance: Stance, **others: Any) -> dict[str, Any]:
+def fields_of(stance: NormativeStance, **others: Any) -> dict[str, Any]:
     return {"stance": stance.pk, "criterion": "moves", "value": "2", "idempotency_key": "7d" * 16, **others}
 
 
 def test_a_score_is_given_with_marked_words_and_everything_of_hers_comes_back(
-    interview: Interview, stance: Stance, coder: User, second_coder: User, client_of: SignIn
+    interview: Interview, stance: NormativeStance, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
     score(stance, interview, second_coder, 0, "features")
     second, third = list_sentences(interview)[1:3]
@@ -53,7 +53,7 @@ def test_a_score_is_given_with_marked_words_and_everything_of_hers_comes_back(
 
 
 def test_undo_gives_an_earlier_score_again_or_withdraws_the_one_that_is(
-    interview: Interview, stance: Stance, coder: User, client_of: SignIn
+    interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
 ) -> None:
     browser = client_of(coder)
     first = score(stance, interview, coder, 1)
@@ -83,7 +83,7 @@ def test_undo_gives_an_earlier_score_again_or_withdraws_the_one_that_is(
     ],
 )
 def test_what_does_not_fit_is_refused_with_a_sentence_and_its_field(
-    interview: Interview, stance: Stance, coder: User, client_of: SignIn, others: dict[str, Any], field: str
+    interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn, others: dict[str, Any], field: str
 ) -> None:
     second = list_sentences(interview)[1]
     given = fields_of(stance) | {"evidence": [str(second.pk)]} | others
@@ -94,7 +94,7 @@ def test_what_does_not_fit_is_refused_with_a_sentence_and_its_field(
 
 
 def test_nobody_changes_a_colleagues_score_and_another_person_is_told_to_sign_in(
-    interview: Interview, stance: Stance, coder: User, second_coder: User, client_of: SignIn
+    interview: Interview, stance: NormativeStance, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
     theirs = score(stance, interview, second_coder, 1, evidence=[Evidence(list_sentences(interview)[1])])
     browser = client_of(coder)

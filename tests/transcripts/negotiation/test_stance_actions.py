@@ -12,36 +12,36 @@ from tests.transcripts.coding.desk_cast import last_event
 from tests.transcripts.negotiation.score_cast import CARE, write
 from transcripts.accounts.models import User
 from transcripts.history.models import NothingChanged
-from transcripts.negotiation.models import Stance
+from transcripts.negotiation.models import NormativeStance
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_stance_is_stored_with_its_author_and_the_hash_of_its_wording(project: Project, lead: User) -> None:
-    stance = write(project, lead)
+def test_a_stance_is_stored_with_its_author_and_the_hash_of_its_wording(study: Study, lead: User) -> None:
+    stance = write(study, lead)
     assert (stance.label, stance.author, stance.written_by) == ("care/1", "The team", lead)
     said = [CARE["statement"], CARE["author"], CARE["priorities"], "", "", CARE["context"]]
     assert stance.sha256 == hashlib.sha256(json.dumps(said).encode()).hexdigest()
-    event = last_event(project)
-    assert event.action == "negotiation.stance.written"
+    event = last_event(study)
+    assert event.action == "negotiation.normative_stance.written"
     assert event.details == {"number": 1, "sha256": stance.sha256}
 
 
-def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(project: Project, lead: User) -> None:
-    first = write(project, lead)
-    second = write(project, lead, "Care", based_on=1, context="Advice to clinicians.", reason="Another place.")
+def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(study: Study, lead: User) -> None:
+    first = write(study, lead)
+    second = write(study, lead, "Care", based_on=1, context="Advice to clinicians.", reason="Another place.")
     assert (second.label, second.reason) == ("care/2", "Another place.")
     first.refresh_from_db()
     assert first.context == "Advice to the public."
     assert first.sha256 != second.sha256
 
 
-def test_white_space_makes_no_other_wording(project: Project, lead: User) -> None:
-    write(project, lead)
+def test_white_space_makes_no_other_wording(study: Study, lead: User) -> None:
+    write(study, lead)
     with pytest.raises(NothingChanged):
-        write(project, lead, based_on=1, statement=f" {CARE['statement']}\r\n", reason="None.")
+        write(study, lead, based_on=1, statement=f" {CARE['statement']}\r\n", reason="None.")
 
 
 @pytest.mark.parametrize(
@@ -58,16 +58,16 @@ def test_white_space_makes_no_other_wording(project: Project, lead: User) -> Non
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_field(
-    project: Project, lead: User, name: str, changes: dict[str, Any], field: str
+    study: Study, lead: User, name: str, changes: dict[str, Any], field: str
 ) -> None:
     with pytest.raises(WrongInput) as refused:
-        write(project, lead, name, **changes)
+        write(study, lead, name, **changes)
     assert refused.value.field == field
-    assert not Stance.objects.exists()
+    assert not NormativeStance.objects.exists()
 
 
-def test_a_name_is_taken_once_whatever_its_case(project: Project, lead: User) -> None:
-    write(project, lead)
+def test_a_name_is_taken_once_whatever_its_case(study: Study, lead: User) -> None:
+    write(study, lead)
     with pytest.raises(Refused, match="There is care/1 already") as refused:
-        write(project, lead, "CARE", context="Elsewhere.")
+        write(study, lead, "CARE", context="Elsewhere.")
     assert refused.value.field == "name"

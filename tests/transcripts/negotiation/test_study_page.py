@@ -25,7 +25,7 @@ from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
 from transcripts.negotiation.views.study import compare
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -46,25 +46,25 @@ def is_near(found: Any, wanted: Any, tolerance: float) -> bool:
     return bool(found == wanted)
 
 
-def show(client: Client, project: Project, **asked: str) -> Any:
-    answer = client.get(reverse("negotiation:study", args=[project.slug]), asked)
+def show(client: Client, study: Study, **asked: str) -> Any:
+    answer = client.get(reverse("negotiation:study", args=[study.slug]), asked)
     assert answer.status_code == 200
     return answer
 
 
 @pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08"])
 def test_the_study_gives_the_numbers_that_were_worked_out_apart(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client], number: str
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client], number: str
 ) -> None:
     lines, expected, tolerance = read_check(number)
     expected = correct(expected)
-    load(project, owner, lines)
+    load(study, owner, lines)
     asked = {"coder": "ana", "outcome": OUTCOMES.get(number, "")}
-    answer = show(client_of(reader), project, **asked)
+    answer = show(client_of(reader), study, **asked)
     report = answer.context["compared"].report
     wrong = [line for line in expected if not is_near(follow(report, line["path"]), line["value"], tolerance)]
     assert not wrong
-    of_command = make_report(read_records(project), outcomes=[asked["outcome"]] if asked["outcome"] else [])
+    of_command = make_report(read_records(study), outcomes=[asked["outcome"]] if asked["outcome"] else [])
     assert of_command["by_coder"]["ana"] == report["by_coder"]["ana"]
 
 
@@ -72,11 +72,11 @@ def test_the_study_gives_the_numbers_that_were_worked_out_apart(
     "number", ["NC04", *(pytest.param(each, marks=pytest.mark.full) for each in ("NC05", "NC06", "NC07", "NC08"))]
 )
 def test_every_number_opens_as_many_places_as_it_counts(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client], number: str
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client], number: str
 ) -> None:
-    load(project, owner, read_check(number)[0])
+    load(study, owner, read_check(number)[0])
     client = client_of(reader)
-    answer = show(client, project, coder="ana", outcome=OUTCOMES.get(number, ""))
+    answer = show(client, study, coder="ana", outcome=OUTCOMES.get(number, ""))
     page: Any = lxml.html.fromstring(answer.content)
     links = [
         link for link in page.xpath("//table[contains(@class, 'figures')]//td/a") if link.text_content().isdecimal()
@@ -98,16 +98,16 @@ def test_every_number_opens_as_many_places_as_it_counts(
 
 
 def test_the_figures_of_one_coder_are_the_same_when_others_work_is_not_read(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
     lines, _, _ = read_check("NC04")
     coders = sorted({line["coder"] for line in lines if line["record"] == "coding"})
     assert len(coders) > 1
-    load(project, owner, lines)
-    decided = {each.coder for each in read_records(project).decided}
+    load(study, owner, lines)
+    decided = {each.coder for each in read_records(study).decided}
     assert decided
     for coder in coders:
-        request = show(client_of(reader), project, coder=coder).wsgi_request
+        request = show(client_of(reader), study, coder=coder).wsgi_request
         whole, one = compare(request, request.GET), compare(request, request.GET, is_of_one=True)
         assert one.figures == whole.figures
         assert one.found
@@ -116,22 +116,22 @@ def test_the_figures_of_one_coder_are_the_same_when_others_work_is_not_read(
 
 
 def test_one_who_decided_nothing_is_counted_beside_those_who_did(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
-    load(project, owner, read_check("NC04")[0])
+    load(study, owner, read_check("NC04")[0])
     Decision.objects.filter(coder__username="ana").delete()
     Coding.objects.filter(coder__username="ana", code__family__unit="sentence").delete()
-    request = show(client_of(reader), project, coder="ana").wsgi_request
+    request = show(client_of(reader), study, coder="ana").wsgi_request
     assert compare(request, request.GET, is_of_one=True).figures == compare(request, request.GET).figures
 
 
 def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
-    project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
 ) -> None:
     line = {"thread": "t1", "turn": 1, "role": "model", "channel": "utterance"}
     coding = {"thread": "t1", "turn": 1, "start": 0, "coder": "ana", "code": "move.elicit", "enactment": "enacted"}
     load(
-        project,
+        study,
         owner,
         [
             {"record": "thread", "thread": "t1"},
@@ -139,27 +139,27 @@ def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
             {"record": "coding", "id": "k1", **coding},
         ],
     )
-    assert show(client_of(lead), project).context["compared"].coder == "ana"
-    assert show(client_of(lead), project, coder="lead").context["compared"].coder == "lead"
+    assert show(client_of(lead), study).context["compared"].coder == "ana"
+    assert show(client_of(lead), study, coder="lead").context["compared"].coder == "lead"
 
 
 def test_a_first_coding_of_ones_own_does_not_take_the_figures_of_another_away(
-    project: Project, owner: User, lead: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
 ) -> None:
     line = {"record": "turn", "thread": "t1", "turn": 1, "role": "model", "channel": "utterance"}
     coding = {"record": "coding", "thread": "t1", "turn": 1, "start": 0, "enactment": "enacted"}
     moves = ("move.elicit", "move.refuse")
     of_ana = [{**coding, "id": f"a{move}", "coder": "ana", "code": move} for move in moves]
     of_lead = {**coding, "id": "l1", "coder": "ben", "code": moves[0]}
-    load(project, owner, [{"record": "thread", "thread": "t1"}, line, *of_ana, of_lead])
+    load(study, owner, [{"record": "thread", "thread": "t1"}, line, *of_ana, of_lead])
     Coding.objects.filter(coder__username="ben").update(coder=lead)
-    assert show(client_of(lead), project).context["compared"].coder == "ana"
+    assert show(client_of(lead), study).context["compared"].coder == "ana"
     Coding.objects.filter(coder__username="ana", code__identifier="move.refuse").delete()
-    assert show(client_of(lead), project).context["compared"].coder == "lead", "her own of two with as many"
+    assert show(client_of(lead), study).context["compared"].coder == "lead", "her own of two with as many"
 
 
 def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_asked(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
     lines: list[dict[str, Any]] = []
     for number, name in enumerate(("a1", "a2", "b1", "agent")):
@@ -167,12 +167,12 @@ def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_ask
         coding = {"thread": name, "turn": 1, "start": 0, "coder": "ana", "code": "move.elicit", "enactment": "enacted"}
         lines += [{"record": "thread", "thread": name}, {"record": "turn", **turn}]
         lines += [{"record": "coding", "id": f"k{number}", **coding}]
-    load(project, owner, lines)
-    project.interviews.filter(external_id="b1").update(model_label="Model B")
-    project.interviews.filter(external_id="agent").update(kind="trajectory", model_label="Agent")
+    load(study, owner, lines)
+    study.interviews.filter(external_id="b1").update(model_label="Model B")
+    study.interviews.filter(external_id="agent").update(kind="trajectory", model_label="Agent")
 
     def read(**asked: str) -> tuple[int, str]:
-        answer = show(client_of(reader), project, coder="ana", **asked)
+        answer = show(client_of(reader), study, coder="ana", **asked)
         told = " ".join(str(lxml.html.fromstring(answer.content).xpath("string()")).split())
         return answer.context["compared"].report["threads"], told
 
@@ -184,40 +184,40 @@ def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_ask
     assert read(model="Model B")[0] == 1
     threads, told = read(model="*")
     assert threads == 3
-    assert "every figure is of 2 models together (Model A, Model B). Choose" in told
+    assert "every figure covers 2 models together (Model A, Model B). Choose" in told
     threads, told = read(model="*", kind="*")
     assert threads == 4
-    assert "3 models together (Agent, Model A, Model B), and of interviews and trajectories together." in told
+    assert "3 models together (Agent, Model A, Model B), and interviews and trajectories together." in told
 
 
 def test_figures_of_one_thread_are_marked(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
     """One warranted challenge against one, and one coded sentence: numbers with a mark, without an interval or a verdict."""
     lines = make_thread(make_coding("m", "move.elicit"))
-    load(project, owner, lines)
-    page = show(client_of(reader), project).content.decode()
+    load(study, owner, lines)
+    page = show(client_of(reader), study).content.decode()
     assert "per 100 (few)" in page
     assert "Few: fewer than 10 threads" in page
     assert "no difference" not in page
 
 
 def test_every_id_of_the_page_stands_once(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
-    load(project, owner, read_check("NC06")[0])
-    page: Any = lxml.html.fromstring(show(client_of(reader), project, coder="ana").content)
+    load(study, owner, read_check("NC06")[0])
+    page: Any = lxml.html.fromstring(show(client_of(reader), study, coder="ana").content)
     ids = page.xpath("//@id")
     assert "revision-title" in ids
     assert sorted(ids) == sorted(set(ids))
 
 
 def test_turns_behind_a_number_are_listed_without_computing_every_figure(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load(project, owner, read_check("NC06")[0])
+    load(study, owner, read_check("NC06")[0])
     client, asked = client_of(reader), {"coder": "ana", "figure": "episodes", "key": "warranted"}
-    address = reverse("negotiation:behind", args=[project.slug])
+    address = reverse("negotiation:behind", args=[study.slug])
     number = client.get(address, asked).context["page"].paginator.count
     assert number
     monkeypatch.setattr("transcripts.negotiation.views.study.make_report", None)
@@ -225,19 +225,19 @@ def test_turns_behind_a_number_are_listed_without_computing_every_figure(
 
 
 def test_scores_are_not_read_for_a_page_that_shows_none(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
-    load(project, owner, read_check("NC09")[0])
+    load(study, owner, read_check("NC09")[0])
     assert Score.objects.exists()
-    compared = show(client_of(reader), project).context["compared"]
+    compared = show(client_of(reader), study).context["compared"]
     assert compared.found.records.scores == []
 
 
 def test_every_figure_can_be_downloaded_and_that_is_recorded(
-    project: Project, owner: User, reader: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
 ) -> None:
-    load(project, owner, make_thread(make_coding("m", "move.elicit")))
-    answer = client_of(reader).post(reverse("negotiation:download", args=[project.slug]), {"coder": "ana"})
+    load(study, owner, make_thread(make_coding("m", "move.elicit")))
+    answer = client_of(reader).post(reverse("negotiation:download", args=[study.slug]), {"coder": "ana"})
     assert answer.status_code == 200
     rows = list(csv.reader(io.StringIO(answer.content.decode())))
     event = AuditEvent.objects.get(action="negotiation.exported")
@@ -252,6 +252,6 @@ def test_every_figure_can_be_downloaded_and_that_is_recorded(
     assert {tuple(row[-len(basis) :]) for row in rows[1:]} == {tuple(told)}
     assert answer["Content-Disposition"].endswith('-negotiation-ana.csv"')
     asked = {"coder": "ana", "stage": "all"}
-    narrowed = client_of(reader).post(reverse("negotiation:download", args=[project.slug]), asked)
+    narrowed = client_of(reader).post(reverse("negotiation:download", args=[study.slug]), asked)
     assert "-negotiation-ana-narrowed-" in narrowed["Content-Disposition"]
     assert csv.DictReader(io.StringIO(narrowed.content.decode())).__next__()["stage"] == "all"

@@ -22,8 +22,8 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.rounds.models import Finish
-from transcripts.studies.models import Project
+from transcripts.rounds.models import Completion
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +31,7 @@ SECRET = "I must not say that I doubt her."
 
 
 @pytest.fixture
-def thread(project: Project, owner: User) -> Interview:
+def thread(study: Study, owner: User) -> Interview:
     """A claim, a challenge, and an answer with reasoning."""
     turns = [
         {"role": "interviewer", "text": "Who should be hired?"},
@@ -43,13 +43,13 @@ def thread(project: Project, owner: User) -> Interview:
         {"role": "model", "text": "Then ask on what grounds."},
     ]
     data = json.dumps({"id": "t1", "title": "A hiring talk", "model": "Model A", "turns": turns}).encode()
-    import_file(project=project, name="t1.jsonl", data=data, by=owner)
-    return project.interviews.get(external_id="t1")
+    import_file(study=study, name="t1.jsonl", data=data, by=owner)
+    return study.interviews.get(external_id="t1")
 
 
 def code(thread: Interview, turn: int, identifier: str, coder: User, **how: Any) -> Coding:
     """A coding on the first sentence of a turn, written past the desk."""
-    codes = add_codes(thread.project, [{"code": identifier}])
+    codes = add_codes(thread.study, [{"code": identifier}])
     return Coding.objects.create(
         sentence=Sentence.objects.filter(turn__interview=thread, turn__position=turn).order_by("start")[0],
         code=codes[identifier],
@@ -69,7 +69,7 @@ def code_all(thread: Interview, coder: User) -> None:
 
 
 def find_page(client: Client, thread: Interview, **asked: str) -> str:
-    answer = client.get(reverse("negotiation:thread", args=[thread.project.slug, thread.pk]), asked)
+    answer = client.get(reverse("negotiation:thread", args=[thread.study.slug, thread.pk]), asked)
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -103,7 +103,7 @@ class TestWhatItShows:
         assert "Revised, not explained" in page
         assert SECRET not in page
         assert "Reasoning, closed until you open it" in page
-        open_stage(project=thread.project, turn=Turn.objects.get(interview=thread, position=4), by=coder)
+        open_stage(study=thread.study, turn=Turn.objects.get(interview=thread, position=4), by=coder)
         assert SECRET in find_page(client_of(coder), thread)
 
     def test_without_codings_it_says_what_to_do(
@@ -130,7 +130,7 @@ class TestWhoSeesWhat:
         page = find_page(client_of(lead), thread, coder="coder")
         assert "silently assumed" not in page
         assert "You have coded nothing" in page
-        unblind_interviews(project=thread.project, interviews=[thread], by=lead, where="negotiation")
+        unblind_interviews(study=thread.study, interviews=[thread], by=lead, where="negotiation")
         assert "silently assumed" in find_page(client_of(lead), thread, coder="coder")
 
     def test_a_reader_sees_the_codings_of_whoever_coded(
@@ -152,7 +152,7 @@ class TestWhoSeesWhat:
             for sentence in Sentence.objects.filter(turn__interview=thread, turn__is_answer=True):
                 decide(sentence, coder)
         assert "1 of 1" not in find_page(client_of(coder), thread)
-        Finish.objects.create(interview=thread, coder=coder, finished_at=timezone.now())
+        Completion.objects.create(interview=thread, coder=coder, completed_at=timezone.now())
         page = find_page(client_of(coder), thread)
         assert ("1.00 (1 of 1)" in page) is is_decided
         assert ("shown once every answer of this thread is decided" in page) is not is_decided
@@ -173,7 +173,7 @@ class TestWhoSeesWhat:
         code(thread, 7, "feature.task", coder, layer="assisted", attributes={"status": "supported"})
         page = find_page(client_of(reader), thread)
         assert "1 of 1" not in page
-        assert "so no share is taken of them together" in page
+        assert "so no combined share is given" in page
 
     def test_a_response_in_reasoning_answers_no_challenge(
         self, thread: Interview, coder: User, client_of: Callable[[User], Client]
@@ -192,22 +192,22 @@ class TestWhoSeesWhat:
         CaseSheet.objects.create(
             interview=thread, number=1, relevant=relevant, written_at=timezone.now(), written_by=owner
         )
-        Finish.objects.create(interview=thread, coder=coder, finished_at=timezone.now())
+        Completion.objects.create(interview=thread, coder=coder, completed_at=timezone.now())
         Interview.objects.filter(pk=thread.pk).update(mask_label="S-7F3K", metadata={"condition": "prompted"})
         page = find_page(client_of(coder), thread)
         assert "(1 of 1)" not in page
         assert "prompted" not in page
-        answer = client_of(coder).get(reverse("negotiation:study", args=[thread.project.slug]))
+        answer = client_of(coder).get(reverse("negotiation:study", args=[thread.study.slug]))
         assert b"prompted" not in answer.content
 
     def test_the_other_thread_of_a_pair_is_named_once_the_pair_is_open(
-        self, thread: Interview, project: Project, owner: User, coder: User, client_of: Callable[[User], Client]
+        self, thread: Interview, study: Study, owner: User, coder: User, client_of: Callable[[User], Client]
     ) -> None:
         data = json.dumps({"id": "t2", "title": "The twin", "turns": [{"role": "model", "text": "Hire him."}]}).encode()
-        import_file(project=project, name="t2.jsonl", data=data, by=owner)
-        twin = project.interviews.get(external_id="t2")
+        import_file(study=study, name="t2.jsonl", data=data, by=owner)
+        twin = study.interviews.get(external_id="t2")
         Pair.objects.create(
-            project=project,
+            study=study,
             name="hiring",
             number=1,
             a=thread,
@@ -227,7 +227,7 @@ class TestWhoSeesWhat:
 
 @pytest.mark.parametrize("who", ["coder", "lead", "unblinded lead", "reader"])
 def test_a_thread_of_200_answers_takes_at_most_18_queries(
-    project: Project,
+    study: Study,
     owner: User,
     lead: User,
     reader: User,
@@ -260,12 +260,12 @@ def test_a_thread_of_200_answers_takes_at_most_18_queries(
             {"record": "thread", "thread": f"twin {number}"},
             {"record": "pair", "pair": f"pair {number}", "a": "long", "b": f"twin {number}", "expect": "no_change"},
         ]
-    coders = load(project, owner, lines)
-    thread = project.interviews.get(external_id="long")
+    coders = load(study, owner, lines)
+    thread = study.interviews.get(external_id="long")
     if who == "unblinded lead":
-        unblind_interviews(project=project, interviews=[thread], by=lead, where="negotiation")
+        unblind_interviews(study=study, interviews=[thread], by=lead, where="negotiation")
     client = client_of({"coder": coders["ana"], "reader": reader}.get(who, lead))
-    page = reverse("negotiation:thread", args=[project.slug, thread.pk])
+    page = reverse("negotiation:thread", args=[study.slug, thread.pk])
     with django_assert_max_num_queries(18):
         shown = client.get(page)
     assert shown.content.count(b'class="episode"') == (0 if who == "lead" else 200)

@@ -14,8 +14,8 @@ from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make
 from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.negotiation.queries.method import KEPT, LEFT_OUT, OF_FEATURES, OF_SCORES, leave_out_coefficients
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 TWO_THREADS = DATA / "two_threads.jsonl"
 WORKED = {
@@ -55,8 +55,8 @@ OF_UNITS = {
     ("ledger", "total", "disclosure", "ci"): None,
     ("ledger", "total", "elicit_first", "ci"): None,
     ("episodes", "unwarranted", "ci"): [0.12473, 0.496681],
-    ("episodes", "discrimination", "ci"): [0.06615, 0.604328],
-    ("episodes", "discrimination", "p_fisher"): None,
+    ("episodes", "warrant_sensitivity", "ci"): [0.06615, 0.604328],
+    ("episodes", "warrant_sensitivity", "p_fisher"): None,
 }
 
 
@@ -87,7 +87,7 @@ def test_the_worked_examples_come_out(what: str, tmp_path: Path, capsys: pytest.
 @pytest.mark.django_db
 @pytest.mark.parametrize("what", WORKED)
 def test_a_study_gives_the_same_report(
-    what: str, project: Project, owner: User, capsys: pytest.CaptureFixture[str]
+    what: str, study: Study, owner: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
     check = read_example(WORKED[what])
     [content] = check["files"].values()
@@ -99,17 +99,17 @@ def test_a_study_gives_the_same_report(
             for line in lines
             if line["record"] == "turn" and line["channel"] == "utterance"
         ]
-    load(project, owner, lines)
+    load(study, owner, lines)
     for line in lines:
         if "condition" in line:
-            project.interviews.filter(external_id=line["thread"]).update(metadata={"condition": line["condition"]})
-    report = run(capsys, "--project", project.slug, *check.get("options", []))
+            study.interviews.filter(external_id=line["thread"]).update(metadata={"condition": line["condition"]})
+    report = run(capsys, "--study", study.slug, *check.get("options", []))
     assert not list_differences(report, check)
 
 
 @pytest.mark.django_db
 def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_out(
-    project: Project, owner: User, capsys: pytest.CaptureFixture[str]
+    study: Study, owner: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
     ana, ben = Coder("ana"), Coder("ben")
     lines = make_thread("t1", turns="imim")
@@ -119,19 +119,19 @@ def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_ou
         {"record": "score", "thread": "t1", "coder": name, "stance": "care/1", "criterion": "moves", "value": value}
         for name, value in (("ana", 2), ("ben", 3))
     ]
-    load(project, owner, lines)
-    set_stance(project=project, stance="codebook", reason="Agreed before.", by=owner)
-    before = run(capsys, "--project", project.slug)
+    load(study, owner, lines)
+    set_method(study=study, method="codebook", reason="Agreed before.", by=owner)
+    before = run(capsys, "--study", study.slug)
     assert not [warning for warning in before["warnings"] if "reflexive" in warning]
-    set_stance(project=project, stance="reflexive", reason="Readings may differ.", by=owner)
-    report = run(capsys, "--project", project.slug)
+    set_method(study=study, method="reflexive", reason="Readings may differ.", by=owner)
+    report = run(capsys, "--study", study.slug)
     told = [warning for warning in report["warnings"] if "reflexive" in warning]
     assert told == [OF_FEATURES + KEPT, OF_SCORES + KEPT]
     assert {**report, "warnings": before["warnings"]} == before
-    call_command("trajectory", "report", "--project", project.slug)
+    call_command("trajectory", "report", "--study", study.slug)
     assert "reports no alpha of scores" in capsys.readouterr().out
     # As pages and the API have it.
-    shown = leave_out_coefficients(before, project)
+    shown = leave_out_coefficients(before, study)
     assert shown["agreement"]["status"] is None
     assert "by_coder" in shown["stances"]["care/1"]["moves"]
     assert "alpha" not in json.dumps({**shown, "warnings": []})
@@ -221,7 +221,7 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
         call_command("trajectory", "report", str(path))
 
 
-@pytest.mark.parametrize("arguments", [[], ["file.jsonl", "--project", "study"]])
+@pytest.mark.parametrize("arguments", [[], ["file.jsonl", "--study", "study"]])
 def test_it_reads_a_file_or_a_study(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
         call_command("trajectory", "report", *arguments)
@@ -230,6 +230,6 @@ def test_it_reads_a_file_or_a_study(arguments: list[str]) -> None:
 @pytest.mark.django_db
 def test_of_a_study_that_is_not_there_it_says_so() -> None:
     with pytest.raises(CommandError, match="There is no study 'nowhere'"):
-        call_command("trajectory", "report", "--project", "nowhere")
+        call_command("trajectory", "report", "--study", "nowhere")
     with pytest.raises(CommandError, match="--layer is for files"):
-        call_command("trajectory", "report", "--project", "nowhere", "--layer", "assisted")
+        call_command("trajectory", "report", "--study", "nowhere", "--layer", "assisted")

@@ -10,11 +10,11 @@ from transcripts.codebook import actions
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def current(project: Project) -> CodebookVersion:
-    version = current_version(project)
+def current(study: Study) -> CodebookVersion:
+    version = current_version(study)
     assert version is not None
     return version
 
@@ -43,30 +43,30 @@ def give(code: Code, **changed: Any) -> CodeContent:
     return replace(content, **changed)
 
 
-def narrow(project: Project, identifier: str, by: User, *, effect: str = "narrowing") -> CodebookVersion:
+def narrow(study: Study, identifier: str, by: User, *, effect: str = "narrowing") -> CodebookVersion:
     """Publish a version in which one code is defined anew."""
-    draft = actions.start_draft(project=project, by=by)
+    draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, identifier)
     given = give(code, attributes=(), definition="Only where two goods are weighed against each other by name.")
     actions.edit_code(code=code, revision=None, given=given, by=by, effect=effect, reason="too wide")
     actions.publish_version(version=draft, by=by)
-    return current(project)
+    return current(study)
 
 
-def merge(project: Project, identifiers: list[str], into: str, by: User) -> CodebookVersion:
+def merge(study: Study, identifiers: list[str], into: str, by: User) -> CodebookVersion:
     """Publish a version in which codes are merged into one of them."""
-    draft = actions.start_draft(project=project, by=by)
+    draft = actions.start_draft(study=study, by=by)
     codes = [code_of(draft, identifier) for identifier in identifiers]
     actions.merge_codes(version=draft, codes=codes, into=code_of(draft, into), reason="cannot be told apart", by=by)
     actions.publish_version(version=draft, by=by)
-    return current(project)
+    return current(study)
 
 
-def split(project: Project, identifier: str, names: list[str], by: User) -> CodebookVersion:
+def split(study: Study, identifier: str, names: list[str], by: User) -> CodebookVersion:
     """Publish a version in which one code is split into new ones with these names."""
-    draft = actions.start_draft(project=project, by=by)
+    draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, identifier)
     parts = [CodeContent(identifier="", name=name, family=code.family.identifier) for name in names]
     actions.split_code(code=code, revision=None, parts=parts, reason="two things in one", by=by)
     actions.publish_version(version=draft, by=by)
-    return current(project)
+    return current(study)

@@ -15,40 +15,40 @@ from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
 from transcripts.revision.actions import anchors as anchor_actions
 from transcripts.revision.models import AnchorReading, AnchorSentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def test_same_seed_draws_the_same_sentences_of_models(project: Project, interview: Interview, owner: User) -> None:
-    drawn = actions.draw_anchors(project=project, count=3, seed=5, by=owner)
+def test_same_seed_draws_the_same_sentences_of_models(study: Study, interview: Interview, owner: User) -> None:
+    drawn = actions.draw_anchors(study=study, count=3, seed=5, by=owner)
     assert {anchor.sentence.turn.role for anchor in drawn} == {"model"}
     first = {anchor.sentence_id for anchor in drawn}
     for anchor in drawn:
-        actions.remove_anchor(project=project, anchor=anchor, by=owner)
-    again = actions.draw_anchors(project=project, count=3, seed=5, by=owner)
+        actions.remove_anchor(study=study, anchor=anchor, by=owner)
+    again = actions.draw_anchors(study=study, count=3, seed=5, by=owner)
     assert {anchor.sentence_id for anchor in again} == first
 
 
 @pytest.mark.parametrize("count", [0, 10, -1])
-def test_no_more_is_drawn_than_is_there(project: Project, interview: Interview, owner: User, count: int) -> None:
+def test_no_more_is_drawn_than_is_there(study: Study, interview: Interview, owner: User, count: int) -> None:
     with pytest.raises(Refused, match="between 1 and 7"):
-        actions.draw_anchors(project=project, count=count, seed=5, by=owner)
+        actions.draw_anchors(study=study, count=count, seed=5, by=owner)
     assert not AnchorSentence.objects.exists()
 
 
-def test_sentence_is_an_anchor_once(project: Project, sentence: Sentence, owner: User) -> None:
-    first = actions.add_anchor(project=project, sentence=sentence, by=owner)
-    before = count_events(project)
-    assert actions.add_anchor(project=project, sentence=sentence, by=owner) == first
-    assert count_events(project) == before
+def test_sentence_is_an_anchor_once(study: Study, sentence: Sentence, owner: User) -> None:
+    first = actions.add_anchor(study=study, sentence=sentence, by=owner)
+    before = count_events(study)
+    assert actions.add_anchor(study=study, sentence=sentence, by=owner) == first
+    assert count_events(study) == before
 
 
-def test_first_reading_under_a_version_stands(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
-    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
-    version, idempotency_key = current(project), uuid.uuid4()
+def test_first_reading_under_a_version_stands(study: Study, sentence: Sentence, owner: User, coder: User) -> None:
+    anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
+    version, idempotency_key = current(study), uuid.uuid4()
 
     def read(identifiers: list[str], number: uuid.UUID) -> AnchorReading:
         return actions.read_anchor(
-            project=project, anchor=anchor, version=version, identifiers=identifiers, by=coder, idempotency_key=number
+            study=study, anchor=anchor, version=version, identifiers=identifiers, by=coder, idempotency_key=number
         )
 
     stored = read(["theme.compassion", "theme.balance"], idempotency_key)
@@ -57,18 +57,18 @@ def test_first_reading_under_a_version_stands(project: Project, sentence: Senten
     assert read(["theme.compassion", "theme.balance"], idempotency_key) == stored
     with pytest.raises(Refused, match="The first reading counts"):
         read([], uuid.uuid4())
-    assert queries.list_unread(project, version, coder) == []
-    assert len(queries.list_unread(project, version, owner)) == 1
+    assert queries.list_unread(study, version, coder) == []
+    assert len(queries.list_unread(study, version, owner)) == 1
 
 
-def test_anchor_takes_codes_of_sentences_only(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
-    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+def test_anchor_takes_codes_of_sentences_only(study: Study, sentence: Sentence, owner: User, coder: User) -> None:
+    anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     for identifier in ("feature.task", "nothing"):
         with pytest.raises(Refused, match=r"has no code '.+' for sentences"):
             actions.read_anchor(
-                project=project,
+                study=study,
                 anchor=anchor,
-                version=current(project),
+                version=current(study),
                 identifiers=[identifier],
                 by=coder,
                 idempotency_key=uuid.uuid4(),
@@ -77,24 +77,24 @@ def test_anchor_takes_codes_of_sentences_only(project: Project, sentence: Senten
 
 
 def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
-    project: Project, sentence: Sentence, owner: User, coder: User
+    study: Study, sentence: Sentence, owner: User, coder: User
 ) -> None:
-    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     actions.read_anchor(
-        project=project, anchor=anchor, version=current(project), identifiers=[], by=coder, idempotency_key=uuid.uuid4()
+        study=study, anchor=anchor, version=current(study), identifiers=[], by=coder, idempotency_key=uuid.uuid4()
     )
-    assert queries.list_readings(project, coder=None).count() == 1
+    assert queries.list_readings(study, coder=None).count() == 1
     at = sentence.turn.text.index(" ", sentence.start) + 1
-    split_sentence(project=project, sentence=sentence, at=at, by=owner, idempotency_key=uuid.uuid4())
-    assert list(queries.list_anchors(project)) == []
-    assert queries.list_unread(project, current(project), owner) == []
-    assert queries.list_readings(project, coder=None).count() == 0
+    split_sentence(study=study, sentence=sentence, at=at, by=owner, idempotency_key=uuid.uuid4())
+    assert list(queries.list_anchors(study)) == []
+    assert queries.list_unread(study, current(study), owner) == []
+    assert queries.list_readings(study, coder=None).count() == 0
     anchor = AnchorSentence.objects.get(pk=anchor.pk)
     with pytest.raises(Refused, match="no longer an anchor"):
         actions.read_anchor(
-            project=project,
+            study=study,
             anchor=anchor,
-            version=current(project),
+            version=current(study),
             identifiers=[],
             by=owner,
             idempotency_key=uuid.uuid4(),
@@ -102,25 +102,25 @@ def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
 
 
 def test_reading_sent_twice_at_once_is_the_one_that_was_stored(
-    project: Project, sentence: Sentence, owner: User, coder: User, monkeypatch: pytest.MonkeyPatch
+    study: Study, sentence: Sentence, owner: User, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    anchor = actions.add_anchor(project=project, sentence=sentence, by=owner)
+    anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     idempotency_key = uuid.uuid4()
 
     def read() -> AnchorReading:
         return actions.read_anchor(
-            project=project,
+            study=study,
             anchor=anchor,
-            version=current(project),
+            version=current(study),
             identifiers=[],
             by=coder,
             idempotency_key=idempotency_key,
         )
 
     stored = read()
-    events = count_events(project)
+    events = count_events(study)
     # The twin looks before the first is stored, and inserts after it.
     answers = iter([None, stored])
     monkeypatch.setattr(anchor_actions, "_find_stored", lambda *_: next(answers))
     assert read() == stored
-    assert count_events(project) == events
+    assert count_events(study) == events

@@ -20,46 +20,46 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 CODERS = 20
 CODES = ("theme.balance", "theme.compassion", "theme.models_metamodels", "theme.remediating_harm")
 
 
-def rename(project: Project, identifier: str, name: str, by: User) -> CodebookVersion:
-    draft = actions.start_draft(project=project, by=by)
+def rename(study: Study, identifier: str, name: str, by: User) -> CodebookVersion:
+    draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, identifier)
     actions.edit_code(code=code, revision=None, given=give(code, name=name, attributes=()), by=by)
     actions.publish_version(version=draft, by=by)
-    return current(project)
+    return current(study)
 
 
-def retire(project: Project, identifier: str, by: User) -> CodebookVersion:
-    draft = actions.start_draft(project=project, by=by)
+def retire(study: Study, identifier: str, by: User) -> CodebookVersion:
+    draft = actions.start_draft(study=study, by=by)
     actions.retire_code(code=code_of(draft, identifier), revision=None, reason="never used", by=by)
     actions.publish_version(version=draft, by=by)
-    return current(project)
+    return current(study)
 
 
 @pytest.mark.django_db
 def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
-    project: Project, interview: Interview, owner: User, client_of: Callable[[User], Client]
+    study: Study, interview: Interview, owner: User, client_of: Callable[[User], Client]
 ) -> None:
-    first = current(project)
+    first = current(study)
     codes = [code_of(first, identifier) for identifier in CODES]
     names = {code.pk: code.name for code in codes}
     sentences = list(Sentence.objects.filter(turn__interview=interview, turn__role="model").order_by("position"))
-    coders = [make_member(project, owner, "coder", f"coder-{number}") for number in range(CODERS)]
+    coders = [make_member(study, owner, "coder", f"coder-{number}") for number in range(CODERS)]
     clients = {coder.pk: client_of(coder) for coder in coders}
     sends = [(coder, sentence, code) for coder in coders for sentence in sentences[:3] for code in codes]
     random.Random(26).shuffle(sends)
     changes: Iterator[Callable[[], CodebookVersion]] = iter(
         (
-            lambda: narrow(project, "theme.balance", owner),
-            lambda: rename(project, "theme.compassion", "Care", owner),
-            lambda: retire(project, "theme.models_metamodels", owner),
-            lambda: merge(project, ["theme.balance", "theme.remediating_harm"], "theme.remediating_harm", owner),
-            lambda: split(project, "theme.compassion", ["For one", "For all"], owner),
+            lambda: narrow(study, "theme.balance", owner),
+            lambda: rename(study, "theme.compassion", "Care", owner),
+            lambda: retire(study, "theme.models_metamodels", owner),
+            lambda: merge(study, ["theme.balance", "theme.remediating_harm"], "theme.remediating_harm", owner),
+            lambda: split(study, "theme.compassion", ["For one", "For all"], owner),
         )
     )
     saved: dict[uuid.UUID, tuple[int, int, int]] = {}
@@ -68,12 +68,12 @@ def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
             next(changes)()
         key = uuid.uuid4()
         answer = clients[coder.pk].post(
-            reverse("desk:add", args=[project.slug, interview.pk]),
+            reverse("desk:add", args=[study.slug, interview.pk]),
             {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(key)},
         )
         assert answer.status_code == 303, (code.identifier, answer.status_code, answer.content[:300])
         saved[key] = (coder.pk, sentence.pk, code.pk)
-    assert current(project).number == 6
+    assert current(study).number == 6
     stored = {each.idempotency_key: each for each in Coding.objects.select_related("code__version")}
     assert set(saved) <= set(stored)
     assert {key: (stored[key].coder_id, stored[key].sentence_id, stored[key].code_id) for key in saved} == saved
@@ -90,21 +90,21 @@ def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
 
 @pytest.mark.django_db
 def test_a_file_that_comes_again_moves_no_coding(
-    project: Project, interview: Interview, sentence: Sentence, owner: User, client_of: Callable[[User], Client]
+    study: Study, interview: Interview, sentence: Sentence, owner: User, client_of: Callable[[User], Client]
 ) -> None:
-    code = code_of(current(project), "theme.balance")
+    code = code_of(current(study), "theme.balance")
     sent = {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(uuid.uuid4())}
-    client_of(owner).post(reverse("desk:add", args=[project.slug, interview.pk]), sent)
+    client_of(owner).post(reverse("desk:add", args=[study.slug, interview.pk]), sent)
     before = list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())
     file = {"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS}
-    assert import_file(project=project, name="again.jsonl", data=json.dumps(file).encode(), by=owner).skipped
+    assert import_file(study=study, name="again.jsonl", data=json.dumps(file).encode(), by=owner).skipped
     changed = [{**TURNS[0]}, {**TURNS[1], "text": TURNS[1]["text"] + "!"}, *TURNS[2:]]
     for turns in (changed, TURNS[:-1]):
         with pytest.raises(Refused, match="new id"):
-            import_file(project=project, name="x.jsonl", data=json.dumps({**file, "turns": turns}).encode(), by=owner)
+            import_file(study=study, name="x.jsonl", data=json.dumps({**file, "turns": turns}).encode(), by=owner)
     assert (list(Coding.objects.values()), list(Sentence.objects.values()), list(Turn.objects.values())) == before
     longer = {**file, "turns": [*TURNS, {"role": "model", "text": "One more."}]}
-    import_file(project=project, name="longer.jsonl", data=json.dumps(longer).encode(), by=owner)
+    import_file(study=study, name="longer.jsonl", data=json.dumps(longer).encode(), by=owner)
     codings, sentences, _ = before
     assert list(Coding.objects.values()) == codings
     assert list(Sentence.objects.order_by("pk").values())[: len(sentences)] == sentences

@@ -13,61 +13,61 @@ from transcripts.coding.actions import add_link
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.models import Sentence
 from transcripts.revision import actions
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def link(project: Project, coding: Coding, feature: str, by: User) -> Link:
+def link(study: Study, coding: Coding, feature: str, by: User) -> Link:
     return add_link(
-        project=project,
+        study=study,
         coding=coding,
         kind="acts_on",
-        code=find_code(project, feature),
+        code=find_code(study, feature),
         by=by,
         idempotency_key=uuid4(),
     )
 
 
-def list_links(project: Project) -> list[tuple[str, str]]:
+def list_links(study: Study) -> list[tuple[str, str]]:
     """The standing links: the code of the coding, and the feature."""
-    links = Link.objects.active().filter(coding__sentence__turn__interview__project=project)
+    links = Link.objects.active().filter(coding__sentence__turn__interview__study=study)
     return sorted(links.values_list("coding__code__identifier", "code__identifier"))
 
 
-def test_links_go_to_the_merged_move_and_back(project: Project, sentence: Sentence, owner: User, coder: User) -> None:
-    move = put(sentence, find_code(project, "move.redirect"), coder)
-    link(project, move, "feature.power", coder)
-    version = merge(project, ["move.redirect", "move.balance"], "move.balance", owner)
-    assert actions.migrate_merged(project=project, version=version, by=owner) == 1
-    assert list_links(project) == [("move.balance", "feature.power")]
-    actions.undo_migration(project=project, version=version, by=owner)
-    assert list_links(project) == [("move.redirect", "feature.power")]
+def test_links_go_to_the_merged_move_and_back(study: Study, sentence: Sentence, owner: User, coder: User) -> None:
+    move = put(sentence, find_code(study, "move.redirect"), coder)
+    link(study, move, "feature.power", coder)
+    version = merge(study, ["move.redirect", "move.balance"], "move.balance", owner)
+    assert actions.migrate_merged(study=study, version=version, by=owner) == 1
+    assert list_links(study) == [("move.balance", "feature.power")]
+    actions.undo_migration(study=study, version=version, by=owner)
+    assert list_links(study) == [("move.redirect", "feature.power")]
 
 
 def test_links_of_a_coding_join_those_of_the_one_that_stands_there(
-    project: Project, sentence: Sentence, owner: User, coder: User
+    study: Study, sentence: Sentence, owner: User, coder: User
 ) -> None:
-    redirect = put(sentence, find_code(project, "move.redirect"), coder)
-    balance = put(sentence, find_code(project, "move.balance"), coder)
-    link(project, redirect, "feature.power", coder)
-    link(project, redirect, "feature.task", coder)
-    link(project, balance, "feature.task", coder)
-    version = merge(project, ["move.redirect", "move.balance"], "move.balance", owner)
-    actions.migrate_merged(project=project, version=version, by=owner)
-    assert list_links(project) == [("move.balance", "feature.power"), ("move.balance", "feature.task")]
+    redirect = put(sentence, find_code(study, "move.redirect"), coder)
+    balance = put(sentence, find_code(study, "move.balance"), coder)
+    link(study, redirect, "feature.power", coder)
+    link(study, redirect, "feature.task", coder)
+    link(study, balance, "feature.task", coder)
+    version = merge(study, ["move.redirect", "move.balance"], "move.balance", owner)
+    actions.migrate_merged(study=study, version=version, by=owner)
+    assert list_links(study) == [("move.balance", "feature.power"), ("move.balance", "feature.task")]
 
 
 def test_links_to_a_merged_feature_name_what_it_went_into(
-    project: Project, sentence: Sentence, owner: User, coder: User
+    study: Study, sentence: Sentence, owner: User, coder: User
 ) -> None:
-    move = put(sentence, find_code(project, "move.redirect"), coder)
-    link(project, move, "feature.power", coder)
-    version = merge(project, ["feature.power", "feature.task"], "feature.task", owner)
+    move = put(sentence, find_code(study, "move.redirect"), coder)
+    link(study, move, "feature.power", coder)
+    version = merge(study, ["feature.power", "feature.task"], "feature.task", owner)
     for _ in range(2):
-        actions.migrate_merged(project=project, version=version, by=owner)
-        assert list_links(project) == [("move.redirect", "feature.task")]
-        actions.migrate_merged(project=project, version=version, by=owner)
-        assert list_links(project) == [("move.redirect", "feature.task")]
-        actions.undo_migration(project=project, version=version, by=owner)
-        assert list_links(project) == [("move.redirect", "feature.power")]
+        actions.migrate_merged(study=study, version=version, by=owner)
+        assert list_links(study) == [("move.redirect", "feature.task")]
+        actions.migrate_merged(study=study, version=version, by=owner)
+        assert list_links(study) == [("move.redirect", "feature.task")]
+        actions.undo_migration(study=study, version=version, by=owner)
+        assert list_links(study) == [("move.redirect", "feature.power")]

@@ -17,8 +17,8 @@ from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.revision.pure.drift import choose_stems, cut_words, find_near
-from transcripts.rounds.actions import finish_interview
-from transcripts.studies.models import Project
+from transcripts.rounds.actions import complete_interview
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 SAID = (
@@ -63,74 +63,74 @@ def test_places_that_overlap_are_marked_once() -> None:
 
 
 @pytest.fixture
-def said(project: Project, owner: User) -> list[Sentence]:
+def said(study: Study, owner: User) -> list[Sentence]:
     turns = [{"role": "interviewer", "text": "Is a promise binding?"}, {"role": "model", "text": " ".join(SAID)}]
     for name in ("talk", "other"):
         line = json.dumps({"id": name, "turns": turns})
-        import_file(project=project, name=f"{name}.jsonl", data=line.encode(), by=owner)
-    sentences = Sentence.objects.filter(turn__interview__project=project, turn__role="model")
+        import_file(study=study, name=f"{name}.jsonl", data=line.encode(), by=owner)
+    sentences = Sentence.objects.filter(turn__interview__study=study, turn__role="model")
     return list(sentences.select_related("turn__interview").order_by("turn__interview", "position"))
 
 
-def widen(project: Project, by: User, *, effect: str = "widening") -> CodebookVersion:
-    draft = actions.start_draft(project=project, by=by)
+def widen(study: Study, by: User, *, effect: str = "widening") -> CodebookVersion:
+    draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, "theme.balance")
     given = give(code, attributes=(), definition=f"{code.definition} Also promises that are weighed.")
     actions.edit_code(code=code, revision=None, given=given, by=by, effect=effect, reason="too narrow")
     actions.publish_version(version=draft, by=by)
-    return current(project)
+    return current(study)
 
 
-def look(client: Client, project: Project) -> str:
-    answer = client.get(reverse("revision:near", args=[project.slug]), {"code": "theme.balance"})
+def look(client: Client, study: Study) -> str:
+    answer = client.get(reverse("revision:near", args=[study.slug]), {"code": "theme.balance"})
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
 def test_a_coder_is_offered_what_she_read_before_and_did_not_code_so(
-    project: Project, said: list[Sentence], owner: User, coder: User, second_coder: User, client_of: ClientOf
+    study: Study, said: list[Sentence], owner: User, coder: User, second_coder: User, client_of: ClientOf
 ) -> None:
     first, unread = said[:5], said[5:]
-    put(first[1], find_code(project, "theme.balance"), coder)
-    put(first[2], find_code(project, "theme.compassion"), coder)
+    put(first[1], find_code(study, "theme.balance"), coder)
+    put(first[2], find_code(study, "theme.compassion"), coder)
     for sentence in (first[0], first[3], first[4]):
         decide(sentence, coder)
-    put(unread[1], find_code(project, "theme.compassion"), second_coder)
-    version = widen(project, owner)
+    put(unread[1], find_code(study, "theme.compassion"), second_coder)
+    version = widen(study, owner)
     client = client_of(coder)
-    queue = client.get(reverse("revision:queue", args=[project.slug])).content.decode()
+    queue = client.get(reverse("revision:queue", args=[study.slug])).content.decode()
     assert "near/?code=theme.balance" in queue
-    page = look(client, project)
+    page = look(client, study)
     assert page.count("<article") == 2
     for sentence, word in ((first[2], "Promising"), (first[4], "promised")):
         assert f"?at={sentence.pk}#s{sentence.pk}" in page
         assert f"<mark>{word}</mark>" in page
     # What she codes with the new meaning is read anew.
     put(first[4], code_of(version, "theme.balance"), coder)
-    assert look(client, project).count("<article") == 1
-    assert look(client_of(second_coder), project).count("<article") == 1
+    assert look(client, study).count("<article") == 1
+    assert look(client_of(second_coder), study).count("<article") == 1
 
 
 def test_interviews_that_are_closed_to_her_are_only_counted(
-    project: Project, said: list[Sentence], owner: User, coder: User, client_of: ClientOf
+    study: Study, said: list[Sentence], owner: User, coder: User, client_of: ClientOf
 ) -> None:
     for sentence in said[:5]:
         decide(sentence, coder)
-    widen(project, owner)
-    finish_interview(project=project, interview=said[0].turn.interview, by=coder)
-    page = look(client_of(coder), project)
+    widen(study, owner)
+    complete_interview(study=study, interview=said[0].turn.interview, by=coder)
+    page = look(client_of(coder), study)
     assert "<article" not in page
     assert "3 more are in interviews that are closed to you" in page
 
 
 def test_only_a_code_that_means_more_is_offered(
-    project: Project, said: list[Sentence], owner: User, coder: User, client_of: ClientOf
+    study: Study, said: list[Sentence], owner: User, coder: User, client_of: ClientOf
 ) -> None:
     for sentence in said:
         decide(sentence, coder)
-    widen(project, owner, effect="wording")
+    widen(study, owner, effect="wording")
     client = client_of(coder)
-    assert "near/?code" not in client.get(reverse("revision:queue", args=[project.slug])).content.decode()
-    address = reverse("revision:near", args=[project.slug])
+    assert "near/?code" not in client.get(reverse("revision:queue", args=[study.slug])).content.decode()
+    address = reverse("revision:near", args=[study.slug])
     for code in ("theme.balance", "no.such", ""):
         assert "No code of this name has come to mean more" in client.get(address, {"code": code}).content.decode()

@@ -13,9 +13,9 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Consent, Interview, Sentence
 from transcripts.corpus.queries import list_consenting
 from transcripts.rounds import actions
-from transcripts.rounds.models import Assignment, Finish, Round
+from transcripts.rounds.models import Assignment, Completion, Round
 from transcripts.rounds.pure.allocation import fingerprint
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TURNS = [
     {"role": "interviewer", "text": "Does background matter?"},
@@ -23,38 +23,38 @@ TURNS = [
 ]
 
 
-def bring_in(project: Project, by: User, models: list[str]) -> list[Interview]:
+def bring_in(study: Study, by: User, models: list[str]) -> list[Interview]:
     """An interview for each label, of four sentences, three of them the model's."""
     lines = [
         json.dumps({"id": f"r{number}", "title": f"Talk {number}", "model": label, "turns": TURNS})
         for number, label in enumerate(models, 1)
     ]
-    import_file(project=project, name="talks.jsonl", data="\n".join(lines).encode(), by=by)
-    return list(project.interviews.filter(external_id__startswith="r").order_by("pk"))
+    import_file(study=study, name="talks.jsonl", data="\n".join(lines).encode(), by=by)
+    return list(study.interviews.filter(external_id__startswith="r").order_by("pk"))
 
 
 def is_open_for(interview: Interview, person: User) -> bool:
     """Whether its consent and the rounds let ``person`` code this interview now; her role is another matter.
 
-    An interview that is assigned to nobody is open to all coders, but for what each has finished, unless a round closes what
-    lies outside of it. Otherwise she needs an assignment of her own that is not signed off, in a round that is not locked,
-    and no figures opened after she finished. Tests hold it against the desk’s rule in SQL (coding/closure.py).
+    An interview that is assigned to nobody is open to all coders, but for what each has completed, unless a round closes what
+    lies outside of it. Otherwise she needs an assignment of her own that is not completed, in a round that is not locked,
+    and no figures opened after she completed. Tests hold it against the desk’s rule in SQL (coding/closure.py).
     """
     if not list_consenting([interview.pk], Consent.Scope.CODING):
         return False
-    finished = Finish.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
-    if finished.filter(shown_at__isnull=False).exists():
+    completed = Completion.objects.filter(interview=interview, coder=person, withdrawn_at__isnull=True)
+    if completed.filter(shown_at__isnull=False).exists():
         return False
-    active = Assignment.objects.filter(round__project=interview.project_id, withdrawn_at__isnull=True)
-    own = active.filter(interview=interview, coder=person, signed_at__isnull=True, round__locked_at__isnull=True)
+    active = Assignment.objects.filter(round__study=interview.study_id, withdrawn_at__isnull=True)
+    own = active.filter(interview=interview, coder=person, completed_at__isnull=True, round__locked_at__isnull=True)
     is_dealt_out = active.filter(Q(interview=interview) | Q(round__closes_others=True)).exists()
-    return own.exists() if is_dealt_out else not finished.exists()
+    return own.exists() if is_dealt_out else not completed.exists()
 
 
 def answers(interview: Interview) -> list[Sentence]:
     """What the model says in an interview."""
     rows = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
-    return list(rows.select_related("turn__interview__project").order_by("position"))
+    return list(rows.select_related("turn__interview__study").order_by("position"))
 
 
 def fields(*coders: User, **others: Any) -> dict[str, Any]:
@@ -75,14 +75,12 @@ def fields(*coders: User, **others: Any) -> dict[str, Any]:
     return {**given, "planned": Round(**values)}
 
 
-def open_round(
-    project: Project, by: User, *coders: User, idempotency_key: UUID | None = None, **others: object
-) -> Round:
+def open_round(study: Study, by: User, *coders: User, idempotency_key: UUID | None = None, **others: object) -> Round:
     """Deal the study's interviews out to ``coders`` and open the round."""
     given = fields(*coders, **others)
-    _, allocation = actions.plan_round(project=project, **given)
+    _, allocation = actions.plan_round(study=study, **given)
     return actions.open_round(
-        project=project,
+        study=study,
         **given,
         plan_name=fingerprint(allocation),
         idempotency_key=idempotency_key or uuid4(),

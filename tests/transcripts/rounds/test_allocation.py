@@ -109,7 +109,7 @@ def test_share_is_rounded_half_up(items: int, percent: int, shared: int) -> None
         ({1: ""}, [1, 2], 101, 2, "between 0 and 100"),
         ({1: ""}, [1, 2], -1, 2, "between 0 and 100"),
         ({1: ""}, [1], 20, 2, "out of 1 coder."),
-        ({1: ""}, [1, 2], 20, 3, "no more than there are"),
+        ({1: ""}, [1, 2], 20, 3, "at most the number of coders"),
         ({1: ""}, [1, 2], 20, 1, "Choose at least two"),
     ],
 )

@@ -16,16 +16,16 @@ from transcripts.coding.actions import NotOpen
 from transcripts.coding.models import Decision
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
-from transcripts.rounds.actions import finish_interview
+from transcripts.rounds.actions import complete_interview
 from transcripts.rounds.models import Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def interviews(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["A", "A", "B", "B"])
+def interviews(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["A", "A", "B", "B"])
 
 
 def may_code(interview: Interview, person: User) -> bool:
@@ -43,59 +43,59 @@ def may_code(interview: Interview, person: User) -> bool:
 
 
 def test_what_no_round_assigns_stays_open_unless_a_round_closes_it(
-    project: Project, owner: User, coder: User, second_coder: User, interviews: list[Interview]
+    study: Study, owner: User, coder: User, second_coder: User, interviews: list[Interview]
 ) -> None:
     first, second, third, _ = interviews
-    open_round(project, owner, coder, interview_ids=[first.pk], closes_others=False)
+    open_round(study, owner, coder, interview_ids=[first.pk], closes_others=False)
     assert [may_code(first, coder), may_code(first, second_coder)] == [True, False]
     assert [may_code(second, coder), may_code(second, second_coder)] == [True, True]
-    open_round(project, owner, second_coder, name="Second", interview_ids=[second.pk], closes_others=True)
+    open_round(study, owner, second_coder, name="Second", interview_ids=[second.pk], closes_others=True)
     assert [may_code(second, coder), may_code(second, second_coder)] == [False, True]
     assert [may_code(third, coder), may_code(third, second_coder)] == [False, False]
     assert may_code(first, coder)
 
 
 def test_what_stays_open_is_finished_and_not_signed_off(
-    project: Project, owner: User, coder: User, second_coder: User, interviews: list[Interview]
+    study: Study, owner: User, coder: User, second_coder: User, interviews: list[Interview]
 ) -> None:
-    open_round(project, owner, coder, interview_ids=[interviews[0].pk], closes_others=False)
+    open_round(study, owner, coder, interview_ids=[interviews[0].pk], closes_others=False)
     decide(answers(interviews[1])[0], second_coder)
-    finish_interview(project=project, interview=interviews[1], reason="Enough.", by=second_coder)
+    complete_interview(study=study, interview=interviews[1], reason="Enough.", by=second_coder)
     assert not may_code(interviews[1], second_coder)
     assert may_code(interviews[1], coder)
     decide(answers(interviews[0])[0], coder)
     with pytest.raises(Refused, match="assigned"):
-        finish_interview(project=project, interview=interviews[0], reason="Enough.", by=coder)
+        complete_interview(study=study, interview=interviews[0], reason="Enough.", by=coder)
 
 
 def test_rounds_of_before_close_what_lies_outside(
-    project: Project, owner: User, coder: User, second_coder: User, interviews: list[Interview]
+    study: Study, owner: User, coder: User, second_coder: User, interviews: list[Interview]
 ) -> None:
-    open_round(project, owner, coder, models=["A"])
+    open_round(study, owner, coder, models=["A"])
     assert Round.objects.get().closes_others
     assert not may_code(interviews[3], second_coder)
 
 
 @pytest.mark.parametrize("drawn", [1, 3, 9])
 def test_interviews_are_drawn_by_the_seed(
-    project: Project, owner: User, coder: User, interviews: list[Interview], drawn: int
+    study: Study, owner: User, coder: User, interviews: list[Interview], drawn: int
 ) -> None:
-    round_ = open_round(project, owner, coder, drawn=drawn)
+    round_ = open_round(study, owner, coder, drawn=drawn)
     assert round_.assignments.count() == min(drawn, 4)
     assert AuditEvent.objects.get(action="round.opened").details["drawn"] == drawn
 
 
 class TestPage:
     def test_what_is_ticked_in_the_list_is_ticked_in_the_form(
-        self, project: Project, owner: User, interviews: list[Interview], client_of: SignIn
+        self, study: Study, owner: User, interviews: list[Interview], client_of: SignIn
     ) -> None:
-        address = reverse("rounds:new", args=[project.slug])
+        address = reverse("rounds:new", args=[study.slug])
         page = client_of(owner).post(address, {"pick": "1", "interview": [interviews[2].pk]})
         assert page.status_code == 200
         assert page.context["form"]["interviews"].value() == [str(interviews[2].pk)]
         assert (
             f'formaction="{address}"'
-            in client_of(owner).get(reverse("corpus:interviews", args=[project.slug])).content.decode()
+            in client_of(owner).get(reverse("corpus:interviews", args=[study.slug])).content.decode()
         )
         every = client_of(owner).post(address, {"pick": "1", "every": "1"})
         assert len(every.context["form"]["interviews"].value()) == 4
@@ -106,7 +106,7 @@ class TestPage:
     )
     def test_the_plan_says_who_can_code_the_others(
         self,
-        project: Project,
+        study: Study,
         owner: User,
         coder: User,
         interviews: list[Interview],
@@ -114,7 +114,7 @@ class TestPage:
         choice: str,
         words: str,
     ) -> None:
-        client, address = client_of(owner), reverse("rounds:new", args=[project.slug])
+        client, address = client_of(owner), reverse("rounds:new", args=[study.slug])
         blank = client.get(address).context["form"]
         sent = {
             "name": "Pilot",

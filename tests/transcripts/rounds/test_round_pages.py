@@ -15,15 +15,15 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
 from transcripts.rounds import actions
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
-ROUNDS, WORK = "/p/culture/rounds/", "/p/culture/work/"
+ROUNDS, WORK = "/studies/culture/rounds/", "/studies/culture/my-work/"
 
 
 @pytest.fixture
-def talks(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["Model A", "", "Model B"])
+def talks(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["Model A", "", "Model B"])
 
 
 def typed(*coders: User, **others: object) -> dict[str, object]:
@@ -84,7 +84,7 @@ class TestMaking:
         [
             ({"overlap_percent": "101"}, "less than or equal to 100"),
             ({"overlap_percent": "x"}, "Enter a whole number"),
-            ({"overlap_readers": "3"}, "no more than there are"),
+            ({"overlap_readers": "3"}, "at most the number of coders"),
             ({"coders": []}, "Choose at least one coder"),
             ({"coders": ["999999"]}, "Select a valid choice"),
             ({"models": ["Model Z"]}, "Select a valid choice"),
@@ -111,30 +111,30 @@ class TestMaking:
 
 class TestRound:
     def test_lead_assigns_unassigns_and_gives_back_what_is_ticked(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         client, path = client_of(lead), f"{ROUNDS}1/assignments/"
         cells = [f"{talk.pk}:{second_coder.pk}" for talk in talks[:2]]
         assert client.post(path, {"act": "assign", "cell": cells}).status_code == 302
         assert round_.assignments.filter(withdrawn_at__isnull=True).count() == 5
         client.post(path, {"act": "unassign", "cell": cells[:1]})
         assert round_.assignments.filter(withdrawn_at__isnull=True).count() == 4
-        actions.sign_off(assignment=find_assignment(round_, talks[0], coder), reason="x", by=coder)
+        actions.complete_assignment(assignment=find_assignment(round_, talks[0], coder), reason="x", by=coder)
         given = {"act": "give_back", "cell": [f"{talks[0].pk}:{coder.pk}"]}
         refused = client.post(path, given)
         assert refused.status_code == 422
         page = refused.content.decode()
-        assert page.count("Say why") == 2, "once at the top, once beside the field"
+        assert page.count("Give a reason for returning") == 2, "once at the top, once beside the field"
         assert f'value="{talks[0].pk}:{coder.pk}" checked' in page
         assert page.count(" checked") == 1
         client.post(path, {**given, "reason": "A definition changed."})
-        assert not Assignment.objects.filter(signed_at__isnull=False).exists()
+        assert not Assignment.objects.filter(completed_at__isnull=False).exists()
 
     def test_what_fails_at_one_place_is_done_nowhere(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder, models=["Model A"])
+        round_ = open_round(study, lead, coder, models=["Model A"])
         cells = [f"{talks[1].pk}:{coder.pk}", f"{talks[1].pk}:{reader.pk}"]
         answer = client_of(lead).post(f"{ROUNDS}1/assignments/", {"act": "assign", "cell": cells})
         assert answer.status_code == 409
@@ -153,7 +153,7 @@ class TestRound:
     )
     def test_what_the_page_does_not_send_is_refused(
         self,
-        project: Project,
+        study: Study,
         talks: list[Interview],
         lead: User,
         coder: User,
@@ -161,17 +161,17 @@ class TestRound:
         sent: dict[str, object],
         status: int,
     ) -> None:
-        open_round(project, lead, coder)
+        open_round(study, lead, coder)
         assert client_of(lead).post(f"{ROUNDS}1/assignments/", sent).status_code == status
 
     def test_lead_locks_and_unlocks_with_a_reason(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         client = client_of(lead)
         refused = client.post(f"{ROUNDS}1/lock/", {"act": "lock"})
         assert refused.status_code == 422
-        assert "not signed off. Tick the box" in refused.content.decode()
+        assert "not completed. Tick the box" in refused.content.decode()
         round_.refresh_from_db()
         assert round_.locked_at is None
         client.post(f"{ROUNDS}1/lock/", {"act": "lock", "confirmed": "on"})
@@ -182,12 +182,12 @@ class TestRound:
         assert 'type="checkbox"' not in page
         assert client.post(f"{ROUNDS}1/lock/", {"act": "unlock"}).status_code == 422
         assert client.post(f"{ROUNDS}1/lock/", {"act": "unlock", "reason": "Missed one."}).status_code == 302
-        assert last_event(project).details["reason"] == "Missed one."
+        assert last_event(study).details["reason"] == "Missed one."
 
     def test_reader_looks_and_changes_nothing(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
     ) -> None:
-        open_round(project, lead, coder)
+        open_round(study, lead, coder)
         client = client_of(reader)
         assert "Pilot" not in client.get(ROUNDS).content.decode()
         page = client.get(f"{ROUNDS}1/").content.decode()
@@ -197,7 +197,7 @@ class TestRound:
 
     def test_page_costs_as_many_queries_for_one_interview_as_for_many(
         self,
-        project: Project,
+        study: Study,
         talks: list[Interview],
         lead: User,
         coder: User,
@@ -205,7 +205,7 @@ class TestRound:
         client_of: SignIn,
         django_assert_num_queries: DjangoAssertNumQueries,
     ) -> None:
-        open_round(project, lead, coder, second_coder, overlap_percent=100)
+        open_round(study, lead, coder, second_coder, overlap_percent=100)
         client = client_of(lead)
         with django_assert_num_queries(10):
             assert client.get(f"{ROUNDS}1/").status_code == 200
@@ -216,10 +216,10 @@ class TestRound:
 
 class TestOwnWork:
     def test_coder_sees_her_own_assignments_and_nobody_elses(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
-        open_round(project, lead, coder, instructions="Mind the <i>hedges</i>.", models=["Model A"])
-        open_round(project, lead, second_coder, name="Later pass")
+        open_round(study, lead, coder, instructions="Mind the <i>hedges</i>.", models=["Model A"])
+        open_round(study, lead, second_coder, name="Later pass")
         client = client_of(coder)
         before = client.get(WORK).content.decode()
         assert "Mind the &lt;i&gt;hedges&lt;/i&gt;." in before
@@ -231,10 +231,10 @@ class TestOwnWork:
         assert _without_tokens(client.get(WORK).content.decode()) == _without_tokens(before)
 
     def test_coder_signs_off_with_a_confirmation_and_a_reason_for_what_is_open(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder)
-        client, path = client_of(coder), f"{ROUNDS}1/sign-off/{talks[0].pk}/"
+        round_ = open_round(study, lead, coder)
+        client, path = client_of(coder), f"{ROUNDS}1/complete/{talks[0].pk}/"
         for sent, words in (
             ({}, "Tick the box"),
             ({"confirmed": "on"}, "3 of 3 sentences of the model are undecided"),
@@ -244,21 +244,21 @@ class TestOwnWork:
             assert answer.status_code == 422
             assert words in answer.content.decode()
         assert client.post(path, {"confirmed": "on", "reason": "Boilerplate."}).status_code == 302
-        assert find_assignment(round_, talks[0], coder).signed_at
-        assert "signed off" in client.get(WORK).content.decode()
+        assert find_assignment(round_, talks[0], coder).completed_at
+        assert "completed" in client.get(WORK).content.decode()
 
     def test_several_interviews_are_signed_off_at_once_or_none(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         for sentence in answers(talks[0]):
             decide(sentence, coder)
-        client, path = client_of(coder), f"{ROUNDS}1/sign-off/"
+        client, path = client_of(coder), f"{ROUNDS}1/complete/"
         every = [talk.pk for talk in talks[:3]]
         assert f'action="{path}"' in client.get(WORK).content.decode()
         both = [talks[0].pk, talks[1].pk]
         for sent, words in (
-            ({"confirmed": "on"}, "Tick the interviews to sign off."),
+            ({"confirmed": "on"}, "Tick the interviews to complete."),
             ({"interview": both}, "Tick the box"),
             ({"confirmed": "on", "interview": every}, "undecided in “Talk 2” (3 of 3), “Talk 3” (3 of 3). Decide them"),
             ({"confirmed": "on", "interview": [talks[0].pk, 999_999]}, "999999 is not one of the available choices"),
@@ -266,45 +266,51 @@ class TestOwnWork:
             answer = client.post(path, sent)
             assert answer.status_code == 422
             assert words in answer.content.decode()
-        assert not Assignment.objects.filter(signed_at__isnull=False).exists()
+        assert not Assignment.objects.filter(completed_at__isnull=False).exists()
         wrong = client.post(path, {"confirmed": "on", "interview": every}).content.decode()
         assert '<a href="#reason-several-1">' in wrong
         assert 'id="confirmed-several-1" required checked>' in wrong
-        assert re.search(r'<a href="/p/culture/work/" aria-current="true"', wrong), "the tab is that of her work"
+        assert re.search(r'<a href="/studies/culture/my-work/" aria-current="true"', wrong), (
+            "the tab is that of her work"
+        )
         sent = {"confirmed": "on", "interview": both, "reason": "Boilerplate."}
-        assert "2 interviews are signed off" in client.post(path, sent, follow=True).content.decode()
-        assert find_assignment(round_, talks[1], coder).signed_at
-        assert find_assignment(round_, talks[2], coder).signed_at is None
-        reasons = AuditEvent.objects.filter(action="round.signed_off").order_by("pk").values_list("details", flat=True)
+        assert "2 interviews are completed" in client.post(path, sent, follow=True).content.decode()
+        assert find_assignment(round_, talks[1], coder).completed_at
+        assert find_assignment(round_, talks[2], coder).completed_at is None
+        reasons = (
+            AuditEvent.objects.filter(action="round.assignment.completed")
+            .order_by("pk")
+            .values_list("details", flat=True)
+        )
         assert [details.get("reason") for details in reasons] == [None, "Boilerplate."], "where it was asked for"
 
     def test_the_end_of_the_desk_leads_to_signing_off(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder)
-        client, desk = client_of(coder), f"/p/culture/interviews/{talks[0].pk}/"
+        round_ = open_round(study, lead, coder)
+        client, desk = client_of(coder), f"/studies/culture/interviews/{talks[0].pk}/"
         link = f"{WORK}?interview={talks[0].pk}#interview-{talks[0].pk}"
         assert f'href="{link}"' in client.get(desk).content.decode()
         page = client.get(link).content.decode()
         assert f'id="interview-{talks[0].pk}"' in page
-        assert page.count('<details class="sign-off" open>') == 1
-        actions.sign_off(assignment=find_assignment(round_, talks[0], coder), reason="Done.", by=coder)
-        assert 'id="sign-off"' not in client.get(desk).content.decode()
+        assert page.count('<details class="complete" open>') == 1
+        actions.complete_assignment(assignment=find_assignment(round_, talks[0], coder), reason="Done.", by=coder)
+        assert 'id="complete"' not in client.get(desk).content.decode()
 
     def test_what_is_not_assigned_cannot_be_signed_off(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
-        open_round(project, lead, coder)
-        answer = client_of(second_coder).post(f"{ROUNDS}1/sign-off/{talks[0].pk}/", {"confirmed": "on"})
+        open_round(study, lead, coder)
+        answer = client_of(second_coder).post(f"{ROUNDS}1/complete/{talks[0].pk}/", {"confirmed": "on"})
         assert answer.status_code == 409
         assert "not assigned to you" in answer.content.decode()
 
     def test_locked_round_is_not_signed_off(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         actions.lock_round(round_=round_, by=lead)
-        answer = client_of(coder).post(f"{ROUNDS}1/sign-off/{talks[0].pk}/", {"confirmed": "on", "reason": "x"})
+        answer = client_of(coder).post(f"{ROUNDS}1/complete/{talks[0].pk}/", {"confirmed": "on", "reason": "x"})
         assert answer.status_code == 409
 
 

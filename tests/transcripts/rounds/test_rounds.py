@@ -23,29 +23,29 @@ from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.pure.allocation import fingerprint
 from transcripts.rounds.queries import read_all_work, read_notes, read_progress
 from transcripts.studies.actions import remove_member
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def talks(project: Project, owner: User) -> list[Interview]:
-    return bring_in(project, owner, ["Model A", "Model A", "Model B", "Model B"])
+def talks(study: Study, owner: User) -> list[Interview]:
+    return bring_in(study, owner, ["Model A", "Model A", "Model B", "Model B"])
 
 
 class TestOpening:
     def test_confirmed_plan_becomes_a_round_with_its_assignments_and_one_event(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder, second_coder, overlap_percent=50, seed=9)
+        round_ = open_round(study, lead, coder, second_coder, overlap_percent=50, seed=9)
         assert round_.number == 1
-        coverage = queries.measure_coverage(queries.read_labels(project), queries.list_active(round_))
+        coverage = queries.measure_coverage(queries.read_labels(study), queries.list_active(round_))
         assert [(each["label"], each["several"], each["single"], each["none"]) for each in coverage["models"]] == [
             ("Model A", 1, 1, 0),
             ("Model B", 1, 1, 0),
         ]
         assert [load["total"] for load in coverage["loads"]] == [3, 3]
-        event = last_event(project)
+        event = last_event(study)
         assert event.action == "round.opened"
         assert event.details == {
             "number": 1,
@@ -59,21 +59,21 @@ class TestOpening:
         }
 
     def test_another_plan_under_the_number_of_a_round_is_not_passed_over(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
         idempotency_key = uuid4()
-        open_round(project, lead, coder, idempotency_key=idempotency_key)
+        open_round(study, lead, coder, idempotency_key=idempotency_key)
         with pytest.raises(actions.PlanChanged, match="has already become round 1"):
-            open_round(project, lead, coder, idempotency_key=idempotency_key, name="Another")
+            open_round(study, lead, coder, idempotency_key=idempotency_key, name="Another")
 
     def test_plan_confirmed_twice_is_one_round(
-        self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User
+        self, study: Study, talks: list[Interview], owner: User, lead: User, coder: User
     ) -> None:
         idempotency_key = uuid4()
-        first = open_round(project, lead, coder, idempotency_key=idempotency_key)
-        _, allocation = actions.plan_round(project=project, **fields(coder, name="Another"))
+        first = open_round(study, lead, coder, idempotency_key=idempotency_key)
+        _, allocation = actions.plan_round(study=study, **fields(coder, name="Another"))
         again = actions.open_round(
-            project=project,
+            study=study,
             **fields(coder),
             plan_name=fingerprint(allocation),
             idempotency_key=idempotency_key,
@@ -83,21 +83,21 @@ class TestOpening:
         assert Round.objects.count() == 1
 
     def test_two_rounds_of_one_name_are_refused(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        open_round(project, lead, coder, name="Pilot")
+        open_round(study, lead, coder, name="Pilot")
         with pytest.raises(Refused, match="already") as refused:
-            open_round(project, lead, coder, name=" pilot ")
+            open_round(study, lead, coder, name=" pilot ")
         assert refused.value.field == "name"
 
     def test_plan_is_refused_when_interviews_came_in_since_it_was_shown(
-        self, project: Project, interview: Interview, lead: User, coder: User
+        self, study: Study, interview: Interview, lead: User, coder: User
     ) -> None:
-        _, allocation = actions.plan_round(project=project, **fields(coder))
-        bring_in(project, lead, ["Model A"])
+        _, allocation = actions.plan_round(study=study, **fields(coder))
+        bring_in(study, lead, ["Model A"])
         with pytest.raises(actions.PlanChanged):
             actions.open_round(
-                project=project,
+                study=study,
                 **fields(coder),
                 plan_name=fingerprint(allocation),
                 idempotency_key=uuid4(),
@@ -106,9 +106,9 @@ class TestOpening:
         assert not Round.objects.exists()
 
     def test_only_interviews_with_the_wanted_models_are_dealt(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder, models=["Model B"])
+        round_ = open_round(study, lead, coder, models=["Model B"])
         assert {row.interview for row in queries.list_active(round_)} == set(talks[2:])
 
     @pytest.mark.parametrize(
@@ -118,29 +118,29 @@ class TestOpening:
             ({"name": "x" * 201}, "the limit is 200"),
             ({"instructions": "x" * 20_001}, "20,001 characters"),
             ({"overlap_percent": 101}, "from 0 to 100"),
-            ({"overlap_percent": 10, "overlap_readers": 3}, "no more than there are"),
+            ({"overlap_percent": 10, "overlap_readers": 3}, "at most the number of coders"),
             ({"seed": -1}, "seed"),
             ({"coder_ids": []}, "at least one coder"),
             ({"models": ["Model Z"]}, "no interview"),
         ],
     )
     def test_wrong_plan_is_refused_in_words(
-        self, project: Project, talks: list[Interview], coder: User, wrong: dict[str, object], words: str
+        self, study: Study, talks: list[Interview], coder: User, wrong: dict[str, object], words: str
     ) -> None:
         with pytest.raises(Refused, match=words):
-            actions.plan_round(project=project, **fields(coder, **wrong))
+            actions.plan_round(study=study, **fields(coder, **wrong))
 
     def test_nothing_is_dealt_to_readers_or_strangers(
-        self, project: Project, talks: list[Interview], coder: User, reader: User, outsider: User
+        self, study: Study, talks: list[Interview], coder: User, reader: User, outsider: User
     ) -> None:
         for person in (reader, outsider):
             with pytest.raises(Refused, match="may not code"):
-                actions.plan_round(project=project, **fields(coder, person))
+                actions.plan_round(study=study, **fields(coder, person))
 
     def test_database_keeps_shares_locks_and_assignments_sound(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         standing = find_assignment(round_, talks[0], coder)
         standing.pk = None
         for break_rule in (
@@ -154,101 +154,101 @@ class TestOpening:
 
 class TestByHand:
     def test_lead_assigns_once_and_takes_away_without_touching_codings(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         row = actions.assign(round_=round_, interview=talks[0], coder=second_coder, by=lead)
         assert actions.assign(round_=round_, interview=talks[0], coder=second_coder, by=lead) == row
-        assert last_event(project).details == {"round": round_.pk, "interview": talks[0].pk, "coder": second_coder.pk}
-        put(answers(talks[0])[0], find_code(project, "theme.balance"), second_coder)
+        assert last_event(study).details == {"round": round_.pk, "interview": talks[0].pk, "coder": second_coder.pk}
+        put(answers(talks[0])[0], find_code(study, "theme.balance"), second_coder)
         actions.unassign(assignment=row, by=lead)
         actions.unassign(assignment=row, by=lead)
-        assert last_event(project).action == "round.unassigned"
+        assert last_event(study).action == "round.unassigned"
         assert Coding.objects.filter(coder=second_coder, withdrawn_at__isnull=True).count() == 1
         assert not is_open_for(talks[0], second_coder)
 
     def test_what_was_taken_away_can_be_given_again(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         actions.unassign(assignment=find_assignment(round_, talks[0], coder), by=lead)
         actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead)
         assert is_open_for(talks[0], coder)
 
     def test_nothing_is_assigned_to_who_may_not_code_or_left(
-        self, project: Project, talks: list[Interview], owner: User, coder: User, second_coder: User, reader: User
+        self, study: Study, talks: list[Interview], owner: User, coder: User, second_coder: User, reader: User
     ) -> None:
-        round_ = open_round(project, owner, coder)
-        remove_member(project=project, user=second_coder, by=owner)
+        round_ = open_round(study, owner, coder)
+        remove_member(study=study, user=second_coder, by=owner)
         for person in (reader, second_coder):
             with pytest.raises(Refused, match="may not code"):
                 actions.assign(round_=round_, interview=talks[0], coder=person, by=owner)
 
     def test_interview_of_another_study_is_not_assigned(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder)
-        talks[0].project_id = 0
+        round_ = open_round(study, lead, coder)
+        talks[0].study_id = 0
         with pytest.raises(Refused, match="not part"):
             actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead)
 
 
 class TestSigningOff:
     def test_finished_interview_is_signed_off_and_closed_to_its_coder_alone(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder, second_coder, overlap_percent=100)
+        round_ = open_round(study, lead, coder, second_coder, overlap_percent=100)
         for sentence in answers(talks[0]):
             decide(sentence, coder)
-        actions.sign_off(assignment=find_assignment(round_, talks[0], coder), by=coder)
+        actions.complete_assignment(assignment=find_assignment(round_, talks[0], coder), by=coder)
         assert not is_open_for(talks[0], coder)
         assert is_open_for(talks[0], second_coder)
-        assert last_event(project).details == {"round": round_.pk, "interview": talks[0].pk, "decided": 3, "total": 3}
+        assert last_event(study).details == {"round": round_.pk, "interview": talks[0].pk, "decided": 3, "total": 3}
 
     def test_unfinished_interview_is_refused_with_counts_unless_a_reason_is_given(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        row = find_assignment(open_round(project, lead, coder), talks[0], coder)
-        put(answers(talks[0])[0], find_code(project, "theme.balance"), coder)
-        put(answers(talks[0])[1], find_code(project, "feature.task"), coder)
+        row = find_assignment(open_round(study, lead, coder), talks[0], coder)
+        put(answers(talks[0])[0], find_code(study, "theme.balance"), coder)
+        put(answers(talks[0])[1], find_code(study, "feature.task"), coder)
         with pytest.raises(actions.StillUndecided, match="2 of 3"):
-            actions.sign_off(assignment=row, reason=" ", by=coder)
-        actions.sign_off(assignment=row, reason="The rest is boilerplate.", by=coder)
-        assert last_event(project).details["reason"] == "The rest is boilerplate."
+            actions.complete_assignment(assignment=row, reason=" ", by=coder)
+        actions.complete_assignment(assignment=row, reason="The rest is boilerplate.", by=coder)
+        assert last_event(study).details["reason"] == "The rest is boilerplate."
 
-    def test_nobody_signs_for_another(self, project: Project, talks: list[Interview], lead: User, coder: User) -> None:
-        row = find_assignment(open_round(project, lead, coder), talks[0], coder)
+    def test_nobody_signs_for_another(self, study: Study, talks: list[Interview], lead: User, coder: User) -> None:
+        row = find_assignment(open_round(study, lead, coder), talks[0], coder)
         with pytest.raises(Refused, match="another person"):
-            actions.sign_off(assignment=row, reason="Hers is done.", by=lead)
+            actions.complete_assignment(assignment=row, reason="Hers is done.", by=lead)
 
     def test_lead_gives_back_with_a_reason_only(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        row = find_assignment(open_round(project, lead, coder), talks[0], coder)
-        actions.sign_off(assignment=row, reason="x", by=coder)
-        with pytest.raises(Refused, match="signed off"):
+        row = find_assignment(open_round(study, lead, coder), talks[0], coder)
+        actions.complete_assignment(assignment=row, reason="x", by=coder)
+        with pytest.raises(Refused, match="completed"):
             actions.unassign(assignment=row, by=lead)
         with pytest.raises(Refused):
-            actions.undo_sign_off(assignment=row, reason="", by=lead)
-        actions.undo_sign_off(assignment=row, reason="A definition changed.", by=lead)
+            actions.reopen_assignment(assignment=row, reason="", by=lead)
+        actions.reopen_assignment(assignment=row, reason="A definition changed.", by=lead)
         assert is_open_for(talks[0], coder)
-        assert last_event(project).details["reason"] == "A definition changed."
+        assert last_event(study).details["reason"] == "A definition changed."
 
 
 class TestLocking:
     def test_locked_round_takes_no_change_until_it_is_unlocked_with_a_reason(
-        self, project: Project, talks: list[Interview], lead: User, coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User
     ) -> None:
-        round_ = open_round(project, lead, coder)
+        round_ = open_round(study, lead, coder)
         row = find_assignment(round_, talks[0], coder)
         actions.lock_round(round_=round_, by=lead)
         actions.lock_round(round_=round_, by=lead)
-        assert last_event(project).details == {"number": 1, "assignments": 4, "signed": 0}
+        assert last_event(study).details == {"number": 1, "assignments": 4, "completed": 0}
         assert not is_open_for(talks[0], coder)
         for refused in (
             lambda: actions.assign(round_=round_, interview=talks[0], coder=coder, by=lead),
             lambda: actions.unassign(assignment=row, by=lead),
-            lambda: actions.sign_off(assignment=row, reason="x", by=coder),
+            lambda: actions.complete_assignment(assignment=row, reason="x", by=coder),
         ):
             with pytest.raises(Refused, match="locked"):
                 refused()
@@ -256,22 +256,22 @@ class TestLocking:
             actions.unlock_round(round_=round_, reason="", by=lead)
         actions.unlock_round(round_=round_, reason="One interview was missed.", by=lead)
         assert is_open_for(talks[0], coder)
-        assert last_event(project).action == "round.unlocked"
+        assert last_event(study).action == "round.unlocked"
 
     def test_interview_is_over_when_every_round_that_has_it_is_locked(
-        self, project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User
     ) -> None:
-        assert queries.find_locked_interviews(project) == set()
-        first = open_round(project, lead, coder)
-        second = open_round(project, lead, second_coder, name="Second", models=["Model B"])
+        assert queries.find_locked_interviews(study) == set()
+        first = open_round(study, lead, coder)
+        second = open_round(study, lead, second_coder, name="Second", models=["Model B"])
         actions.lock_round(round_=first, by=lead)
-        assert queries.find_locked_interviews(project) == {talks[0].pk, talks[1].pk}
+        assert queries.find_locked_interviews(study) == {talks[0].pk, talks[1].pk}
         actions.lock_round(round_=second, by=lead)
-        assert queries.find_locked_interviews(project) == {talk.pk for talk in talks}
+        assert queries.find_locked_interviews(study) == {talk.pk for talk in talks}
 
 
 def test_desk_and_rounds_agree_on_what_is_open(
-    project: Project, talks: list[Interview], lead: User, coder: User, second_coder: User
+    study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User
 ) -> None:
     """The desk asks in its own SQL, inside the one statement that reads a sentence; the rule is the same."""
 
@@ -286,11 +286,11 @@ def test_desk_and_rounds_agree_on_what_is_open(
         assert found == [is_open_for(talk, coder) for talk in talks] == expected
 
     check([True] * 4)
-    first = open_round(project, lead, coder, models=["Model A"])
+    first = open_round(study, lead, coder, models=["Model A"])
     check([True, True, False, False])
-    actions.sign_off(assignment=find_assignment(first, talks[0], coder), reason="x", by=coder)
+    actions.complete_assignment(assignment=find_assignment(first, talks[0], coder), reason="x", by=coder)
     check([False, True, False, False])
-    second = open_round(project, lead, coder, second_coder, name="Second", overlap_percent=100)
+    second = open_round(study, lead, coder, second_coder, name="Second", overlap_percent=100)
     check([True] * 4)
     actions.lock_round(round_=second, by=lead)
     check([False, True, False, False])
@@ -299,13 +299,13 @@ def test_desk_and_rounds_agree_on_what_is_open(
 
 
 def test_progress_counts_sentences_of_the_model_with_a_decision_or_a_sentence_code(
-    project: Project, talks: list[Interview], coder: User, second_coder: User
+    study: Study, talks: list[Interview], coder: User, second_coder: User
 ) -> None:
     first, second, third = answers(talks[0])
-    put(first, find_code(project, "theme.balance"), coder)
-    put(first, find_code(project, "theme.compassion"), coder)
+    put(first, find_code(study, "theme.balance"), coder)
+    put(first, find_code(study, "theme.compassion"), coder)
     decide(first, coder)
-    put(second, find_code(project, "feature.task"), coder)
+    put(second, find_code(study, "feature.task"), coder)
     question = talks[0].turns.get(role="interviewer").sentences.get()
     decide(question, coder)
     decide(third, second_coder)
@@ -319,44 +319,44 @@ def test_progress_counts_sentences_of_the_model_with_a_decision_or_a_sentence_co
 class TestTwoRounds:
     """One interview dealt to one coder in two rounds is one interview."""
 
-    def test_it_is_counted_once(self, project: Project, talks: list[Interview], lead: User, coder: User) -> None:
-        first = open_round(project, lead, coder)
+    def test_it_is_counted_once(self, study: Study, talks: list[Interview], lead: User, coder: User) -> None:
+        first = open_round(study, lead, coder)
 
         def read() -> list[Any]:
-            whole: dict[str, Any] = read_all_work(project)
-            return [whole["total"], [row.text for row in whole["coders"].rows], read_notes([project], coder)]
+            whole: dict[str, Any] = read_all_work(study)
+            return [whole["total"], [row.text for row in whole["coders"].rows], read_notes([study], coder)]
 
         before = read()
-        second = open_round(project, lead, coder, name="Second pass")
+        second = open_round(study, lead, coder, name="Second pass")
         assert Assignment.objects.filter(interview=talks[0], coder=coder, round__in=[first, second]).count() == 2
         assert read() == before
-        assert read_notes([project], coder) == {project.pk: "4 interviews assigned to you"}
+        assert read_notes([study], coder) == {study.pk: "4 interviews assigned to you"}
 
 
 class TestLeaving:
     def test_who_removes_a_member_reads_what_is_still_assigned_to_her(
-        self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User, client_of: SignIn
+        self, study: Study, talks: list[Interview], owner: User, lead: User, coder: User, client_of: SignIn
     ) -> None:
-        open_round(project, lead, coder)
-        address = reverse("studies:remove_member", args=[project.slug, coder.pk])
+        open_round(study, lead, coder)
+        address = reverse("studies:remove_member", args=[study.slug, coder.pk])
         page = client_of(owner).get(address).content.decode()
-        assert "Round 1: 4 interviews are assigned to coder and not signed off." in page
+        assert "Round 1: 4 interviews are assigned to coder and not completed." in page
         assert (
             "assigned to coder"
-            not in client_of(owner).get(reverse("studies:remove_member", args=[project.slug, lead.pk])).content.decode()
+            not in client_of(owner).get(reverse("studies:remove_member", args=[study.slug, lead.pk])).content.decode()
         )
 
     def test_agreement_stays_on_the_overview_when_one_of_two_coders_has_left(
-        self, project: Project, talks: list[Interview], owner: User, lead: User, coder: User, second_coder: User
+        self, study: Study, talks: list[Interview], owner: User, lead: User, coder: User, second_coder: User
     ) -> None:
         for each in (coder, second_coder):
             decide(answers(talks[0])[0], each)
         for each in (lead, coder, second_coder):
-            remove_member(project=project, user=each, by=owner)
-        assert has_two_coders(project)
+            remove_member(study=study, user=each, by=owner)
+        assert has_two_coders(study)
 
-    def test_a_reader_is_nobody_to_compare_with(self, project: Project, owner: User, reader: User) -> None:
-        for membership in project.memberships.exclude(user__in=[owner, reader]):
-            remove_member(project=project, user=membership.user, by=owner)
-        assert project.members.count() == 2
-        assert not has_two_coders(project)
+    def test_a_reader_is_nobody_to_compare_with(self, study: Study, owner: User, reader: User) -> None:
+        for membership in study.memberships.exclude(user__in=[owner, reader]):
+            remove_member(study=study, user=membership.user, by=owner)
+        assert study.members.count() == 2
+        assert not has_two_coders(study)

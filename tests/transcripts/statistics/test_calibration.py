@@ -69,7 +69,7 @@ def test_a_bin_of_two_cases_has_no_interval() -> None:
 
 @pytest.mark.parametrize("wrong", [-0.01, 1.01, float("nan")])
 def test_what_is_no_probability_is_refused(wrong: float) -> None:
-    with pytest.raises(ValueError, match="no probability"):
+    with pytest.raises(ValueError, match="not a probability"):
         measure_calibration([Stated(1, wrong, True)])
 
 

@@ -10,8 +10,8 @@ from django.test import Client
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Membership, Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Membership, Study
 
 
 def ask(*arguments: str) -> Any:
@@ -20,51 +20,51 @@ def ask(*arguments: str) -> Any:
     return json.loads(out.getvalue())
 
 
-def test_created_user_has_her_role_and_a_link_that_signs_her_in(client: Client, project: Project) -> None:
-    answer = ask("ada", "--role", "coder", "--project", "culture")
-    assert set(answer) == {"username", "role", "project", "sign_in_url"}
-    assert (answer["username"], answer["role"], answer["project"]) == ("ada", "coder", "culture")
+def test_created_user_has_her_role_and_a_link_that_signs_her_in(client: Client, study: Study) -> None:
+    answer = ask("ada", "--role", "coder", "--study", "culture")
+    assert set(answer) == {"username", "role", "study", "sign_in_url"}
+    assert (answer["username"], answer["role"], answer["study"]) == ("ada", "coder", "culture")
     assert Membership.objects.get(user__username="ada").role == "coder"
     client.post(answer["sign_in_url"].removeprefix("http://127.0.0.1:8000"))
-    assert client.get("/p/culture/").status_code == 200
+    assert client.get("/studies/culture/").status_code == 200
     assert not User.objects.get(username="ada").is_superuser
 
 
-def test_site_owner_needs_no_study(client: Client, project: Project) -> None:
+def test_site_owner_needs_no_study(client: Client, study: Study) -> None:
     answer = ask("root", "--site-owner")
-    assert (answer["role"], answer["project"]) == (None, None)
+    assert (answer["role"], answer["study"]) == (None, None)
     client.post(answer["sign_in_url"].removeprefix("http://127.0.0.1:8000"))
-    assert client.get("/p/culture/").status_code == 200
+    assert client.get("/studies/culture/").status_code == 200
 
 
-def test_somebody_who_has_an_account_gets_a_role_in_a_further_study(project: Project, owner: User) -> None:
-    other = create_project(slug="other", name="Other", by=trail.SYSTEM)
-    answer = ask("Owner", "--role", "coder", "--project", "other")
-    assert answer == {"username": "owner", "role": "coder", "project": "other", "sign_in_url": None}
-    assert Membership.objects.get(project=other, user=owner).role == "coder"
+def test_somebody_who_has_an_account_gets_a_role_in_a_further_study(study: Study, owner: User) -> None:
+    other = create_study(slug="other", name="Other", by=trail.SYSTEM)
+    answer = ask("Owner", "--role", "coder", "--study", "other")
+    assert answer == {"username": "owner", "role": "coder", "study": "other", "sign_in_url": None}
+    assert Membership.objects.get(study=other, user=owner).role == "coder"
     User.objects.filter(pk=owner.pk).update(is_active=False)
-    create_project(slug="third", name="Third", by=trail.SYSTEM)
+    create_study(slug="third", name="Third", by=trail.SYSTEM)
     with pytest.raises(CommandError, match="The account owner is closed"):
-        ask("owner", "--role", "coder", "--project", "third")
+        ask("owner", "--role", "coder", "--study", "third")
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["ada", "--role", "coder"], "Give --role and --project together"),
-        (["ada", "--project", "culture"], "Give --role and --project together"),
+        (["ada", "--role", "coder"], "Give --role and --study together"),
+        (["ada", "--study", "culture"], "Give --role and --study together"),
         (
-            ["ada", "--role", "coder", "--project", "nowhere"],
+            ["ada", "--role", "coder", "--study", "nowhere"],
             "There is no study 'nowhere'. There are: culture. Create one with",
         ),
-        (["ada", "--role", "admin", "--project", "culture"], "invalid choice"),
-        (["owner", "--role", "coder", "--project", "culture"], "owner is a member of culture already."),
+        (["ada", "--role", "admin", "--study", "culture"], "invalid choice"),
+        (["owner", "--role", "coder", "--study", "culture"], "owner is a member of culture already."),
         (["owner"], "There is already a user named owner."),
         (["two words"], "cannot be used as a user name"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line_and_leaves_nothing(
-    project: Project, arguments: list[str], words: str
+    study: Study, arguments: list[str], words: str
 ) -> None:
     with pytest.raises(CommandError, match=words) as refused:
         call_command("user", "create", *arguments)

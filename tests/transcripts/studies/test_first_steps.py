@@ -19,21 +19,21 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import invite_user, set_member_role, skip_step
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.overview import STEPS, read_first_steps
 from transcripts.studies.queries import members_of
 
 SignIn = Callable[[User], Client]
-HOME = "/p/begun/"
+HOME = "/studies/begun/"
 
 
 @pytest.fixture
-def study(owner: User) -> Project:
+def begun(owner: User) -> Study:
     return start_study(slug="begun", name="Begun", codebook=Beginning.EMPTY, by=owner)
 
 
-def states(study: Project) -> dict[str, str]:
-    found = read_first_steps(study, members_of(study))
+def states(begun: Study) -> dict[str, str]:
+    found = read_first_steps(begun, members_of(begun))
     assert found is not None
     return {step.key: step.state for step in found.steps}
 
@@ -46,10 +46,10 @@ def test_after_starting_a_study_one_comes_to_its_steps(owner: User, client_of: S
 
 
 def test_a_step_that_is_done_says_what_was_chosen(owner: User, coder: User) -> None:
-    study = start_study(slug="begun", name="Begun", stance="codebook", by=owner)
-    set_member_role(project=study, user=coder, role="coder", by=trail.SYSTEM)
-    import_files(project=study, files=[make_file(make_line("a"), make_line("b"))], by=owner)
-    found = read_first_steps(study, members_of(study))
+    begun = start_study(slug="begun", name="Begun", method="codebook", by=owner)
+    set_member_role(study=begun, user=coder, role="coder", by=trail.SYSTEM)
+    import_files(study=begun, files=[make_file(make_line("a"), make_line("b"))], by=owner)
+    found = read_first_steps(begun, members_of(begun))
     assert found is not None
     codebook, people, imported, code = found.steps
     assert "codebook thematic analysis" in codebook.chosen
@@ -60,50 +60,50 @@ def test_a_step_that_is_done_says_what_was_chosen(owner: User, coder: User) -> N
     assert found.first_interview == Interview.objects.get(external_id="a").pk
 
 
-def test_an_open_invitation_says_who_codes(study: Project, owner: User) -> None:
-    invite_user(project=study, username="somebody", role="coder", by=owner)
-    assert states(study)["people"] == "done"
+def test_an_open_invitation_says_who_codes(begun: Study, owner: User) -> None:
+    invite_user(study=begun, username="somebody", role="coder", by=owner)
+    assert states(begun)["people"] == "done"
 
 
-def test_a_step_is_skipped_and_brought_back_by_one_press(study: Project, owner: User, client_of: SignIn) -> None:
+def test_a_step_is_skipped_and_brought_back_by_one_press(begun: Study, owner: User, client_of: SignIn) -> None:
     client, path = client_of(owner), reverse("studies:skip_step", args=["begun"])
     client.post(path, {"step": "codebook"})
     assert client.post(path, {"step": "people"})["Location"] == HOME
-    assert states(study) == {"codebook": "skipped", "people": "skipped", "import": "next", "code": "later"}
+    assert states(begun) == {"codebook": "skipped", "people": "skipped", "import": "next", "code": "later"}
     client.post(path, {"step": "people", "restore": "yes"})
-    assert states(study) == {"codebook": "skipped", "people": "next", "import": "later", "code": "later"}
-    events = AuditEvent.objects.filter(action__startswith="project.step.").order_by("sequence")
+    assert states(begun) == {"codebook": "skipped", "people": "next", "import": "later", "code": "later"}
+    events = AuditEvent.objects.filter(action__startswith="study.step.").order_by("sequence")
     assert [(event.action, event.details["step"]) for event in events] == [
-        ("project.step.skipped", "codebook"),
-        ("project.step.skipped", "people"),
-        ("project.step.restored", "people"),
+        ("study.step.skipped", "codebook"),
+        ("study.step.skipped", "people"),
+        ("study.step.restored", "people"),
     ]
 
 
-def test_what_is_done_already_is_recorded_once(study: Project, owner: User) -> None:
+def test_what_is_done_already_is_recorded_once(begun: Study, owner: User) -> None:
     for _ in range(2):
-        skip_step(project=study, step="people", by=owner)
-    skip_step(project=study, step="code", by=owner, restores=True)
-    assert AuditEvent.objects.filter(action__startswith="project.step.").count() == 1
+        skip_step(study=begun, step="people", by=owner)
+    skip_step(study=begun, step="code", by=owner, restores=True)
+    assert AuditEvent.objects.filter(action__startswith="study.step.").count() == 1
 
 
-def test_a_step_that_there_is_not_is_refused(study: Project, owner: User, client_of: SignIn) -> None:
+def test_a_step_that_there_is_not_is_refused(begun: Study, owner: User, client_of: SignIn) -> None:
     with pytest.raises(Refused):
-        skip_step(project=study, step="dance", by=owner)
+        skip_step(study=begun, step="dance", by=owner)
     answer = client_of(owner).post(reverse("studies:skip_step", args=["begun"]), {"step": "dance"}, follow=True)
     assert "There is no such step" in answer.content.decode()
 
 
-def test_a_skipped_step_that_is_done_later_is_done(study: Project, owner: User, client_of: SignIn) -> None:
-    skip_step(project=study, step="import", by=owner)
-    import_files(project=study, files=[make_file(make_line("a"))], by=owner)
-    assert states(study)["import"] == "done"
+def test_a_skipped_step_that_is_done_later_is_done(begun: Study, owner: User, client_of: SignIn) -> None:
+    skip_step(study=begun, step="import", by=owner)
+    import_files(study=begun, files=[make_file(make_line("a"))], by=owner)
+    assert states(begun)["import"] == "done"
     assert "no codes at the desk until the codebook is published" in client_of(owner).get(HOME).content.decode()
 
 
-def test_the_card_goes_once_all_is_skipped_and_can_come_back(study: Project, owner: User, client_of: SignIn) -> None:
+def test_the_card_goes_once_all_is_skipped_and_can_come_back(begun: Study, owner: User, client_of: SignIn) -> None:
     for step in STEPS:
-        skip_step(project=study, step=step, by=owner)
+        skip_step(study=begun, step=step, by=owner)
     client = client_of(owner)
     page = client.get(HOME).content.decode()
     assert "Begin the study" not in page
@@ -113,27 +113,27 @@ def test_the_card_goes_once_all_is_skipped_and_can_come_back(study: Project, own
 
 
 def test_the_card_goes_once_a_sentence_is_decided(
-    sentence: Sentence, project: Project, owner: User, coder: User, client_of: SignIn
+    sentence: Sentence, begun: Study, owner: User, coder: User, client_of: SignIn
 ) -> None:
     client = client_of(owner)
-    assert "Begin the study" in client.get("/p/culture/").content.decode()
+    assert "Begin the study" in client.get("/studies/culture/").content.decode()
     decide(sentence, coder)
-    page = client.get("/p/culture/").content.decode()
+    page = client.get("/studies/culture/").content.decode()
     assert "Begin the study" not in page
     assert "Bring back" not in page
 
 
-def test_a_coder_is_not_asked_to_set_the_study_up(study: Project, coder: User, client_of: SignIn) -> None:
-    set_member_role(project=study, user=coder, role="coder", by=trail.SYSTEM)
+def test_a_coder_is_not_asked_to_set_the_study_up(begun: Study, coder: User, client_of: SignIn) -> None:
+    set_member_role(study=begun, user=coder, role="coder", by=trail.SYSTEM)
     page = client_of(coder).get(HOME).content.decode()
     assert "Wait until a lead has imported interviews" in page
     assert "Begin the study" not in page
 
 
 def test_a_lead_sees_the_steps_and_a_reader_does_not_count_as_who_codes(
-    study: Project, lead: User, client_of: SignIn
+    begun: Study, lead: User, client_of: SignIn
 ) -> None:
-    set_member_role(project=study, user=lead, role="reader", by=trail.SYSTEM)
-    assert states(study)["people"] != "done"
-    set_member_role(project=study, user=lead, role="lead", by=trail.SYSTEM)
+    set_member_role(study=begun, user=lead, role="reader", by=trail.SYSTEM)
+    assert states(begun)["people"] != "done"
+    set_member_role(study=begun, user=lead, role="lead", by=trail.SYSTEM)
     assert "Begin the study" in client_of(lead).get(HOME).content.decode()

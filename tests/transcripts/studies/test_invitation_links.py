@@ -16,23 +16,23 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 from transcripts.studies.actions import invite_person, invite_user, renew_invitation, revoke_invitation, set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
-MEMBERS = "/p/culture/members/"
+MEMBERS = "/studies/culture/members/"
 
 
 @pytest.fixture
-def invited(project: Project, owner: User) -> tuple[User, str]:
-    return invite_person(project=project, username="newcomer", role="coder", by=owner)
+def invited(study: Study, owner: User) -> tuple[User, str]:
+    return invite_person(study=study, username="newcomer", role="coder", by=owner)
 
 
 @pytest.fixture
-def second_owner(project: Project) -> User:
+def second_owner(study: Study) -> User:
     user = create_user(username="second_owner", by=trail.SYSTEM)
     user.may_invite = True
     user.save()
-    set_member_role(project=project, user=user, role="owner", by=trail.SYSTEM)
+    set_member_role(study=study, user=user, role="owner", by=trail.SYSTEM)
     return user
 
 
@@ -56,17 +56,17 @@ def test_a_link_of_somebody_who_came_in_before_does_not(invited: tuple[User, str
 
 @pytest.mark.parametrize("ended", ["expired", "revoked", "used", "replaced"])
 def test_a_link_that_ended_says_who_can_send_a_new_one(
-    client: Client, project: Project, owner: User, invited: tuple[User, str], ended: str
+    client: Client, study: Study, owner: User, invited: tuple[User, str], ended: str
 ) -> None:
     user, secret = invited
     if ended == "expired":
         grow_old(8)
     elif ended == "revoked":
-        assert revoke_invitation(project=project, user=user, by=owner)
+        assert revoke_invitation(study=study, user=user, by=owner)
     elif ended == "used":
         use_sign_in_link(secret=secret)
     else:
-        renew_invitation(project=project, user=user, by=owner)
+        renew_invitation(study=study, user=user, by=owner)
     for answer in (client.get(f"/sign-in/{secret}/"), client.post(f"/sign-in/{secret}/")):
         assert answer.status_code == 410
         page = answer.content.decode()
@@ -74,12 +74,10 @@ def test_a_link_that_ended_says_who_can_send_a_new_one(
         assert ("was used on" in page) is (ended == "used")
 
 
-def test_an_account_made_for_somebody_takes_the_place_of_an_invitation_of_her_name(
-    project: Project, owner: User
-) -> None:
-    invite_user(project=project, username="Lena", role="coder", by=owner)
-    invite_person(project=project, username="lena", role="coder", by=owner)
-    assert [invitation.answer for invitation in project.invitations.all()] == ["withdrawn"]
+def test_an_account_made_for_somebody_takes_the_place_of_an_invitation_of_her_name(study: Study, owner: User) -> None:
+    invite_user(study=study, username="Lena", role="coder", by=owner)
+    invite_person(study=study, username="lena", role="coder", by=owner)
+    assert [invitation.answer for invitation in study.invitations.all()] == ["withdrawn"]
 
 
 def test_a_link_of_the_operator_names_nobody(client: Client, owner: User) -> None:
@@ -89,7 +87,7 @@ def test_a_link_of_the_operator_names_nobody(client: Client, owner: User) -> Non
 
 
 def test_owners_see_until_when_a_link_works_and_revoke_it(
-    project: Project, owner: User, invited: tuple[User, str], client_of: SignIn
+    study: Study, owner: User, invited: tuple[User, str], client_of: SignIn
 ) -> None:
     user, secret = invited
     client = client_of(owner)
@@ -98,39 +96,37 @@ def test_owners_see_until_when_a_link_works_and_revoke_it(
     assert "ends " in page
     answer = client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True)
     page = answer.content.decode()
-    assert "does not work any more" in page
+    assert "no longer works" in page
     assert "there is no link that works" in page
     assert AuditEvent.objects.filter(action="account.sign_in_link.revoked").count() == 1
     assert Client().get(f"/sign-in/{secret}/").status_code == 410
     assert (
         "had no link that still worked" in client.post(f"{MEMBERS}{user.pk}/link/revoke/", follow=True).content.decode()
     )
-    assert project.members.filter(pk=user.pk).exists()
+    assert study.members.filter(pk=user.pk).exists()
 
 
 def test_who_sent_a_link_is_told_also_of_one_that_took_its_place(
-    project: Project, owner: User, second_owner: User, invited: tuple[User, str], client_of: SignIn
+    study: Study, owner: User, second_owner: User, invited: tuple[User, str], client_of: SignIn
 ) -> None:
-    renew_invitation(project=project, user=invited[0], by=second_owner)
+    renew_invitation(study=study, user=invited[0], by=second_owner)
     page = client_of(owner).get(MEMBERS).content.decode()
     assert f"link made by {second_owner.username}," in page
     assert "link made by owner," not in page
 
 
 def test_who_sent_a_link_is_not_told_to_coders(
-    project: Project, coder: User, invited: tuple[User, str], client_of: SignIn
+    study: Study, coder: User, invited: tuple[User, str], client_of: SignIn
 ) -> None:
     assert "link sent" not in client_of(coder).get(MEMBERS).content.decode()
 
 
-def test_links_of_people_with_accounts_of_their_own_cannot_be_revoked(
-    project: Project, owner: User, coder: User
-) -> None:
-    with pytest.raises(Refused, match="no link of this study"):
-        revoke_invitation(project=project, user=coder, by=owner)
+def test_links_of_people_with_accounts_of_their_own_cannot_be_revoked(study: Study, owner: User, coder: User) -> None:
+    with pytest.raises(Refused, match="no link from this study"):
+        revoke_invitation(study=study, user=coder, by=owner)
 
 
-def test_a_new_link_can_be_copied(project: Project, owner: User, client_of: SignIn) -> None:
+def test_a_new_link_can_be_copied(study: Study, owner: User, client_of: SignIn) -> None:
     sent = {"username": "another", "is_new": "on", "role": "coder"}
     page = client_of(owner).post(f"{MEMBERS}add/", sent).content.decode()
     assert re.search(r'<code class="secret" id="sign-in-url">[^<]+/sign-in/[^<]+</code>', page)

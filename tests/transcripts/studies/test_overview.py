@@ -22,12 +22,12 @@ from transcripts.codebook.actions import propose_code
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.standing import archive_interviews
-from transcripts.studies.actions import create_project, invite_user, set_member_role, set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study, invite_user, set_member_role, set_method
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
-HOME = "/p/culture/"
-ALL_WORK = "/p/culture/progress/"
+HOME = "/studies/culture/"
+ALL_WORK = "/studies/culture/progress/"
 
 
 def read(client: Client, path: str = HOME) -> str:
@@ -41,9 +41,9 @@ def cards_of(client: Client) -> dict[str, Any]:
 
 
 def test_a_coder_sees_what_is_left_and_goes_on_where_she_began(
-    interview: Interview, sentence: Sentence, coder: User, project: Project, client_of: SignIn
+    interview: Interview, sentence: Sentence, coder: User, study: Study, client_of: SignIn
 ) -> None:
-    import_files(project=project, files=[make_file(make_line("later"))], by=coder)
+    import_files(study=study, files=[make_file(make_line("later"))], by=coder)
     client = client_of(coder)
     assert "Begin to code" in read(client)
     later = Interview.objects.get(external_id="later")
@@ -52,15 +52,15 @@ def test_a_coder_sees_what_is_left_and_goes_on_where_she_began(
     assert (work["next"], work["decided"], work["interviews_left"]) == (later.pk, 1, 2)
     assert work["left"] == work["total"] - 1
     page = read(client)
-    assert "Go on coding" in page
+    assert "Continue coding" in page
     assert reverse("desk:desk", args=["culture", later.pk]) in page
     assert "rounds/_all_work_card.html" not in cards_of(client), "how far others are is not for coders"
 
 
 def test_what_is_assigned_is_what_is_left(
-    interview: Interview, project: Project, owner: User, coder: User, second_coder: User, client_of: SignIn
+    interview: Interview, study: Study, owner: User, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
-    open_round(project, owner, coder)
+    open_round(study, owner, coder)
     assert cards_of(client_of(coder))["rounds/_own_work_card.html"]["interviews"] == 1
     assert cards_of(client_of(second_coder))["rounds/_own_work_card.html"]["interviews"] == 0
     drawn = client_of(owner).get(ALL_WORK).context
@@ -68,13 +68,13 @@ def test_what_is_assigned_is_what_is_left(
 
 
 def test_assigned_work_comes_first_with_its_round_and_instructions(
-    interview: Interview, sentence: Sentence, project: Project, owner: User, coder: User, client_of: SignIn
+    interview: Interview, sentence: Sentence, study: Study, owner: User, coder: User, client_of: SignIn
 ) -> None:
-    import_files(project=project, files=[make_file(make_line("later"))], by=owner)
+    import_files(study=study, files=[make_file(make_line("later"))], by=owner)
     later = Interview.objects.get(external_id="later")
     decide(sentence, coder)
     open_round(
-        project,
+        study,
         owner,
         coder,
         name="Second pass",
@@ -93,12 +93,12 @@ def test_assigned_work_comes_first_with_its_round_and_instructions(
         decide(each, coder)
     work, page = cards_of(client)["rounds/_own_work_card.html"], read(client)
     assert work["next"] == interview.pk
-    assert "Sign off your work" in page
+    assert "Complete your work" in page
     assert reverse("desk:desk", args=["culture", interview.pk]) in page
 
 
 def test_a_lead_sees_how_far_everybody_is(
-    sentence: Sentence, project: Project, lead: User, coder: User, client_of: SignIn
+    sentence: Sentence, study: Study, lead: User, coder: User, client_of: SignIn
 ) -> None:
     decide(sentence, coder)
     client = client_of(lead)
@@ -111,18 +111,18 @@ def test_a_lead_sees_how_far_everybody_is(
 
 
 def test_an_archived_interview_is_nobodys_work(
-    interview: Interview, project: Project, owner: User, coder: User, client_of: SignIn
+    interview: Interview, study: Study, owner: User, coder: User, client_of: SignIn
 ) -> None:
-    open_round(project, owner, coder)
-    archive_interviews(project=project, interviews=[interview], reason="Wrong file.", by=owner)
+    open_round(study, owner, coder)
+    archive_interviews(study=study, interviews=[interview], reason="Wrong file.", by=owner)
     assert cards_of(client_of(coder))["rounds/_own_work_card.html"]["interviews"] == 0
     assert client_of(owner).get(ALL_WORK).context["total"].total == 0
     assert "assigned to you" not in read(client_of(coder), "/")
 
 
-def test_what_waits_for_whom(project: Project, sentence: Sentence, owner: User, coder: User, client_of: SignIn) -> None:
+def test_what_waits_for_whom(study: Study, sentence: Sentence, owner: User, coder: User, client_of: SignIn) -> None:
     propose_code(
-        project=project,
+        study=study,
         name="Hedging",
         family_identifier="themes",
         idempotency_key=uuid.uuid4(),
@@ -134,27 +134,27 @@ def test_what_waits_for_whom(project: Project, sentence: Sentence, owner: User, 
 
 
 def test_agreement_comes_after_the_page_where_the_method_measures_it(
-    sentence: Sentence, project: Project, lead: User, coder: User, second_coder: User, client_of: SignIn
+    sentence: Sentence, study: Study, lead: User, coder: User, second_coder: User, client_of: SignIn
 ) -> None:
     client = client_of(lead)
     so_far = reverse("agreement:so_far", args=["culture"])
     assert so_far not in read(client)
     assert "does not measure agreement" in read(client)
-    put(sentence, find_code(project, "theme.balance"), coder)
+    put(sentence, find_code(study, "theme.balance"), coder)
     decide(sentence, second_coder)
-    set_stance(project=project, stance="codebook", by=lead)
+    set_method(study=study, method="codebook", by=lead)
     assert f'hx-get="{so_far}"' in read(client)
     part = read(client, so_far)
     assert "hidden from you until you unblind the interviews" in part
 
 
-def test_an_empty_study_names_its_steps(project: Project, owner: User, client_of: SignIn) -> None:
+def test_an_empty_study_names_its_steps(study: Study, owner: User, client_of: SignIn) -> None:
     page = read(client_of(owner))
     assert "Begin the study" in page
     assert reverse("corpus:import", args=["culture"]) in page
 
 
-def test_queries_do_not_grow_with_the_study(project: Project, owner: User, coder: User, client_of: SignIn) -> None:
+def test_queries_do_not_grow_with_the_study(study: Study, owner: User, coder: User, client_of: SignIn) -> None:
     def count(person: User) -> int:
         client = client_of(person)
         read(client)
@@ -162,9 +162,9 @@ def test_queries_do_not_grow_with_the_study(project: Project, owner: User, coder
             read(client)
         return len(queries)
 
-    import_files(project=project, files=[make_file(*(make_line(f"a{n}") for n in range(3)))], by=owner)
+    import_files(study=study, files=[make_file(*(make_line(f"a{n}") for n in range(3)))], by=owner)
     few = {person: count(person) for person in (owner, coder)}
-    import_files(project=project, files=[make_file(*(make_line(f"b{n}") for n in range(27)))], by=owner)
+    import_files(study=study, files=[make_file(*(make_line(f"b{n}") for n in range(27)))], by=owner)
     assert {person: count(person) for person in (owner, coder)} == few
     # The goal is 12; each room that shows something asks for itself. The first steps ask
     # three times more until a sentence is decided, as here.
@@ -173,23 +173,23 @@ def test_queries_do_not_grow_with_the_study(project: Project, owner: User, coder
 
 
 class TestLanding:
-    def test_with_one_study_one_lands_on_its_overview(self, project: Project, coder: User, client_of: SignIn) -> None:
+    def test_with_one_study_one_lands_on_its_overview(self, study: Study, coder: User, client_of: SignIn) -> None:
         assert client_of(coder).get("/land/")["Location"] == HOME
 
     @pytest.mark.parametrize("more", ["study", "invitation"])
     def test_otherwise_on_the_list_which_says_what_is_left(
-        self, project: Project, owner: User, coder: User, client_of: SignIn, more: str
+        self, study: Study, owner: User, coder: User, client_of: SignIn, more: str
     ) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         if more == "study":
-            set_member_role(project=other, user=coder, role="coder", by=trail.SYSTEM)
+            set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
         else:
-            invite_user(project=other, username="coder", role="coder", by=owner)
+            invite_user(study=other, username="coder", role="coder", by=owner)
         assert client_of(coder).get("/land/")["Location"] == "/"
 
     def test_the_list_says_what_is_assigned(
-        self, interview: Interview, project: Project, owner: User, coder: User, client_of: SignIn
+        self, interview: Interview, study: Study, owner: User, coder: User, client_of: SignIn
     ) -> None:
-        open_round(project, owner, coder)
+        open_round(study, owner, coder)
         assert "1 interview assigned to you" in read(client_of(coder), "/")
         assert "assigned to you" not in read(client_of(owner), "/")

@@ -20,7 +20,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.refusals import Refused
 from transcripts.studies.actions import (
     answer_invitation,
-    create_project,
+    create_study,
     invite_person,
     invite_user,
     remove_member,
@@ -28,9 +28,9 @@ from transcripts.studies.actions import (
     set_member_role,
     withdraw_invitation,
 )
-from transcripts.studies.models import Invitation, Membership, Project
+from transcripts.studies.models import Invitation, Membership, Study
 
-MEMBERS = "/p/culture/members/"
+MEMBERS = "/studies/culture/members/"
 SignIn = Callable[[User], Client]
 
 
@@ -48,8 +48,8 @@ def plain(db: None) -> User:
     return User.objects.create_user(username="plain", password=None)
 
 
-def is_member(user: User, project: Project) -> bool:
-    return Membership.objects.filter(user=user, project=project).exists()
+def is_member(user: User, study: Study) -> bool:
+    return Membership.objects.filter(user=user, study=study).exists()
 
 
 def read(client: Client, path: str) -> str:
@@ -73,27 +73,27 @@ class TestRights:
         with pytest.raises(PermissionDenied, match="may not start studies"):
             start_study(slug="mine", name="Mine", by=plain)
         browser = client_of(plain)
-        for answer in (browser.get("/studies/new/"), browser.post("/studies/new/", {"name": "Mine"})):
+        for answer in (browser.get("/new-study/"), browser.post("/new-study/", {"name": "Mine"})):
             assert answer.status_code == 403
             assert "Ask the owner of the site" in answer.content.decode()
-        assert "/studies/new/" not in read(browser, "/")
-        assert not Project.objects.exists()
+        assert "/new-study/" not in read(browser, "/")
+        assert not Study.objects.exists()
 
     def test_an_owner_of_a_study_without_the_right_invites_nobody(
-        self, project: Project, owner: User, outsider: User, client_of: SignIn
+        self, study: Study, owner: User, outsider: User, client_of: SignIn
     ) -> None:
-        invited = invite_person(project=project, username="ada", role="coder", by=owner)[0]
+        invited = invite_person(study=study, username="ada", role="coder", by=owner)[0]
         owner.may_invite = False
         owner.save()
         for typed in ({"username": "outsider"}, {"username": "nobody"}, {"username": "new", "is_new": "on"}):
             answer = client_of(owner).post(f"{MEMBERS}add/", typed | {"role": "coder"})
             assert answer.status_code == 403
         with pytest.raises(PermissionDenied):
-            invite_person(project=project, username="new", role="coder", by=owner)
+            invite_person(study=study, username="new", role="coder", by=owner)
         with pytest.raises(PermissionDenied):
-            invite_user(project=project, username="outsider", role="coder", by=owner)
+            invite_user(study=study, username="outsider", role="coder", by=owner)
         with pytest.raises(PermissionDenied):
-            renew_invitation(project=project, user=invited, by=owner)
+            renew_invitation(study=study, user=invited, by=owner)
         assert not User.objects.filter(username="new").exists()
         assert not Invitation.objects.exists()
         assert "You may not invite people" in read(client_of(owner), MEMBERS)
@@ -127,65 +127,65 @@ class TestRights:
 
 class TestInvitations:
     def test_an_invited_person_belongs_only_after_she_accepted(
-        self, project: Project, owner: User, outsider: User, client_of: SignIn
+        self, study: Study, owner: User, outsider: User, client_of: SignIn
     ) -> None:
         assert client_of(owner).post(f"{MEMBERS}add/", {"username": "Outsider", "role": "reader"}).status_code == 302
         browser = client_of(outsider)
-        assert not is_member(outsider, project)
-        assert browser.get("/p/culture/").status_code == 404
+        assert not is_member(outsider, study)
+        assert browser.get("/studies/culture/").status_code == 404
         page = read(browser, "/")
         assert "Invitation to Cultural schemas" in page
         [number] = re.findall(r"/invitations/(\d+)/answer/", page)
-        assert browser.post(f"/invitations/{number}/answer/", {"answer": "accept"})["Location"] == "/p/culture/"
+        assert browser.post(f"/invitations/{number}/answer/", {"answer": "accept"})["Location"] == "/studies/culture/"
         assert Membership.objects.get(user=outsider).role == "reader"
-        events = AuditEvent.objects.filter(stream=f"project:{project.pk}").order_by("-sequence")[:3]
+        events = AuditEvent.objects.filter(stream=f"study:{study.pk}").order_by("-sequence")[:3]
         assert [(event.action, event.actor_name) for event in events] == [
-            ("project.member.role_set", "outsider"),
-            ("project.invitation.accepted", "outsider"),
-            ("project.invitation.made", "owner"),
+            ("study.member.role_set", "outsider"),
+            ("study.invitation.accepted", "outsider"),
+            ("study.invitation.made", "owner"),
         ]
 
     def test_a_declined_or_withdrawn_invitation_makes_no_member(
-        self, project: Project, owner: User, outsider: User, client_of: SignIn
+        self, study: Study, owner: User, outsider: User, client_of: SignIn
     ) -> None:
-        invitation = invite_user(project=project, username="outsider", role="coder", by=owner)
+        invitation = invite_user(study=study, username="outsider", role="coder", by=owner)
         client_of(outsider).post(f"/invitations/{invitation.pk}/answer/", {"answer": "decline"})
         with pytest.raises(Refused, match="withdrawn or answered"):
             answer_invitation(invitation=invitation, accepts=True, by=outsider)
-        again = invite_user(project=project, username="outsider", role="coder", by=owner)
+        again = invite_user(study=study, username="outsider", role="coder", by=owner)
         client_of(owner).post(f"{MEMBERS}invitations/{again.pk}/withdraw/")
         with pytest.raises(Refused, match="withdrawn or answered"):
             answer_invitation(invitation=again, accepts=True, by=outsider)
-        assert not is_member(outsider, project)
+        assert not is_member(outsider, study)
 
     def test_nobody_answers_for_somebody_else(
-        self, project: Project, owner: User, lead: User, outsider: User, client_of: SignIn
+        self, study: Study, owner: User, lead: User, outsider: User, client_of: SignIn
     ) -> None:
-        invitation = invite_user(project=project, username="outsider", role="owner", by=owner)
+        invitation = invite_user(study=study, username="outsider", role="owner", by=owner)
         assert client_of(lead).post(f"/invitations/{invitation.pk}/answer/", {"answer": "accept"}).status_code == 404
         with pytest.raises(PermissionDenied):
             answer_invitation(invitation=invitation, accepts=True, by=lead)
         with pytest.raises(PermissionDenied):
             withdraw_invitation(invitation=invitation, by=lead)
-        assert not is_member(outsider, project)
+        assert not is_member(outsider, study)
 
     def test_a_second_invitation_of_the_same_name_replaces_the_first(
-        self, project: Project, owner: User, outsider: User
+        self, study: Study, owner: User, outsider: User
     ) -> None:
-        invite_user(project=project, username="outsider", role="coder", by=owner)
-        second = invite_user(project=project, username="OUTSIDER", role="reader", by=owner)
+        invite_user(study=study, username="outsider", role="coder", by=owner)
+        second = invite_user(study=study, username="OUTSIDER", role="reader", by=owner)
         assert [each.pk for each in outsider.invitations.filter(answer="")] == [second.pk]
 
-    def test_nobody_is_added_over_her_head(self, project: Project, owner: User, outsider: User) -> None:
+    def test_nobody_is_added_over_her_head(self, study: Study, owner: User, outsider: User) -> None:
         with pytest.raises(Refused, match="Invite her first"):
-            set_member_role(project=project, user=outsider, role="coder", by=owner)
+            set_member_role(study=study, user=outsider, role="coder", by=owner)
 
     def test_an_old_invitation_brings_back_nobody_who_was_removed(
-        self, project: Project, owner: User, outsider: User
+        self, study: Study, owner: User, outsider: User
     ) -> None:
-        invitation = invite_user(project=project, username="outsider", role="coder", by=owner)
+        invitation = invite_user(study=study, username="outsider", role="coder", by=owner)
         answer_invitation(invitation=invitation, accepts=True, by=outsider)
-        remove_member(project=project, user=outsider, by=owner)
+        remove_member(study=study, user=outsider, by=owner)
         with pytest.raises(Refused, match="withdrawn or answered"):
             answer_invitation(invitation=invitation, accepts=True, by=outsider)
 
@@ -197,7 +197,7 @@ def without_names(answer: str) -> str:
 
 class TestOneAnswer:
     def test_inviting_a_name_that_nobody_has_looks_the_same(
-        self, project: Project, owner: User, outsider: User, client_of: SignIn
+        self, study: Study, owner: User, outsider: User, client_of: SignIn
     ) -> None:
         browser = client_of(owner)
         pages = []
@@ -208,36 +208,34 @@ class TestOneAnswer:
         assert pages[0] == pages[1]
 
     def test_a_name_that_nobody_had_is_not_bound_to_a_later_account(
-        self, project: Project, owner: User, client_of: SignIn
+        self, study: Study, owner: User, client_of: SignIn
     ) -> None:
-        invite_user(project=project, username="later", role="owner", by=owner)
+        invite_user(study=study, username="later", role="owner", by=owner)
         later = make_user("later")
         assert "Invitation to" not in read(client_of(later), "/")
 
-    def test_a_taken_address_looks_like_a_free_one(self, project: Project, outsider: User, client_of: SignIn) -> None:
+    def test_a_taken_address_looks_like_a_free_one(self, study: Study, outsider: User, client_of: SignIn) -> None:
         browser = client_of(outsider)
         found = []
         for slug in ("culture", "freedom"):
-            answer = browser.post("/studies/new/", {"name": "Mine", "slug": slug})
+            answer = browser.post("/new-study/", {"name": "Mine", "slug": slug})
             assert answer.status_code == 302
             found.append(re.sub(r"-[a-z2-9]{5}/$", "-…/", answer["Location"]))
-        assert found == ["/p/culture-…/", "/p/freedom-…/"]
+        assert found == ["/studies/culture-…/", "/studies/freedom-…/"]
 
-    def test_the_owner_of_the_site_names_addresses_exactly(
-        self, project: Project, boss: User, client_of: SignIn
-    ) -> None:
+    def test_the_owner_of_the_site_names_addresses_exactly(self, study: Study, boss: User, client_of: SignIn) -> None:
         browser = client_of(boss)
-        assert browser.post("/studies/new/", {"name": "Mine", "slug": "exact"})["Location"] == "/p/exact/"
-        assert "already a study" in browser.post("/studies/new/", {"name": "M", "slug": "culture"}).content.decode()
+        assert browser.post("/new-study/", {"name": "Mine", "slug": "exact"})["Location"] == "/studies/exact/"
+        assert "already a study" in browser.post("/new-study/", {"name": "M", "slug": "culture"}).content.decode()
 
     def test_a_long_address_keeps_room_for_its_letters(self, outsider: User, client_of: SignIn) -> None:
-        answer = client_of(outsider).post("/studies/new/", {"name": "x" * 100})
+        answer = client_of(outsider).post("/new-study/", {"name": "x" * 100})
         assert answer.status_code == 302
-        assert len(Project.objects.get().slug) == 60
+        assert len(Study.objects.get().slug) == 60
 
 
 def test_site_owner_needs_no_rights(boss: User) -> None:
     boss.may_invite = boss.may_start_studies = False
     boss.save()
-    project = create_project(slug="mine", name="Mine", by=boss)
-    assert invite_user(project=project, username="x", role="coder", by=boss).user is None
+    study = create_study(slug="mine", name="Mine", by=boss)
+    assert invite_user(study=study, username="x", role="coder", by=boss).user is None

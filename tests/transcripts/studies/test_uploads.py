@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project, UploadDay
+from transcripts.studies.models import Study, UploadDay
 
 SignIn = Callable[[User], Client]
 
@@ -30,12 +30,12 @@ def upload(browser: Client, size: int) -> HttpResponse:
     file = SimpleUploadedFile("x.jsonl", b"x" * size)
     return cast(
         "HttpResponse",
-        browser.post("/p/culture/interviews/import/", {"files": file, "format": "auto", "step": "preview"}),
+        browser.post("/studies/culture/interviews/import/", {"files": file, "format": "auto", "step": "preview"}),
     )
 
 
 def test_a_study_receives_so_much_a_day_and_the_next_day_again(
-    project: Project, lead: User, owner: User, client_of: SignIn
+    study: Study, lead: User, owner: User, client_of: SignIn
 ) -> None:
     assert upload(client_of(lead), 600_000).status_code != 403
     refused = upload(client_of(owner), 600_000)
@@ -48,17 +48,17 @@ def test_a_study_receives_so_much_a_day_and_the_next_day_again(
     assert not Interview.objects.exists()
 
 
-def test_one_file_too_large_is_refused_and_not_counted(project: Project, lead: User, client_of: SignIn) -> None:
+def test_one_file_too_large_is_refused_and_not_counted(study: Study, lead: User, client_of: SignIn) -> None:
     assert upload(client_of(lead), 1_100_000).status_code == 403
     assert UploadDay.objects.get().bytes == 0
 
 
-def test_the_owner_of_the_site_is_not_held_to_it(project: Project, owner: User, client_of: SignIn) -> None:
+def test_the_owner_of_the_site_is_not_held_to_it(study: Study, owner: User, client_of: SignIn) -> None:
     owner.is_superuser = True
     owner.save()
     assert upload(client_of(owner), 1_100_000).status_code != 403
 
 
-def test_who_may_not_import_is_refused_for_that(project: Project, coder: User, client_of: SignIn) -> None:
+def test_who_may_not_import_is_refused_for_that(study: Study, coder: User, client_of: SignIn) -> None:
     assert " MB" not in upload(client_of(coder), 1_100_000).content.decode()
     assert not UploadDay.objects.exists()

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from transcripts.accounts.models import User
 from transcripts.codebook.models import CodeChange
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui import commands
 from transcripts.ui.commands import (
     ActCommand,
@@ -82,7 +82,7 @@ def test_fields_of_a_form_are_arguments_with_their_choices_defaults_and_words() 
 
 
 def test_fields_of_a_model_are_arguments_unless_a_command_says_otherwise() -> None:
-    name, description = arguments_of(Project, "name description")
+    name, description = arguments_of(Study, "name description")
     assert name.how == {"help": "Name of the study.", "required": True}
     assert description.how == {"help": "What the study is about; may be empty.", "default": ""}
     [effect] = arguments_of(CodeChange, "effect", required=False)

@@ -113,9 +113,9 @@ def test_the_desk_lies_in_the_interviews() -> None:
 @pytest.mark.parametrize(
     ("route", "page"),
     [
-        ("rounds:sign_off_several", "Your work"),
-        ("rounds:sign_off", "Your work"),
-        ("rounds:finish", "Your work"),
+        ("rounds:complete_several", "My work"),
+        ("rounds:complete_assignment", "My work"),
+        ("rounds:complete_interview", "My work"),
         ("agreement:adjudicate", "Adjudication"),
         ("revision:draw", "Anchors and drift"),
         ("themes:write_entry", "Six phases"),
@@ -126,7 +126,7 @@ def test_the_desk_lies_in_the_interviews() -> None:
         ("evaluation:calibration_compute", "Calibration"),
         ("evaluation:rates_compute", "Rates"),
         ("suggestions:close_draft", "Drafts"),
-        ("annotators:plant_set", "Planted sentences"),
+        ("annotators:add_control_set", "Control sentences"),
         ("evaluation:draw_audit", "All audits"),
         ("batches:account_grants", "Grants"),
         ("scenarios:load_shipped", "Scenarios"),

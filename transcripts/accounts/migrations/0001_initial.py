@@ -79,7 +79,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('user', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_tokens', to=settings.AUTH_USER_MODEL)),
-                    ('name', models.CharField(help_text='What it is for, such as “nightly export”.', max_length=100, verbose_name='name of the token')),
+                    ('name', models.CharField(help_text='Its purpose, such as “nightly export”.', max_length=100, verbose_name='name of the token')),
                     ('secret_hash', models.CharField(max_length=64, unique=True)),
                     ('last_four', models.CharField(max_length=4)),
                     ('scopes', models.JSONField(db_default=[], default=list)),

@@ -18,7 +18,7 @@ from transcripts.agreement.forms import VerdictForm
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import Readings, fingerprint, list_stored, name_letter, order_readings
 from transcripts.agreement.queries import Place, Selection, list_places, read_items
-from transcripts.agreement.views.visible import PageRequest, Stance, VisibleReadings, is_for_coders
+from transcripts.agreement.views.visible import Method, PageRequest, VisibleReadings, is_for_coders
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
@@ -26,12 +26,12 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused, WrongInput
 from transcripts.rounds.queries import find_locked_interviews
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_number
 
-NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
+NOT_REFLEXIVE = (Method.RELIABILITY.value, Method.CODEBOOK.value)
 ITEMS_PER_PAGE = 20
 
 
@@ -45,7 +45,7 @@ class Queue:
 
     def __init__(
         self,
-        request: ProjectRequest,
+        request: StudyRequest,
         selection: Selection,
         visible: VisibleReadings | None = None,
         *,
@@ -54,7 +54,7 @@ class Queue:
         self.visible = visible or VisibleReadings(get_viewer(request), selection, within=within)
         self.table = self.visible.table
         self.places = list(map(int, self.table.find_differing()))
-        self._active = queries.find_active(request.project, selection.family.identifier)
+        self._active = queries.find_active(request.study, selection.family.identifier)
         self.decided = frozenset(place for place in self.places if self._is_decided(place))
 
     @property
@@ -95,11 +95,11 @@ class Queue:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_queue(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_queue(request: StudyRequest) -> HttpResponse:
     """One item of the queue: the one at ``?at=``, or the first that is open, after ``?after=`` if that is named."""
-    page_request = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE)
-    if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
+    page_request = PageRequest(request.study, request.GET, prefer=NOT_REFLEXIVE)
+    if page_request.selection is None or page_request.method == Method.REFLEXIVE:
         return _render(
             request, page_request, status=422 if page_request.families and page_request.selection is None else 200
         )
@@ -111,12 +111,12 @@ def show_queue(request: ProjectRequest) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.ADJUDICATE)
-def adjudicate(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.ADJUDICATE)
+def adjudicate(request: StudyRequest) -> HttpResponse:
     """Decide about one item and go on to the next. Only the interview of the item is read, unless it is shown again."""
-    page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE)
+    page_request = PageRequest(request.study, request.POST, prefer=NOT_REFLEXIVE)
     at = find_number(request.POST.get("at", ""))
-    if page_request.selection is None or page_request.stance == Stance.REFLEXIVE or at is None:
+    if page_request.selection is None or page_request.method == Method.REFLEXIVE or at is None:
         return _render(request, page_request, status=422)
     family, sentence = page_request.selection.family, _find_sentence(request, at)
     queue = Queue(request, page_request.selection, within=[sentence.turn.interview_id] if sentence else [])
@@ -129,9 +129,7 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
     if not form.is_valid():
         return _show_again(request, page_request, at, form, status=422)
     try:
-        row = actions.adjudicate(
-            project=request.project, family=family, sentence=sentence, by=request.user, **form.read()
-        )
+        row = actions.adjudicate(study=request.study, family=family, sentence=sentence, by=request.user, **form.read())
     except WrongInput as error:
         form.add_error(error.field, str(error))
         return _show_again(request, page_request, at, form, status=422)
@@ -143,17 +141,17 @@ def adjudicate(request: ProjectRequest) -> HttpResponse:
         return _show_again(request, page_request, at, form, status=409)
     messages.success(request, f"Decided: {row.get_outcome_display().lower()}.")
     return HttpResponseRedirect(
-        f"{reverse('agreement:queue', args=[request.project.slug])}?{page_request.query}&after={at}"
+        f"{reverse('agreement:queue', args=[request.study.slug])}?{page_request.query}&after={at}"
     )
 
 
-def _find_sentence(request: ProjectRequest, sentence_id: int) -> Sentence | None:
-    sentences = Sentence.objects.current().filter(turn__interview__project=request.project)
+def _find_sentence(request: StudyRequest, sentence_id: int) -> Sentence | None:
+    sentences = Sentence.objects.current().filter(turn__interview__study=request.study)
     return sentences.select_related("turn").filter(pk=sentence_id).first()
 
 
 def _show_again(
-    request: ProjectRequest, page_request: PageRequest, at: int, form: VerdictForm | None, *, status: int
+    request: StudyRequest, page_request: PageRequest, at: int, form: VerdictForm | None, *, status: int
 ) -> HttpResponse:
     """The item with what was typed; without ``form``, what was typed in one to be sent about what is there now."""
     assert page_request.selection is not None  # noqa: S101 - something was decided about it
@@ -164,14 +162,14 @@ def _show_again(
     return _render(request, page_request, queue, place, form, status=status)
 
 
-def _renew(request: ProjectRequest, queue: Queue, place: int, family: CodeFamily) -> VerdictForm:
+def _renew(request: StudyRequest, queue: Queue, place: int, family: CodeFamily) -> VerdictForm:
     readings = queue.list_readings(place)
     now = {"shown": fingerprint(readings), "revision": queue.find_revision(place), "idempotency_key": uuid4()}
     return VerdictForm(post_again(request.POST, **now), readings=readings, family=family)
 
 
 def _render(
-    request: ProjectRequest,
+    request: StudyRequest,
     page_request: PageRequest,
     queue: Queue | None = None,
     place: int | None = None,
@@ -191,16 +189,16 @@ def _render(
     return render(request, "agreement/queue.html", context, status=status)
 
 
-def _offer(request: ProjectRequest, page_request: PageRequest, queue: Queue | None) -> UnblindingForm | None:
+def _offer(request: StudyRequest, page_request: PageRequest, queue: Queue | None) -> UnblindingForm | None:
     """The notice; the page may answer a form, so the way back is the queue's own address."""
     if queue is None:
         return None
-    back = f"{reverse('agreement:queue', args=[request.project.slug])}?{page_request.query}"
+    back = f"{reverse('agreement:queue', args=[request.study.slug])}?{page_request.query}"
     return offer_unblinding(request, queue.visible.blinded, where="adjudication", back=back)
 
 
 def _describe(
-    request: ProjectRequest, family: CodeFamily, queue: Queue, place: int, form: VerdictForm | None
+    request: StudyRequest, family: CodeFamily, queue: Queue, place: int, form: VerdictForm | None
 ) -> dict[str, object]:
     """Everything about the item at a place."""
     unit, readings = queue.show(place), queue.list_readings(place)
@@ -221,7 +219,7 @@ def _describe(
         "is_decided": place in queue.decided,
         "decisions": decisions,
         "is_own": is_own,
-        "others": queries.find_other_judges(request.project, coders) if is_own else [],
+        "others": queries.find_other_judges(request.study, coders) if is_own else [],
     }
 
 
@@ -233,22 +231,22 @@ def _show_decision(row: Adjudication, names: dict[str, str]) -> dict[str, Any]:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_disagreements(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_disagreements(request: StudyRequest) -> HttpResponse:
     """The units of a family that coders coded differently. Coders see them once a round is locked."""
-    page_request = PageRequest(request.project, request.GET, prefer=(Stance.REFLEXIVE.value, Stance.CODEBOOK.value))
+    page_request = PageRequest(request.study, request.GET, prefer=(Method.REFLEXIVE.value, Method.CODEBOOK.value))
     viewer = get_viewer(request)
     sees_all = viewer.sees_all
     context: dict[str, object] = {
         "page_request": page_request,
         "sees_all": sees_all,
-        "is_allowed": sees_all or is_for_coders(page_request.stance),
+        "is_allowed": sees_all or is_for_coders(page_request.method),
         "can_write": viewer.codes,
-        "can_adjudicate": page_request.stance != Stance.REFLEXIVE and sees_all,
+        "can_adjudicate": page_request.method != Method.REFLEXIVE and sees_all,
     }
     if page_request.selection is None:
         return render(request, "agreement/disagreements.html", context, status=422 if page_request.families else 200)
-    if context["is_allowed"] and (sees_all or find_locked_interviews(request.project)):
+    if context["is_allowed"] and (sees_all or find_locked_interviews(request.study)):
         visible = VisibleReadings(viewer, page_request.selection)
         places = [int(place) for place in visible.table.find_differing()]
         wanted = request.GET.get("code", "")

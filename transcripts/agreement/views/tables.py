@@ -17,34 +17,34 @@ from transcripts.agreement import actions, report
 from transcripts.agreement.forms import CELLS, ReasonForm, UnitsForm
 from transcripts.agreement.queries import list_places, read_items
 from transcripts.agreement.views.adjudication import Queue
-from transcripts.agreement.views.visible import MeasuredReadings, PageRequest, Stance, VisibleReadings
+from transcripts.agreement.views.visible import MeasuredReadings, Method, PageRequest, VisibleReadings
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import RowChart
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 UNITS_PER_PAGE = 25
-NOT_REFLEXIVE = (Stance.RELIABILITY.value, Stance.CODEBOOK.value)
+NOT_REFLEXIVE = (Method.RELIABILITY.value, Method.CODEBOOK.value)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_table(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_table(request: StudyRequest) -> HttpResponse:
     """Agreement on one family; of a family that uses reflexive thematic analysis, why there is none."""
-    page_request = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE, is_of_figures=True)
+    page_request = PageRequest(request.study, request.GET, prefer=NOT_REFLEXIVE, is_of_figures=True)
     return _render_table(request, page_request)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_so_far(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_so_far(request: StudyRequest) -> HttpResponse:
     """A part of the overview, loaded after the rest of it: agreement on the first family whose method measures it."""
-    page_request = PageRequest(request.project, QueryDict(), prefer=NOT_REFLEXIVE, is_of_figures=True)
+    page_request = PageRequest(request.study, QueryDict(), prefer=NOT_REFLEXIVE, is_of_figures=True)
     context: dict[str, object] = {"page_request": page_request}
-    if page_request.selection is not None and page_request.stance != Stance.REFLEXIVE:
+    if page_request.selection is not None and page_request.method != Method.REFLEXIVE:
         # What is left to adjudicate is of all models; figures are of one.
         selection, context["every_model"] = page_request.selection, page_request.query
         context["visible"] = visible = MeasuredReadings(get_viewer(request), page_request)
@@ -60,10 +60,10 @@ def show_so_far(request: ProjectRequest) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def compute(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def compute(request: StudyRequest) -> HttpResponse:
     """The figures of a family that uses reflexive thematic analysis: once, for a reason that is recorded."""
-    page_request, form = PageRequest(request.project, request.POST, is_of_figures=True), ReasonForm(request.POST)
+    page_request, form = PageRequest(request.study, request.POST, is_of_figures=True), ReasonForm(request.POST)
     if page_request.selection is None or not form.is_valid():
         return _render_table(request, page_request, reason_form=form, status=422)
     reason, visible = form.cleaned_data["reason"], MeasuredReadings(get_viewer(request), page_request)
@@ -71,18 +71,18 @@ def compute(request: ProjectRequest) -> HttpResponse:
         return _ask_to_unblind(request, page_request, visible)
     with at_form(form):
         actions.record_computation(
-            project=request.project, family=page_request.selection.family, reason=reason, by=request.user
+            study=request.study, family=page_request.selection.family, reason=reason, by=request.user
         )
         return _render_table(request, page_request, reason=reason, visible=visible)
     return _render_table(request, page_request, reason_form=form, status=422)
 
 
 @require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def download(request: StudyRequest) -> HttpResponse:
     """The table as a file, for families of which the page shows it."""
-    page_request = PageRequest(request.project, request.POST, prefer=NOT_REFLEXIVE, is_of_figures=True)
-    if page_request.selection is None or page_request.stance == Stance.REFLEXIVE:
+    page_request = PageRequest(request.study, request.POST, prefer=NOT_REFLEXIVE, is_of_figures=True)
+    if page_request.selection is None or page_request.method == Method.REFLEXIVE:
         return _render_table(request, page_request, status=422)
     visible = MeasuredReadings(get_viewer(request), page_request)
     if visible.is_hidden:
@@ -98,9 +98,9 @@ def download(request: ProjectRequest) -> HttpResponse:
         request.POST.get("format", "csv"),
         "agreement.exported",
         stem=name_narrowed(
-            f"{request.project.slug}-agreement-{selection.family.identifier}", basis, is_narrowed=is_narrowed
+            f"{request.study.slug}-agreement-{selection.family.identifier}", basis, is_narrowed=is_narrowed
         ),
-        project=request.project,
+        study=request.study,
         target=f"family:{selection.family.identifier}",
         by=request.user,
         details={"rows": len(report.TABLE.list_rows(source)), **basis},
@@ -110,10 +110,10 @@ def download(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def list_units(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def list_units(request: StudyRequest) -> HttpResponse:
     """The units behind a count: their words, and what each coder read in them."""
-    page_request, form = PageRequest(request.project, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
+    page_request, form = PageRequest(request.study, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
     if page_request.selection is None or not form.is_valid():
         return render(request, "agreement/units.html", {"page_request": page_request, "form": form}, status=422)
     visible = VisibleReadings(get_viewer(request), page_request.selection)
@@ -145,25 +145,25 @@ def _find_places(visible: VisibleReadings, wanted: dict[str, object]) -> list[in
 
 
 def _draw(
-    request: ProjectRequest, page_request: PageRequest, measured: dict[str, Any], visible: MeasuredReadings
+    request: StudyRequest, page_request: PageRequest, measured: dict[str, Any], visible: MeasuredReadings
 ) -> RowChart:
     family = page_request.selection.family.name if page_request.selection else ""
     return report.draw_rows(
         measured["rows"],
         family=", ".join(filter(None, [family, visible.name_models()])),
-        units=f"{reverse('agreement:units', args=[request.project.slug])}?{page_request.query}",
+        units=f"{reverse('agreement:units', args=[request.study.slug])}?{page_request.query}",
         coders=len(measured["agreement"].coders),
     )
 
 
-def _ask_to_unblind(request: ProjectRequest, page_request: PageRequest, visible: MeasuredReadings) -> HttpResponse:
+def _ask_to_unblind(request: StudyRequest, page_request: PageRequest, visible: MeasuredReadings) -> HttpResponse:
     """No figures, for those of a table without a reading would say that nobody decided anything."""
     messages.error(request, "All these readings are hidden from you. Unblind the interviews first.")
     return _render_table(request, page_request, visible=visible, status=409)
 
 
 def _render_table(
-    request: ProjectRequest,
+    request: StudyRequest,
     page_request: PageRequest,
     *,
     reason: str = "",
@@ -178,12 +178,12 @@ def _render_table(
         "computed_at": timezone.now(),
     }
     if page_request.selection is not None:
-        page["is_reflexive"] = page_request.stance == Stance.REFLEXIVE
-        if visible is None and page_request.stance != Stance.REFLEXIVE:
+        page["is_reflexive"] = page_request.method == Method.REFLEXIVE
+        if visible is None and page_request.method != Method.REFLEXIVE:
             visible = MeasuredReadings(get_viewer(request), page_request)
         page["visible"] = visible
         if visible is not None:
-            table = f"{reverse('agreement:table', args=[request.project.slug])}?{page_request.query}"
+            table = f"{reverse('agreement:table', args=[request.study.slug])}?{page_request.query}"
             page["unblinding"] = offer_unblinding(request, visible.offered, where="agreement", back=table)
         if visible is not None and not visible.is_hidden:
             page["measured"] = measured = report.measure(
@@ -191,7 +191,7 @@ def _render_table(
             )
             page["chart"] = _draw(request, page_request, measured, visible)
             page["offered_tables"] = [offer_table(report.TABLE, "This table, with every pair")]
-            page["table_files"] = reverse("agreement:download", args=[request.project.slug])
+            page["table_files"] = reverse("agreement:download", args=[request.study.slug])
             page["query"] = page_request.fields
         page["chosen"] = request.GET.get("code", "")
     elif page_request.families:

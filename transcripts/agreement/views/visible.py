@@ -12,25 +12,25 @@ from transcripts.agreement.forms import NOT_KNOWN, SelectionForm
 from transcripts.agreement.queries import Selection, find_interviews, list_families
 from transcripts.blinding.viewers import Viewer
 from transcripts.rounds.queries import find_locked_interviews
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import read_stances
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import read_methods
 
-Stance = MethodStance.Stance
+Method = MethodChoice.Method
 
 
 class PageRequest:
     """What a page was asked for. ``selection`` is ``None`` where the form is wrong, or no codebook is published.
 
-    Without a family named it is the first one with a stance of ``prefer``, or the first of all. ``is_of_figures``: see the form.
+    Without a family named it is the first one with a method of ``prefer``, or the first of all. ``is_of_figures``: see the form.
     """
 
     def __init__(
-        self, project: Project, data: QueryDict, *, prefer: tuple[str, ...] = (), is_of_figures: bool = False
+        self, study: Study, data: QueryDict, *, prefer: tuple[str, ...] = (), is_of_figures: bool = False
     ) -> None:
-        self.families, self.stances = list_families(project), read_stances(project)
+        self.families, self.methods = list_families(study), read_methods(study)
         self._data = data.copy()
-        self.form = SelectionForm(self._data, project=project, families=self.families, is_of_figures=is_of_figures)
-        preferred = [each for each in self.families if self.stances.find(each.identifier) in prefer]
+        self.form = SelectionForm(self._data, study=study, families=self.families, is_of_figures=is_of_figures)
+        preferred = [each for each in self.families if self.methods.find(each.identifier) in prefer]
         usual = next(iter([*preferred, *self.families]), None)
         self.selection = self.form.read(usual=usual) if usual and self.form.is_valid() else None
 
@@ -46,9 +46,9 @@ class PageRequest:
             self.selection = self.selection._replace(model=label)
 
     @property
-    def stance(self) -> str:
+    def method(self) -> str:
         """The family’s method."""
-        return self.stances.find(self.selection.family.identifier) if self.selection else self.stances.find()
+        return self.methods.find(self.selection.family.identifier) if self.selection else self.methods.find()
 
     @property
     def fields(self) -> list[tuple[str, str]]:
@@ -80,13 +80,13 @@ class VisibleReadings:
     def __init__(self, viewer: Viewer, selection: Selection, *, within: Collection[int] | None = None) -> None:
         from transcripts.agreement.reading import find_shared_interviews, keep_interviews, read_table
 
-        interviews = find_interviews(viewer.project, selection)
+        interviews = find_interviews(viewer.study, selection)
         if not viewer.sees_all:
-            locked = find_locked_interviews(viewer.project)
+            locked = find_locked_interviews(viewer.study)
             interviews = sorted(locked if interviews is None else locked & set(interviews))
         if within is not None:
             interviews = sorted(set(within) if interviews is None else set(within) & set(interviews))
-        table = read_table(viewer.project, selection, interviews=interviews)
+        table = read_table(viewer.study, selection, interviews=interviews)
         shared = find_shared_interviews(table)
         self.blinded = viewer.blinded(shared)
         self.shared = len(shared)
@@ -119,7 +119,7 @@ class MeasuredReadings(VisibleReadings):
         self.table, self.shared = self.every.table, self.every.shared
         self.offered = self.blinded = self.every.blinded
         units = count_shared(self.table)
-        rows = viewer.project.interviews.filter(pk__in=[*units, *self.blinded]).values_list("pk", "model_label")
+        rows = viewer.study.interviews.filter(pk__in=[*units, *self.blinded]).values_list("pk", "model_label")
         labels = dict(rows)
         counts = Counter[str]()
         for interview, number in units.items():
@@ -140,6 +140,6 @@ class MeasuredReadings(VisibleReadings):
         return names[0] if len(names) == 1 else f"{len(names)} models together" if names else ""
 
 
-def is_for_coders(stance: str) -> bool:
+def is_for_coders(method: str) -> bool:
     """Whether coders may see, once a round is locked, what colleagues read: not where reliability is claimed."""
-    return stance != Stance.RELIABILITY
+    return method != Method.RELIABILITY

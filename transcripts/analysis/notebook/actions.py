@@ -14,7 +14,7 @@ from transcripts.audit_trail.rows import row_changed, row_made
 from transcripts.coding import actions as desk
 from transcripts.coding.models import Memo
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 OF_THE_DESK = frozenset({Memo.Subject.SENTENCE, Memo.Subject.INTERVIEW})
@@ -33,7 +33,7 @@ class MemoChanged(Refused):
 
 
 @transaction.atomic
-def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
+def write_memo(*, study: Study, place: Place, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
     """A new memo on ``place``. Sent twice under one ``idempotency_key`` it is stored once.
 
     On a sentence or an interview people keep one memo each, so ``MemoChanged`` when there is one already, or when what
@@ -46,7 +46,7 @@ def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User
         return _check_same(stored, place, text=text, kind=kind)
     if place.interview is None:
         memo = Memo(
-            project=project,
+            study=study,
             subject=place.subject,
             subject_key=place.key,
             thread=uuid4(),
@@ -59,7 +59,7 @@ def write_memo(*, project: Project, place: Place, text: str, kind: str, by: User
         return _store(memo, before=None)
     if (own := find_own(place, by)) is not None:
         raise MemoChanged(own)
-    return _write_at_desk(project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
+    return _write_at_desk(study, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
 
 
 @transaction.atomic
@@ -71,7 +71,7 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, idempotency_key: 
     """
     text = _check(text, kind)
     _check_author(memo, by)
-    related = Memo.objects.select_related("interview", "sentence__turn", "project")
+    related = Memo.objects.select_related("interview", "sentence__turn", "study")
     # Locked first, so that a form sent twice at once finds what the other request stored.
     current = related.select_for_update(of=("self",)).get(pk=memo.pk)
     stored = Memo.objects.filter(author=by, idempotency_key=idempotency_key).first()
@@ -83,9 +83,9 @@ def revise_memo(*, memo: Memo, text: str, kind: str, by: User, idempotency_key: 
         return current
     if current.subject in OF_THE_DESK:
         place = Place.of(current)
-        return _write_at_desk(current.project, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
+        return _write_at_desk(current.study, place, text=text, kind=kind, by=by, idempotency_key=idempotency_key)
     changed = Memo(
-        project_id=current.project_id,
+        study_id=current.study_id,
         subject=current.subject,
         subject_key=current.subject_key,
         thread=current.thread,
@@ -125,7 +125,7 @@ def find_current(memo: Memo) -> Memo | None:
 
 def list_versions(memo: Memo) -> list[Memo]:
     """Every version of a memo that has a text, newest first."""
-    versions = Memo.objects.filter(project=memo.project_id, author=memo.author_id, subject=memo.subject)
+    versions = Memo.objects.filter(study=memo.study_id, author=memo.author_id, subject=memo.subject)
     if memo.thread is not None:
         versions = versions.filter(thread=memo.thread)
     else:
@@ -139,12 +139,12 @@ def find_own(place: Place, author: User) -> Memo | None:
     return memos.filter(interview=place.interview, sentence=place.sentence).first()
 
 
-def _write_at_desk(project: Project, place: Place, *, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
+def _write_at_desk(study: Study, place: Place, *, text: str, kind: str, by: User, idempotency_key: UUID) -> Memo:
     """Through the desk's own action, so that there is one way to write a memo on a sentence."""
     if place.interview is None:
         raise desk.WrongPlace("At the desk you can write a memo only on a sentence or an interview.")
     return desk.write_memo(
-        project=project,
+        study=study,
         interview=place.interview,
         sentence=place.sentence,
         text=text,
@@ -164,14 +164,14 @@ def _check(text: str, kind: str) -> str:
 
 def _check_author(memo: Memo, by: User) -> None:
     if memo.author_id != by.pk:
-        raise desk.NotYours("Somebody else wrote this memo. You can only change and withdraw your own.")
+        raise desk.NotYours("Another person wrote this memo. You can change and withdraw only your own.")
 
 
 def _check_same(stored: Memo, place: Place, *, text: str, kind: str) -> Memo:
     """What an earlier request stored. The same form sent again with another text is a conflict."""
     if Place.of(stored) != place:
         raise desk.UsedForAnother(
-            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+            "This request has the same idempotency key as an earlier request. Reload the page and try again."
         )
     if (stored.text, stored.kind) != (text, kind):
         raise MemoChanged(find_current(stored), memo=stored)

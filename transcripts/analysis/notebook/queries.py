@@ -17,7 +17,7 @@ from transcripts.analysis.themes.queries import current_themes
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import find_number
 
 # Characters; the list shortens a longer memo, and the memo's own page shows all of it.
@@ -79,10 +79,10 @@ def list_authors(memos: QuerySet[Memo]) -> list[str]:
     return sorted(names)
 
 
-def show_memos(project: Project, memos: Iterable[Memo], terms: Sequence[Term]) -> list[dict[str, object]]:
+def show_memos(study: Study, memos: Iterable[Memo], terms: Sequence[Term]) -> list[dict[str, object]]:
     """Memos by day in the order given, each with its place, for the list's template: two queries."""
     memos = list(memos)
-    names = name_places(project, memos)
+    names = name_places(study, memos)
     shown = [
         {
             "memo": memo,
@@ -96,29 +96,27 @@ def show_memos(project: Project, memos: Iterable[Memo], terms: Sequence[Term]) -
     return [{"date": date, "memos": list(group)} for date, group in groupby(shown, key=lambda each: each["date"])]
 
 
-def name_places(project: Project, memos: Sequence[Memo]) -> list[PlaceName]:
+def name_places(study: Study, memos: Sequence[Memo]) -> list[PlaceName]:
     """The names and addresses of what these memos are on. Expects their interviews and sentences to be loaded."""
     subjects = {memo.subject for memo in memos}
     themes: dict[str, str] = {}
     if Memo.Subject.THEME in subjects:
-        themes = {str(each.theme.number): each.name for each in current_themes(project)}
-    codes = _find_codes(project, {memo.subject_key for memo in memos if memo.subject == Memo.Subject.CODE})
-    return [_name_place(project, memo, themes, codes) for memo in memos]
+        themes = {str(each.theme.number): each.name for each in current_themes(study)}
+    codes = _find_codes(study, {memo.subject_key for memo in memos if memo.subject == Memo.Subject.CODE})
+    return [_name_place(study, memo, themes, codes) for memo in memos]
 
 
-def _find_codes(project: Project, identifiers: set[str]) -> dict[str, tuple[str, int, int]]:
+def _find_codes(study: Study, identifiers: set[str]) -> dict[str, tuple[str, int, int]]:
     """The newest row of each code: its name, the number of its version, and its primary key."""
     if not identifiers:
         return {}
-    rows = Code.objects.filter(version__project=project, identifier__in=identifiers, version__status="published")
+    rows = Code.objects.filter(version__study=study, identifier__in=identifiers, version__status="published")
     values = rows.order_by("version__number").values_list("identifier", "name", "version__number", "pk")
     return {identifier: (name, version, pk) for identifier, name, version, pk in values}
 
 
-def _name_place(
-    project: Project, memo: Memo, themes: dict[str, str], codes: dict[str, tuple[str, int, int]]
-) -> PlaceName:
-    slug = project.slug
+def _name_place(study: Study, memo: Memo, themes: dict[str, str], codes: dict[str, tuple[str, int, int]]) -> PlaceName:
+    slug = study.slug
     if memo.interview is not None:
         desk = reverse("desk:desk", args=[slug, memo.interview_id])
         if memo.sentence is None:
@@ -166,31 +164,31 @@ class Place(NamedTuple):
         return {self.subject: self.key} if self.subject in {Subject.CODE, Subject.THEME} else {}
 
 
-def find_place(project: Project, asked: Mapping[str, str]) -> Place:
+def find_place(study: Study, asked: Mapping[str, str]) -> Place:
     """The place that ``asked`` names: by sentence, interview, code or theme; without one, the study.
 
     Raises ``PlaceNotFound``.
     """
     if asked.get("sentence"):
-        sentence = themes.find_sentence(project, _read_number(asked["sentence"]))
+        sentence = themes.find_sentence(study, _read_number(asked["sentence"]))
         if sentence is None or sentence.retired_by_id is not None:
             raise PlaceNotFound("This study has no such sentence.")
         return Place(Subject.SENTENCE, "", sentence.turn.interview, sentence)
     if asked.get("interview"):
-        interview = project.interviews.filter(pk=_read_number(asked["interview"])).first()
+        interview = study.interviews.filter(pk=_read_number(asked["interview"])).first()
         if interview is None:
             raise PlaceNotFound("This study has no such interview.")
         return Place(Subject.INTERVIEW, "", interview)
     if code := asked.get("code"):
-        if themes.find_unknown_codes(project, [code]):
+        if themes.find_unknown_codes(study, [code]):
             raise PlaceNotFound("This code is not in the codebook of this study.")
         return Place(Subject.CODE, code)
     if asked.get("theme"):
         number = _read_number(asked["theme"])
-        if not project.themes.filter(number=number).exists():
+        if not study.themes.filter(number=number).exists():
             raise PlaceNotFound("This study has no such theme.")
         return Place(Subject.THEME, str(number))
-    return Place(Subject.PROJECT)
+    return Place(Subject.STUDY)
 
 
 def _read_number(text: str) -> int:

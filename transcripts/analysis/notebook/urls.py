@@ -6,11 +6,11 @@ from transcripts.analysis.notebook import views
 
 app_name = "notebook"
 
-# /p/<slug>/memos/
+# /studies/<slug>/memos/
 urlpatterns = [
-    path("p/<slug:slug>/memos/", views.list_memos, name="list"),
-    path("p/<slug:slug>/memos/new/", views.write, name="new"),
-    path("p/<slug:slug>/memos/<int:memo_id>/", views.show_memo, name="memo"),
-    path("p/<slug:slug>/memos/<int:memo_id>/revise/", views.revise, name="revise"),
-    path("p/<slug:slug>/memos/<int:memo_id>/withdraw/", views.withdraw, name="withdraw"),
+    path("studies/<slug:slug>/memos/", views.list_memos, name="list"),
+    path("studies/<slug:slug>/memos/new/", views.write, name="new"),
+    path("studies/<slug:slug>/memos/<int:memo_id>/", views.show_memo, name="memo"),
+    path("studies/<slug:slug>/memos/<int:memo_id>/revise/", views.revise, name="revise"),
+    path("studies/<slug:slug>/memos/<int:memo_id>/withdraw/", views.withdraw, name="withdraw"),
 ]

@@ -25,7 +25,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import NumberField, OnceForm, RowForm
@@ -91,12 +91,12 @@ class MemoSearchForm(forms.Form):
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_memos(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_memos(request: StudyRequest) -> HttpResponse:
     """Every memo one may read, day by day; the address holds the whole search."""
     viewer = get_viewer(request)
     memos = Memo.objects.active().visible_to(viewer)
-    form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.project), authors=queries.list_authors(memos))
+    form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.study), authors=queries.list_authors(memos))
     hidden = viewer.hidden_interviews if viewer.sees_all else frozenset()
     context: dict[str, object] = {"form": form, "unblinding": offer_unblinding(request, hidden, where="memos")}
     if form.is_valid():
@@ -105,36 +105,36 @@ def list_memos(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def write(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def write(request: StudyRequest) -> HttpResponse:
     """A new memo. ``?sentence=``, ``?interview=``, ``?code=`` or ``?theme=`` says on what; without, on the study."""
     place = _find_asked_place(request)
     is_sent = request.method == "POST"
     if not is_sent and place.interview and (own := actions.find_own(place, request.user)) is not None:
-        return redirect("notebook:memo", request.project.slug, own.pk)
+        return redirect("notebook:memo", request.study.slug, own.pk)
     kind = request.GET.get("kind", "")
     form = MemoForm(request.POST if is_sent else None, initial={"kind": kind} if kind in Memo.Kind.values else None)
     if form.is_valid():
         with at_form(form):
             try:
-                memo = actions.write_memo(project=request.project, place=place, by=request.user, **form.cleaned_data)
+                memo = actions.write_memo(study=request.study, place=place, by=request.user, **form.cleaned_data)
             except MemoChanged as error:
                 return _render_conflict(request, error, form)
             messages.success(request, "The memo is saved.")
-            return redirect("notebook:memo", request.project.slug, memo.pk)
+            return redirect("notebook:memo", request.study.slug, memo.pk)
     return _render_new(request, place, form)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_memo(request: ProjectRequest, memo_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_memo(request: StudyRequest, memo_id: int) -> HttpResponse:
     """One memo with its earlier versions; its author can change it here. For an earlier version the active one is shown."""
     return _render_memo(request, _get_memo(request, memo_id))
 
 
 @require_POST
-@project_view(Permission.CODE)
-def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def revise(request: StudyRequest, memo_id: int) -> HttpResponse:
     """Change one's own memo. The address names the version the text is based on."""
     memo = _get_memo(request, memo_id)
     form = MemoForm(request.POST)
@@ -145,24 +145,24 @@ def revise(request: ProjectRequest, memo_id: int) -> HttpResponse:
             except MemoChanged as error:
                 return _render_conflict(request, error, form, memo=memo)
             messages.success(request, "The memo is saved. The earlier version is kept.")
-            return redirect("notebook:memo", request.project.slug, revised.pk)
+            return redirect("notebook:memo", request.study.slug, revised.pk)
         return _render_memo(request, memo, form=form, status=422 if memo.author_id == request.user.pk else 409)
     return _render_memo(request, memo, form=form, status=422)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def withdraw(request: ProjectRequest, memo_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def withdraw(request: StudyRequest, memo_id: int) -> HttpResponse:
     """Withdraw one's own memo."""
     memo = _get_memo(request, memo_id)
     with at_top(request):
         actions.withdraw_memo(memo=memo, by=request.user)
         messages.success(request, "The memo is withdrawn. Its text stays in the record.")
-        return redirect("notebook:list", request.project.slug)
+        return redirect("notebook:list", request.study.slug)
     return _render_memo(request, memo, status=409)
 
 
-def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[str, object]:
+def _find(request: StudyRequest, memos: QuerySet[Memo], words: str) -> dict[str, object]:
     """A page of what was asked for. Without words the database counts and cuts; words are compared here."""
     terms, number = read_terms(words), request.GET.get("page")
     page: Page[int] | Page[Memo]
@@ -172,10 +172,10 @@ def _find(request: ProjectRequest, memos: QuerySet[Memo], words: str) -> dict[st
     else:
         page = Paginator(_load(memos), MEMOS_PER_PAGE).get_page(number)
         rows = list(page)
-    return {"page": page, "days": queries.show_memos(request.project, rows, terms)}
+    return {"page": page, "days": queries.show_memos(request.study, rows, terms)}
 
 
-def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
+def _get_memo(request: StudyRequest, memo_id: int) -> Memo:
     """A memo this person may read, active or not."""
     memos = Memo.objects.visible_to(get_viewer(request))
     memo = memos.select_related("author", "interview", "sentence__turn__interview").filter(pk=memo_id).first()
@@ -184,10 +184,10 @@ def _get_memo(request: ProjectRequest, memo_id: int) -> Memo:
     return memo
 
 
-def _find_asked_place(request: ProjectRequest) -> Place:
+def _find_asked_place(request: StudyRequest) -> Place:
     asked = request.POST if request.method == "POST" else request.GET
     try:
-        return find_place(request.project, {name: asked.get(name, "") for name in PLACE_FIELDS})
+        return find_place(request.study, {name: asked.get(name, "") for name in PLACE_FIELDS})
     except PlaceNotFound as error:
         raise Http404(str(error)) from error
 
@@ -196,14 +196,14 @@ def _load(memos: QuerySet[Memo]) -> QuerySet[Memo]:
     return memos.select_related("author", "interview", "sentence")
 
 
-def _render_new(request: ProjectRequest, place: Place, form: MemoForm) -> HttpResponse:
-    [(name, href)] = queries.name_places(request.project, [_as_memo(place)])
+def _render_new(request: StudyRequest, place: Place, form: MemoForm) -> HttpResponse:
+    [(name, href)] = queries.name_places(request.study, [_as_memo(place)])
     is_closed = _is_closed(request, place.sentence)
     context = {"form": form, "place": place, "name": name, "href": href, "is_closed": is_closed}
     return render(request, "analysis/notebook/new.html", context, status=422 if form.errors else 200)
 
 
-def _is_closed(request: ProjectRequest, sentence: Sentence | None) -> bool:
+def _is_closed(request: StudyRequest, sentence: Sentence | None) -> bool:
     """Whether the sentence is reasoning of a model that this person has yet to open at the desk."""
     return sentence is not None and bool(get_viewer(request).find_closed([sentence.turn_id]))
 
@@ -214,7 +214,7 @@ def _as_memo(place: Place) -> Memo:
 
 
 def _render_memo(
-    request: ProjectRequest,
+    request: StudyRequest,
     memo: Memo,
     *,
     form: MemoForm | None = None,
@@ -225,7 +225,7 @@ def _render_memo(
     versions = actions.list_versions(memo)
     latest = versions[0] if versions else memo
     is_active = latest.withdrawn_at is None
-    [(name, href)] = queries.name_places(request.project, [memo])
+    [(name, href)] = queries.name_places(request.study, [memo])
     own = memo.author_id == request.user.pk and get_viewer(request).codes
     context = {
         "memo": latest,
@@ -242,14 +242,14 @@ def _render_memo(
     return render(request, "analysis/notebook/memo.html", context, status=status)
 
 
-def _link_new(request: ProjectRequest, place: Place) -> str:
+def _link_new(request: StudyRequest, place: Place) -> str:
     query = QueryDict(mutable=True)
     query.update(place.fields)
-    return f"{reverse('notebook:new', args=[request.project.slug])}?{query.urlencode()}"
+    return f"{reverse('notebook:new', args=[request.study.slug])}?{query.urlencode()}"
 
 
 def _render_conflict(
-    request: ProjectRequest, error: MemoChanged, form: MemoForm, *, memo: Memo | None = None
+    request: StudyRequest, error: MemoChanged, form: MemoForm, *, memo: Memo | None = None
 ) -> HttpResponse:
     """Both texts: the active one, and what was typed in a form based on it, with a new idempotency key."""
     shown = error.memo or memo

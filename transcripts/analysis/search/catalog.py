@@ -9,7 +9,7 @@ from django.db import connection
 
 from transcripts.analysis.search.pure.tables import Heading
 from transcripts.codebook.models import CodebookVersion, CodeFamily
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # Newest version first: the first row of an identifier says what it is called now.
 CODES = """
@@ -18,7 +18,7 @@ SELECT k.id, k.identifier, k.name, k.meaning_version, f.identifier, f.name, f.un
 FROM codebook_code k
 JOIN codebook_codefamily f ON f.id = k.family_id
 JOIN codebook_codebookversion v ON v.id = k.version_id
-WHERE v.project_id = %s AND v.status = %s
+WHERE v.study_id = %s AND v.status = %s
 ORDER BY v.number DESC, f.position, k.position
 """
 
@@ -62,11 +62,11 @@ class Catalog:
         return [code for code in self.codes.values() if not family or code.family == family]
 
 
-def read_catalog(project: Project) -> Catalog:
+def read_catalog(study: Study) -> Catalog:
     """The catalog of a study: one query."""
     catalog = Catalog()
     with connection.cursor() as cursor:
-        cursor.execute(CODES, [project.pk, CodebookVersion.Status.PUBLISHED.value])
+        cursor.execute(CODES, [study.pk, CodebookVersion.Status.PUBLISHED.value])
         rows = cursor.fetchall()
     current = rows[0][-1] if rows else 0
     meant_since: dict[str, int] = {}

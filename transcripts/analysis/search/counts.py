@@ -19,7 +19,7 @@ from transcripts.analysis.search.queries import (
 )
 from transcripts.coding.values import read_json
 from transcripts.corpus.models import Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MARKS = """
 SELECT c.sentence_id, s.turn_id, t.position, t.interview_id, i.model_label, k.identifier, c.level, c.enactment
@@ -77,11 +77,11 @@ class Mark(NamedTuple):
 
 
 def read_marks(
-    project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "", interview_id: int | None = None
+    study: Study, catalog: Catalog, visibility: Visibility, *, family: str = "", interview_id: int | None = None
 ) -> Iterator[Mark]:
     """The codings of the model's words, by the coders that ``visibility`` names."""
     codings = of_codings(catalog, visibility, family=family)
-    scope = limit_scope(project, Search(role=Speaker.MODEL, interview=interview_id), visibility)
+    scope = limit_scope(study, Search(role=Speaker.MODEL, interview=interview_id), visibility)
     sql = MARKS.format(codings=codings.as_sql(), scope=scope.as_sql())
     with connection.cursor() as cursor:
         cursor.execute(sql, [*codings.values, *scope.values])
@@ -90,13 +90,13 @@ def read_marks(
 
 
 def read_answers(
-    project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "", model: str | None = None
+    study: Study, catalog: Catalog, visibility: Visibility, *, family: str = "", model: str | None = None
 ) -> Iterator[tuple[int, int, int, int, str, dict[str, str]]]:
     """The codings of the model's words with codes that ask questions: sentence, turn, interview, code, enactment and answers."""
     asking = {question.code.identifier for question in catalog.questions.values()}
     code_ids = [pk for identifier in sorted(asking) for pk in catalog.ids[identifier]]
     codings = of_codings(catalog, visibility, family=family, code_ids=code_ids)
-    scope = limit_scope(project, Search(role=Speaker.MODEL, model=model), visibility)
+    scope = limit_scope(study, Search(role=Speaker.MODEL, model=model), visibility)
     sql = ANSWERS.format(codings=codings.as_sql(), scope=scope.as_sql())
     with connection.cursor() as cursor:
         cursor.execute(sql, [*codings.values, *scope.values])
@@ -105,10 +105,10 @@ def read_answers(
                 yield *place, read_json(answers)
 
 
-def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, *, family: str = "") -> int:
+def count_elsewhere(study: Study, catalog: Catalog, visibility: Visibility, *, family: str = "") -> int:
     """How many codings are on the words of other speakers, or on the model's reasoning."""
     codings = of_codings(catalog, visibility, family=family)
-    scope = limit_scope(project, Search(), visibility)
+    scope = limit_scope(study, Search(), visibility)
     sql = ELSEWHERE.format(codings=codings.as_sql(), scope=scope.as_sql())
     values = [*codings.values, *scope.values, Turn.Role.MODEL.value, Turn.Channel.UTTERANCE.value]
     with connection.cursor() as cursor:
@@ -117,17 +117,17 @@ def count_elsewhere(project: Project, catalog: Catalog, visibility: Visibility, 
     return count
 
 
-def count_answers(project: Project, visibility: Visibility) -> dict[int, tuple[int, int]]:
+def count_answers(study: Study, visibility: Visibility) -> dict[int, tuple[int, int]]:
     """The sentences and turns of the model, by interview; interviews without any, or hidden ones, are left out."""
-    return _count_by_interview("COUNT(*)", Conditions(), limit_scope(project, MODEL_SAYS, visibility))
+    return _count_by_interview("COUNT(*)", Conditions(), limit_scope(study, MODEL_SAYS, visibility))
 
 
-def count_decided(project: Project, catalog: Catalog, visibility: Visibility) -> dict[int, tuple[int, int]]:
+def count_decided(study: Study, catalog: Catalog, visibility: Visibility) -> dict[int, tuple[int, int]]:
     """How many of those sentences are decided, and how many turns; interviews without any are left out.
 
     A code of a turn or an interview is stored on its first sentence: it decides the turn, and not the sentence.
     """
-    scope = limit_scope(project, MODEL_SAYS, visibility)
+    scope = limit_scope(study, MODEL_SAYS, visibility)
     of_turns = _coded_or_finished(visibility)
     scope.add(of_turns.as_sql(), *of_turns.values)
     of_sentences = _coded_or_finished(visibility, catalog.ids_of_sentences)

@@ -10,12 +10,12 @@ from django.db import connection
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, Question, Signs, decide, read_signs
 from transcripts.corpus.models import Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 QUESTIONS = """
 SELECT t.interview_id, t.position, t.text, t.prompt_kind
 FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.study_id = %s AND t.role = %s AND t.channel = %s
+WHERE i.owning_study_id = %s AND t.role = %s AND t.channel = %s
 """
 # The first turn of an interview, where it is the model's, and where the file gives an opening prompt: see ``Question``.
 OPENINGS = """
@@ -23,7 +23,7 @@ SELECT t.interview_id, t.position, {text}, {kind}
 FROM corpus_interview i JOIN corpus_turn t ON t.interview_id = i.id AND t.position = (
     SELECT MIN(e.position) FROM corpus_turn e WHERE e.interview_id = i.id AND e.role IN (%s, %s)
 )
-WHERE i.study_id = %s AND {which}
+WHERE i.owning_study_id = %s AND {which}
 """
 BEGUN_BY_MODEL = OPENINGS.format(text="''", kind="''", which="t.role = %s")
 WITH_OPENING_PROMPT = OPENINGS.format(
@@ -36,7 +36,7 @@ JOIN codebook_code k ON k.id = c.code_id
 JOIN corpus_sentence s ON s.id = c.sentence_id
 JOIN corpus_turn t ON t.id = s.turn_id
 JOIN corpus_interview i ON i.id = t.interview_id
-WHERE i.study_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
+WHERE i.owning_study_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
 GROUP BY t.interview_id, c.coder_id, k.identifier
 """
 MODEL = Turn.Role.MODEL.value
@@ -47,13 +47,13 @@ MOST_KEPT, MOST_READ = 50_000, 1_000
 class StudyPrompts:
     """What the interviewers of a study raised, interview by interview. Two queries when it is made."""
 
-    def __init__(self, project: Project) -> None:
-        self._signs = read_study_signs(project)
+    def __init__(self, study: Study) -> None:
+        self._signs = read_study_signs(study)
         self._questions: dict[int, list[Question]] = defaultdict(list)
         self._own: dict[tuple[int, int, str], int] = {}
-        asked: list[str | int] = [project.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
+        asked: list[str | int] = [study.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
         with connection.cursor() as cursor:
-            opening: list[str | int] = [Turn.Role.INTERVIEWER.value, MODEL, project.pk]
+            opening: list[str | int] = [Turn.Role.INTERVIEWER.value, MODEL, study.pk]
             cursor.execute(
                 f"{QUESTIONS} UNION ALL {BEGUN_BY_MODEL} UNION ALL {WITH_OPENING_PROMPT}",
                 [*asked, *opening, MODEL, *opening],
@@ -101,8 +101,8 @@ class StudyPrompts:
         return prompts
 
 
-def read_study_signs(project: Project) -> Mapping[str, Signs]:
+def read_study_signs(study: Study) -> Mapping[str, Signs]:
     """By what each code is recognised, by identifier, as the newest published version has it."""
-    codes = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
+    codes = Code.objects.filter(version__study=study, version__status=CodebookVersion.Status.PUBLISHED)
     rows = codes.order_by("version__number").values_list("identifier", "name", "aliases", "terms")
     return {identifier: read_signs([name, *aliases], terms) for identifier, name, aliases, terms in rows}

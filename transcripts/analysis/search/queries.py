@@ -26,7 +26,7 @@ from transcripts.analysis.search.pure.words import (
     split_answer,
 )
 from transcripts.corpus.models import Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FOUND = """
 SELECT s.id, s.turn_id, t.interview_id, s.start, s."end"
@@ -136,10 +136,10 @@ class FoundSentences(Sequence[int]):
         return [row[0] for row in _read_found(self._conditions, start, stop - start)]
 
 
-def find_sentences(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> FoundSentences:
+def find_sentences(study: Study, search: Search, catalog: Catalog, visibility: Visibility) -> FoundSentences:
     """Every sentence that fits, in the order of the study."""
     shows_work = search.asks_for_codings or bool(search.state)
-    scope = limit_scope(project, search, visibility if shows_work else None)
+    scope = limit_scope(study, search, visibility if shows_work else None)
     conditions = Conditions([*scope.parts, "s.retired_by_id IS NULL"], [*scope.values])
     if search.asks_for_codings:
         _limit_codings(conditions, search, catalog, visibility)
@@ -150,10 +150,10 @@ def find_sentences(project: Project, search: Search, catalog: Catalog, visibilit
         return FoundSentences(conditions, None)
     found = _read_found(conditions)
     if search.prompted:
-        prompted = _find_prompted(project, search, catalog, visibility)
+        prompted = _find_prompted(study, search, catalog, visibility)
         found = [row for row in found if row[0] in prompted]
     if search.state == State.DISAGREED:
-        differing = _find_differing(project, search, catalog)
+        differing = _find_differing(study, search, catalog)
         found = [row for row in found if row[0] in differing]
     if terms:
         texts = {
@@ -163,20 +163,20 @@ def find_sentences(project: Project, search: Search, catalog: Catalog, visibilit
     return FoundSentences(conditions, found)
 
 
-def measure(project: Project) -> tuple[int, int]:
+def measure(study: Study) -> tuple[int, int]:
     """How many sentences and interviews the study has: what every count is out of."""
     conditions = Conditions()
-    conditions.add("i.project_id = %s AND s.retired_by_id IS NULL", project.pk)
-    return _count(conditions)[0], project.interviews.count()
+    conditions.add("i.study_id = %s AND s.retired_by_id IS NULL", study.pk)
+    return _count(conditions)[0], study.interviews.count()
 
 
-def limit_scope(project: Project, search: Search, visibility: Visibility | None) -> Conditions:
+def limit_scope(study: Study, search: Search, visibility: Visibility | None) -> Conditions:
     """What a search says of turns and interviews, of ``corpus_turn t`` and ``corpus_interview i``.
 
     Without a visibility nothing is left out: the texts themselves are open to everybody.
     """
     conditions = Conditions()
-    conditions.add("i.project_id = %s", project.pk)
+    conditions.add("i.study_id = %s", study.pk)
     if search.model is not None:
         conditions.add("i.model_label = %s", search.model)
     if search.interview is not None:
@@ -285,9 +285,9 @@ def _limit_state(conditions: Conditions, search: Search, catalog: Catalog, visib
         conditions.add(f"{place} {both}", *coded.values, *decided.values)
 
 
-def _find_prompted(project: Project, search: Search, catalog: Catalog, visibility: Visibility) -> set[int]:
+def _find_prompted(study: Study, search: Search, catalog: Catalog, visibility: Visibility) -> set[int]:
     """The sentences of those codings that are (un)prompted, said so or derived."""
-    prompts, codings = StudyPrompts(project), _codings_of(search, catalog, visibility)
+    prompts, codings = StudyPrompts(study), _codings_of(search, catalog, visibility)
     identifiers = {pk: identifier for identifier, ids in catalog.ids.items() for pk in ids}
     found = set()
     with connection.cursor() as cursor:
@@ -299,11 +299,11 @@ def _find_prompted(project: Project, search: Search, catalog: Catalog, visibilit
     return found
 
 
-def _find_differing(project: Project, search: Search, catalog: Catalog) -> set[int]:
+def _find_differing(study: Study, search: Search, catalog: Catalog) -> set[int]:
     """The sentences on which coders disagreed before they saw each other's work; of units, the first sentence."""
     from transcripts.coding.blind import read_blind
 
-    readings = read_blind(project, interviews=None if search.interview is None else [search.interview])
+    readings = read_blind(study, interviews=None if search.interview is None else [search.interview])
     found: set[int] = set()
     for family in catalog.families.values():
         if search.family in {"", family.identifier}:

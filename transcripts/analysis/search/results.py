@@ -21,7 +21,7 @@ from transcripts.coding.models import Coding, Level
 from transcripts.coding.values import read_json
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.queries import read_questions
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES, Permission
 
 NEIGHBOURS = 2
@@ -213,9 +213,9 @@ def find_visibility(viewer: Viewer, coder: str) -> Visibility:
     return Visibility(coder_id, viewer.hidden_interviews, viewer.closed_turns)
 
 
-def list_coders(project: Project, catalog: Catalog) -> list[str]:
+def list_coders(study: Study, catalog: Catalog) -> list[str]:
     """The names of those who code or have coded in the study."""
     codes = [pk for ids in catalog.ids.values() for pk in ids]
     coded = Exists(Coding.objects.filter(coder=OuterRef("pk"), code__in=codes))
-    coders = User.objects.filter(Q(memberships__project=project, memberships__role__in=CODING_ROLES) | coded)
+    coders = User.objects.filter(Q(memberships__study=study, memberships__role__in=CODING_ROLES) | coded)
     return list(coders.distinct().order_by("username").values_list("username", flat=True))

@@ -28,7 +28,7 @@ from transcripts.analysis.search.queries import Visibility
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Turn
 from transcripts.statistics import figures
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Sizes = Mapping[Hashable, Mapping[str, int]]
 # The sentences and turns of the model in an interview: all of them, or those that are decided.
@@ -40,7 +40,7 @@ NOTHING: Answers = (0, 0)
 class Wanted:
     """What a page of counts shows: the codes of one family (or all), and whose codings."""
 
-    project: Project
+    study: Study
     catalog: Catalog
     family: str
     coder: str
@@ -76,7 +76,7 @@ def tabulate_by_interview(wanted: Wanted, interviews: Sequence[Interview]) -> di
 def tabulate_by_model(wanted: Wanted) -> dict[str, object]:
     """Codes by model: a row for each model."""
     said, decided = _count_model_words(wanted)
-    model_of = dict(wanted.project.interviews.order_by("pk").values_list("pk", "model_label"))
+    model_of = dict(wanted.study.interviews.order_by("pk").values_list("pk", "model_label"))
     models = sorted({model_of[pk] for pk in said})
     parts = {model: [pk for pk in said if model_of[pk] == model] for model in models}
     sizes: Sizes = {model: _sizes([decided[pk] for pk in pks if pk in decided]) for model, pks in parts.items()}
@@ -142,7 +142,7 @@ def tabulate_answers(wanted: Wanted, *, model: str | None) -> list[dict[str, Any
         for pk in catalog.ids[question.code.identifier]:
             of_code[pk].append(question)
     found: dict[tuple[str, str], dict[str, _Answers]] = defaultdict(lambda: defaultdict(_Answers))
-    answers = counts.read_answers(wanted.project, catalog, wanted.visibility, family=wanted.family, model=model)
+    answers = counts.read_answers(wanted.study, catalog, wanted.visibility, family=wanted.family, model=model)
     for sentence_id, turn_id, interview_id, code_id, enactment, given in answers:
         for question in of_code[code_id]:
             unit = question.code.unit
@@ -206,7 +206,7 @@ def _list_answers(
 def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[tuple[int, bool]]) -> dict[str, object]:
     """Codes by turn of one interview."""
     marks = counts.read_marks(
-        wanted.project, wanted.catalog, wanted.visibility, family=wanted.family, interview_id=interview.pk
+        wanted.study, wanted.catalog, wanted.visibility, family=wanted.family, interview_id=interview.pk
     )
     headings = wanted.headings
     rows = build_sheet(headings, columns, marks)
@@ -215,7 +215,7 @@ def build_score_sheet(wanted: Wanted, interview: Interview, columns: Sequence[tu
         for heading in headings
         for turn, _ in columns
     }
-    _, decided = counts.count_decided(wanted.project, wanted.catalog, wanted.visibility).get(interview.pk, NOTHING)
+    _, decided = counts.count_decided(wanted.study, wanted.catalog, wanted.visibility).get(interview.pk, NOTHING)
     return {
         "coder": wanted.coder,
         "columns": columns,
@@ -251,14 +251,14 @@ def choose_family(catalog: Catalog, *, with_enactment: bool = False) -> str:
 
 
 def _read_marks(wanted: Wanted) -> Iterator[Mark]:
-    return counts.read_marks(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family)
+    return counts.read_marks(wanted.study, wanted.catalog, wanted.visibility, family=wanted.family)
 
 
 def _count_model_words(wanted: Wanted) -> tuple[dict[int, Answers], dict[int, Answers]]:
     """What models said, and what of it is decided, by interview."""
     return (
-        counts.count_answers(wanted.project, wanted.visibility),
-        counts.count_decided(wanted.project, wanted.catalog, wanted.visibility),
+        counts.count_answers(wanted.study, wanted.visibility),
+        counts.count_decided(wanted.study, wanted.catalog, wanted.visibility),
     )
 
 
@@ -311,7 +311,7 @@ def _finish(
         "is_empty": not any(total.places or any(total.apart) for total in map(table.total, table.headings)),
         "has_enactment": any(each.has_enactment for each in table.headings),
         "few": figures.explain_mark(figures.Mark.FEW, DECIDED),
-        "elsewhere": counts.count_elsewhere(wanted.project, wanted.catalog, wanted.visibility, family=wanted.family),
+        "elsewhere": counts.count_elsewhere(wanted.study, wanted.catalog, wanted.visibility, family=wanted.family),
         "decided": _describe((sentences, turns), (all_sentences, all_turns)),
         "undecided_sentences": all_sentences - sentences,
         "undecided_turns": all_turns - turns,

@@ -28,7 +28,7 @@ from transcripts.analysis.search.tabulating import Wanted
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_numbers
 
@@ -41,10 +41,10 @@ MAX_INTERVIEWS_OFFERED = 500
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def search(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def search(request: StudyRequest) -> HttpResponse:
     """Sentences by their words, codes, memos and decisions. The address holds the whole search."""
-    catalog = read_catalog(request.project)
+    catalog = read_catalog(request.study)
     form = SearchForm(request.GET if is_asked(request) else None, offer_choices(request, catalog))
     context: dict[str, object] = {"form": form, "narrowings": [], "findings": None}
     if form.is_valid():
@@ -58,14 +58,14 @@ def search(request: ProjectRequest) -> HttpResponse:
     return render(request, "analysis/search/search.html", context, status=422 if form.errors else 200)
 
 
-def is_asked(request: ProjectRequest) -> bool:
+def is_asked(request: StudyRequest) -> bool:
     """Whether anything was asked at all."""
     return any(value for name, value in request.GET.items() if name in SearchForm.base_fields)
 
 
-def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
+def offer_choices(request: StudyRequest, catalog: Catalog) -> Choices:
     """What this person can choose from in this study."""
-    interviews = request.project.interviews.order_by("pk")
+    interviews = request.study.interviews.order_by("pk")
     offered = list(interviews.values_list("pk", "title")[: MAX_INTERVIEWS_OFFERED + 1])
     if len(offered) > MAX_INTERVIEWS_OFFERED:
         chosen = find_numbers([request.GET.get("interview", "")])
@@ -76,19 +76,19 @@ def offer_choices(request: ProjectRequest, catalog: Catalog) -> Choices:
         catalog=catalog,
         models=list(models),
         interviews=offered,
-        coders=list_coders(request.project, catalog) if viewer.sees_all else [],
+        coders=list_coders(request.study, catalog) if viewer.sees_all else [],
         sees_all=viewer.sees_all,
         codes_herself=viewer.codes,
     )
 
 
-def find(request: ProjectRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
+def find(request: StudyRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
     """A page of the sentences that a search found, and the numbers to show beside it."""
     visibility = find_visibility(get_viewer(request), whose(asked))
-    found = queries.find_sentences(request.project, asked, catalog, visibility)
+    found = queries.find_sentences(request.study, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
     results = build_results(list(page), read_terms(asked.words), visibility, request.user.pk)
-    all_sentences, all_interviews = queries.measure(request.project)
+    all_sentences, all_interviews = queries.measure(request.study)
     return {
         "page": page,
         "results": results,
@@ -104,7 +104,7 @@ def whose(asked: Search) -> str:
     return EVERYBODY if asked.state == State.DISAGREED else asked.coder
 
 
-def list_narrowings(request: ProjectRequest, form: SearchForm) -> list[tuple[str, str]]:
+def list_narrowings(request: StudyRequest, form: SearchForm) -> list[tuple[str, str]]:
     """What narrows the search apart from its words: a label, and the query of the search without it."""
     asked = [(name, value) for name in form.fields for value in request.GET.getlist(name) if value]
     found = []
@@ -127,14 +127,14 @@ def flatten(choices: object) -> list[tuple[str, str]]:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def by_interview(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def by_interview(request: StudyRequest) -> HttpResponse:
     """Codes by interview."""
-    catalog = read_catalog(request.project)
+    catalog = read_catalog(request.study)
     form = ask(request, catalog, CountForm)
     context: dict[str, object] = {"form": form, "here": "by_interview", "page": None}
     if form.is_valid():
-        interviews = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE)
+        interviews = Paginator(request.study.interviews.order_by("pk"), INTERVIEWS_PER_PAGE)
         page = interviews.get_page(request.GET.get("page"))
         context |= {"page": page, "table": tabulating.tabulate_by_interview(want(request, catalog, form), list(page))}
         context["unblinding"] = offer(request, form.get_coder())
@@ -142,10 +142,10 @@ def by_interview(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def by_model(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def by_model(request: StudyRequest) -> HttpResponse:
     """Codes by model."""
-    catalog = read_catalog(request.project)
+    catalog = read_catalog(request.study)
     form = ask(request, catalog, CountForm)
     context: dict[str, object] = {"form": form, "here": "by_model"}
     if form.is_valid():
@@ -155,10 +155,10 @@ def by_model(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def by_answer(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def by_answer(request: StudyRequest) -> HttpResponse:
     """Codings by their answers to the questions of their codes."""
-    catalog = read_catalog(request.project)
+    catalog = read_catalog(request.study)
     form = AnswerForm(request.GET, offer_choices(request, catalog))
     context: dict[str, object] = {"form": form, "here": "by_answer", "has_questions": bool(catalog.questions)}
     if form.is_valid():
@@ -171,10 +171,10 @@ def by_answer(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def cooccurrence(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def cooccurrence(request: StudyRequest) -> HttpResponse:
     """Codes on the same sentence, or in the same turn."""
-    catalog = read_catalog(request.project)
+    catalog = read_catalog(request.study)
     form = ask(request, catalog, PairForm)
     context: dict[str, object] = {"form": form, "here": "cooccurrence"}
     if form.is_valid():
@@ -188,19 +188,19 @@ def cooccurrence(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def score_sheets(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def score_sheets(request: StudyRequest) -> HttpResponse:
     """The interviews, each with its score sheet behind it."""
-    page = Paginator(request.project.interviews.order_by("pk"), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(request.study.interviews.order_by("pk"), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "analysis/search/score_sheets.html", {"page": page, "here": "score_sheet"})
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def score_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def score_sheet(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Codes by turn of one interview, of one coder or of two below each other."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
-    catalog = read_catalog(request.project)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
+    catalog = read_catalog(request.study)
     form = ask(request, catalog, SheetForm, with_enactment=True)
     context: dict[str, object] = {"form": form, "here": "score_sheet", "interview": interview}
     if form.is_valid():
@@ -212,7 +212,7 @@ def score_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
     return render(request, "analysis/search/score_sheet.html", context, status=422 if form.errors else 200)
 
 
-def offer(request: ProjectRequest, coder: str, interview: int | None = None) -> UnblindingForm | None:
+def offer(request: StudyRequest, coder: str, interview: int | None = None) -> UnblindingForm | None:
     """The notice of a page that would show others' codings too, of the whole study or of one interview."""
     if coder == OWN:
         return None
@@ -220,7 +220,7 @@ def offer(request: ProjectRequest, coder: str, interview: int | None = None) -> 
     return offer_unblinding(request, hidden if interview is None else hidden & {interview}, where="search")
 
 
-def put_in(request: ProjectRequest, **values: str) -> str:
+def put_in(request: StudyRequest, **values: str) -> str:
     """The query of this page with these values in it."""
     query = request.GET.copy()
     for name, value in values.items():
@@ -231,7 +231,7 @@ def put_in(request: ProjectRequest, **values: str) -> str:
 FormType = TypeVar("FormType", bound=CountForm)
 
 
-def ask(request: ProjectRequest, catalog: Catalog, form: type[FormType], *, with_enactment: bool = False) -> FormType:
+def ask(request: StudyRequest, catalog: Catalog, form: type[FormType], *, with_enactment: bool = False) -> FormType:
     """What was asked of a page of counts; what was not is filled in, so that the form shows what the page shows."""
     data: QueryDict = request.GET.copy()
     family = tabulating.choose_family(catalog, with_enactment=with_enactment)
@@ -241,8 +241,8 @@ def ask(request: ProjectRequest, catalog: Catalog, form: type[FormType], *, with
     return form(data, choices)
 
 
-def want(request: ProjectRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
+def want(request: StudyRequest, catalog: Catalog, form: CountForm, coder: str = "") -> Wanted:
     """The same, for the tables."""
     coder = coder or form.get_coder()
     visibility = find_visibility(get_viewer(request), coder)
-    return Wanted(request.project, catalog, form.cleaned_data["family"], coder, visibility)
+    return Wanted(request.study, catalog, form.cleaned_data["family"], coder, visibility)

@@ -6,7 +6,7 @@ from django import template
 from django.template import RequestContext
 
 from transcripts.analysis.models import PositionalityStatement
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.studies.roles import Permission
 
 register = template.Library()
@@ -17,10 +17,10 @@ POSTPONED = "positionality_postponed"
 @register.inclusion_tag("analysis/themes/_invitation.html", takes_context=True)
 def positionality_invitation(context: RequestContext) -> dict[str, object]:
     """Asks those who code and have never written a statement, unless they said "not now" since they signed in."""
-    request: ProjectRequest = context["request"]
+    request: StudyRequest = context["request"]
     asks = (
         Permission.CODE in request.role.permissions
-        and request.project.pk not in request.session.get(POSTPONED, [])
-        and not PositionalityStatement.objects.filter(project=request.project, author=request.user).exists()
+        and request.study.pk not in request.session.get(POSTPONED, [])
+        and not PositionalityStatement.objects.filter(study=request.study, author=request.user).exists()
     )
-    return {"asks": asks, "project": request.project, "csrf_token": context.get("csrf_token")}
+    return {"asks": asks, "study": request.study, "csrf_token": context.get("csrf_token")}

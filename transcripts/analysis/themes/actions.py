@@ -15,7 +15,7 @@ from transcripts.analysis.themes import queries
 from transcripts.analysis.themes.queries import EntryChanged, NotYours, ThemeChanged
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT, check_reason, check_text
 
 MAX_NAME = 200
@@ -31,13 +31,11 @@ class ThemeText(NamedTuple):
 
 
 @transaction.atomic
-def create_theme(
-    *, project: Project, text: ThemeText, codes: Sequence[str], by: User, reason: str = ""
-) -> ThemeVersion:
+def create_theme(*, study: Study, text: ThemeText, codes: Sequence[str], by: User, reason: str = "") -> ThemeVersion:
     """A new candidate theme. Raises ``WrongInput``."""
-    _lock(project)
-    text, reason = _check(project, text), check_reason(reason)
-    return _store_theme(project, text, _check_codes(project, codes), reason=reason, by=by)
+    _lock(study)
+    text, reason = _check(study, text), check_reason(reason)
+    return _store_theme(study, text, _check_codes(study, codes), reason=reason, by=by)
 
 
 @transaction.atomic
@@ -49,11 +47,11 @@ def revise_theme(
     ``based_on`` is the number of the version that ``by`` saw. Raises ``ThemeChanged`` if somebody has written another
     one since, and ``WrongInput``.
     """
-    project = theme.project
-    _lock(project)
+    study = theme.study
+    _lock(study)
     latest = _find_latest(theme, based_on)
-    text = _check(project, text, but=latest)
-    codes = _check_codes(project, codes)
+    text = _check(study, text, but=latest)
+    codes = _check_codes(study, codes)
     if state not in State.values:
         raise WrongInput(f"There is no state {state!r}: choose {', '.join(State.values)}.", field="state")
     if (latest.name, latest.concept, latest.description, latest.state, latest.codes) == (*text, state, codes):
@@ -64,7 +62,7 @@ def revise_theme(
 @transaction.atomic
 def regroup_codes(
     *,
-    project: Project,
+    study: Study,
     codes: Sequence[str],
     into: Theme | None,
     new_name: str,
@@ -77,8 +75,8 @@ def regroup_codes(
     It changes the codes of the current version and no text, so it needs no version to be based on. Raises
     ``WrongInput``.
     """
-    _lock(project)
-    codes = _check_codes(project, codes)
+    _lock(study)
+    codes = _check_codes(study, codes)
     new_name = new_name.strip()
     if not codes:
         raise WrongInput("Choose at least one code.", field="codes")
@@ -88,8 +86,8 @@ def regroup_codes(
         raise WrongInput("Choose one theme for the codes: an existing one or a new one.", field="into")
     written = []
     if new_name:
-        text = _check(project, ThemeText(new_name), field="new_name")
-        written.append(_store_theme(project, text, codes, reason=_check_reason(reason), by=by))
+        text = _check(study, ThemeText(new_name), field="new_name")
+        written.append(_store_theme(study, text, codes, reason=_check_reason(reason), by=by))
     if into is not None:
         written += _regroup(into, put_in=codes, taken_out=[], reason=reason, by=by)
     if out_of is not None:
@@ -99,7 +97,7 @@ def regroup_codes(
 
 @transaction.atomic
 def merge_themes(
-    *, project: Project, sources: Sequence[tuple[Theme, int]], text: ThemeText, reason: str, by: User
+    *, study: Study, sources: Sequence[tuple[Theme, int]], text: ThemeText, reason: str, by: User
 ) -> tuple[ThemeVersion, int]:
     """Merge themes into a new one with all their codes and quotes, and drop them.
 
@@ -107,16 +105,16 @@ def merge_themes(
     quoted once; one quoted for one source and against another is left out, because somebody has to decide. Returns the
     new theme and how many sentences were left out. Raises ``ThemeChanged`` or ``WrongInput``.
     """
-    _lock(project)
+    _lock(study)
     if len({theme.pk for theme, _ in sources}) < 2:
         raise WrongInput("Choose at least two themes. A theme cannot be merged with itself.", field="themes")
     latest = [_find_latest(theme, based_on) for theme, based_on in sources]
     if dropped := [each for each in latest if each.state == State.DROPPED]:
         raise WrongInput(f"{dropped[0].name} was dropped. Make it a candidate again to merge it.", field="themes")
     reason = _check_reason(reason)
-    text = _check(project, text, but=latest)
+    text = _check(study, text, but=latest)
     codes = list(dict.fromkeys(code for each in latest for code in each.codes))
-    made = _store_theme(project, text, codes, reason=reason, by=by, came_from=latest)
+    made = _store_theme(study, text, codes, reason=reason, by=by, came_from=latest)
     for each in latest:
         _drop(each, reason=f"Merged into theme {made.theme.number}. {reason}", by=by)
     return made, _copy_merged_quotes(latest, made.theme)
@@ -131,8 +129,8 @@ def split_theme(
     ``based_on`` is the number of the version that ``by`` saw. A code may go to several parts or to none. A quote goes to
     the parts that have the code of its coding; if that is not known, to all of them.
     """
-    project = theme.project
-    _lock(project)
+    study = theme.study
+    _lock(study)
     latest = _find_latest(theme, based_on)
     if latest.state == State.DROPPED:
         raise Refused(f"{latest.name} was dropped. Make it a candidate again to split it.")
@@ -140,8 +138,8 @@ def split_theme(
     _check_parts(parts, latest)
     made = [
         _store_theme(
-            project,
-            _check(project, ThemeText(name), but=latest, field=f"name_{place}"),
+            study,
+            _check(study, ThemeText(name), but=latest, field=f"name_{place}"),
             [code for code in latest.codes if code in codes],
             reason=reason,
             by=by,
@@ -155,14 +153,14 @@ def split_theme(
     return made
 
 
-def _lock(project: Project) -> None:
+def _lock(study: Study) -> None:
     """Let the themes of a study be numbered and changed one act at a time."""
-    Project.objects.select_for_update().get(pk=project.pk)
+    Study.objects.select_for_update().get(pk=study.pk)
 
 
 def _find_latest(theme: Theme, based_on: int) -> ThemeVersion:
     """The current version of a theme. Raises ``ThemeChanged`` if it is not the one the change is based on."""
-    versions = theme.versions.select_related("theme__project", "written_by")
+    versions = theme.versions.select_related("theme__study", "written_by")
     latest = versions.order_by("-number")[0]
     if latest.number != based_on:
         raise ThemeChanged(latest)
@@ -170,7 +168,7 @@ def _find_latest(theme: Theme, based_on: int) -> ThemeVersion:
 
 
 def _check(
-    project: Project,
+    study: Study,
     text: ThemeText,
     *,
     but: ThemeVersion | Sequence[ThemeVersion] = (),
@@ -184,7 +182,7 @@ def _check(
         needed="Give the theme a name; a working title will do.",
     )
     others = {each.theme_id for each in ([but] if isinstance(but, ThemeVersion) else but)}
-    for each in queries.current_themes(project):
+    for each in queries.current_themes(study):
         if each.theme_id not in others and each.state != State.DROPPED and each.name.casefold() == name.casefold():
             raise WrongInput(
                 f"Theme {each.theme.number} is already called {each.name}. Choose another name.", field=field
@@ -193,9 +191,9 @@ def _check(
     return ThemeText(name, concept, check_text(text.description, field="description", max_length=MAX_TEXT))
 
 
-def _check_codes(project: Project, codes: Iterable[str]) -> list[str]:
+def _check_codes(study: Study, codes: Iterable[str]) -> list[str]:
     codes = list(dict.fromkeys(codes))
-    if unknown := queries.find_unknown_codes(project, codes):
+    if unknown := queries.find_unknown_codes(study, codes):
         raise WrongInput(f"There is no code {unknown[0]!r} in this study's codebook. Reload the page.", field="codes")
     return codes
 
@@ -221,7 +219,7 @@ def _regroup(
     theme: Theme, *, put_in: Sequence[str], taken_out: Sequence[str], reason: str, by: User
 ) -> list[ThemeVersion]:
     """The next version of a theme with other codes; nothing when it has them as they should be."""
-    latest = theme.versions.select_related("theme__project").order_by("-number")[0]
+    latest = theme.versions.select_related("theme__study").order_by("-number")[0]
     codes = [code for code in latest.codes if code not in taken_out]
     codes += [code for code in put_in if code not in codes]
     if codes == latest.codes:
@@ -233,7 +231,7 @@ def _regroup(
 
 
 def _store_theme(
-    project: Project,
+    study: Study,
     text: ThemeText,
     codes: list[str],
     *,
@@ -242,8 +240,8 @@ def _store_theme(
     came_from: Sequence[ThemeVersion] = (),
 ) -> ThemeVersion:
     now = timezone.now()
-    number = (project.themes.aggregate(last=Max("number"))["last"] or 0) + 1
-    theme = Theme.objects.create(project=project, number=number, created_at=now, created_by_name=by.username)
+    number = (study.themes.aggregate(last=Max("number"))["last"] or 0) + 1
+    theme = Theme.objects.create(study=study, number=number, created_at=now, created_by_name=by.username)
     theme.came_from.set([each.theme for each in came_from])
     version = ThemeVersion.objects.create(
         theme=theme, number=1, **text._asdict(), codes=codes, reason=reason, written_at=now, written_by=by
@@ -252,7 +250,7 @@ def _store_theme(
         "theme.created",
         target=theme,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"number": number, "codes": len(codes), "came_from": [each.theme.number for each in came_from]},
     )
     return version
@@ -275,7 +273,7 @@ def _store_version(
         "theme.changed",
         target=latest.theme,
         by=by,
-        stream=trail.project_stream(latest.theme.project_id),
+        stream=trail.study_stream(latest.theme.study_id),
         details={
             "number": latest.theme.number,
             "version": version.number,
@@ -332,7 +330,7 @@ Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
 
 
 @transaction.atomic
-def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEntry:
+def write_entry(*, study: Study, phase: int, text: str, by: User) -> PhaseEntry:
     """Write something down in a phase, whichever the study is in: phases are revisited.
 
     The same text again, as with a double click, changes nothing. Raises ``WrongInput``.
@@ -340,11 +338,11 @@ def write_entry(*, project: Project, phase: int, text: str, by: User) -> PhaseEn
     if phase not in PhaseEntry.Phase.values:
         raise WrongInput("Choose one of the six phases.", field="phase")
     text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
-    Project.objects.select_for_update().get(pk=project.pk)
-    active = PhaseEntry.objects.filter(project=project, phase=phase, author=by, text=text, withdrawn_at__isnull=True)
+    Study.objects.select_for_update().get(pk=study.pk)
+    active = PhaseEntry.objects.filter(study=study, phase=phase, author=by, text=text, withdrawn_at__isnull=True)
     if (same := active.first()) is not None:
         return same
-    entry = PhaseEntry(project=project, phase=phase, text=text, author=by, written_at=timezone.now())
+    entry = PhaseEntry(study=study, phase=phase, text=text, author=by, written_at=timezone.now())
     return _store(entry, action="phase.entry.written", before=None)
 
 
@@ -358,9 +356,7 @@ def change_entry(*, entry: PhaseEntry, text: str, by: User) -> PhaseEntry:
         raise EntryChanged(_find_successor(active))
     if active.text == text:
         return active
-    changed = PhaseEntry(
-        project_id=active.project_id, phase=active.phase, text=text, author=by, written_at=timezone.now()
-    )
+    changed = PhaseEntry(study_id=active.study_id, phase=active.phase, text=text, author=by, written_at=timezone.now())
     return _store(changed, action="phase.entry.changed", before=active)
 
 
@@ -372,41 +368,41 @@ def withdraw_entry(*, entry: PhaseEntry, by: User) -> None:
 
 
 @transaction.atomic
-def write_statement(*, project: Project, text: str, by: User, replaces: int | None = None) -> PositionalityStatement:
+def write_statement(*, study: Study, text: str, by: User, replaces: int | None = None) -> PositionalityStatement:
     """Say what one brings to the reading, in place of the statement ``replaces``, which stays behind it.
 
     Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person is active by now.
     """
     text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
-    before = _find_statement(project, by)
+    before = _find_statement(study, by)
     if (before.pk if before else None) != replaces:
         raise EntryChanged(before)
     if before is not None and before.text == text:
         return before
-    statement = PositionalityStatement(project=project, author=by, text=text, written_at=timezone.now())
+    statement = PositionalityStatement(study=study, author=by, text=text, written_at=timezone.now())
     try:
         with transaction.atomic():
             return _store(statement, action="positionality.written", before=before)
     except IntegrityError:
-        raise EntryChanged(_find_statement(project, by)) from None
+        raise EntryChanged(_find_statement(study, by)) from None
 
 
 @transaction.atomic
-def withdraw_statement(*, project: Project, by: User) -> None:
+def withdraw_statement(*, study: Study, by: User) -> None:
     """Take one's own statement back; its row stays."""
-    statement = _find_statement(project, by)
+    statement = _find_statement(study, by)
     if statement is not None:
         _withdraw(statement, action="positionality.withdrawn", by=by)
 
 
-def _find_statement(project: Project, author: User) -> PositionalityStatement | None:
+def _find_statement(study: Study, author: User) -> PositionalityStatement | None:
     statements = PositionalityStatement.objects.select_for_update()
-    return statements.filter(project=project, author=author, withdrawn_at__isnull=True).first()
+    return statements.filter(study=study, author=author, withdrawn_at__isnull=True).first()
 
 
 def _check_author(entry: PhaseEntry, by: User) -> None:
     if entry.author_id != by.pk:
-        raise NotYours("Somebody else wrote this. You can change or withdraw only what you wrote yourself.")
+        raise NotYours("Another person wrote this. You can change or withdraw only your own entries.")
 
 
 def _find_successor(entry: PhaseEntry) -> PhaseEntry | None:
@@ -428,11 +424,11 @@ def _store(row: Text, *, action: str, before: Text | None) -> Text:
         details["phase"] = row.phase
     if before is not None:
         details["replaces"] = before.pk
-    trail.record(action, target=row, by=row.author, stream=trail.project_stream(row.project_id), details=details)
+    trail.record(action, target=row, by=row.author, stream=trail.study_stream(row.study_id), details=details)
     return row
 
 
 def _withdraw(row: PhaseEntry | PositionalityStatement, *, action: str, by: User) -> None:
     active = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
     if active.update(withdrawn_at=timezone.now()):
-        trail.record(action, target=row, by=by, stream=trail.project_stream(row.project_id))
+        trail.record(action, target=row, by=by, stream=trail.study_stream(row.study_id))

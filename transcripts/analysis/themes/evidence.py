@@ -22,7 +22,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Enactment
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
 
@@ -42,7 +42,7 @@ class LayerChoice(StrEnum):
 class Viewpoint:
     """Whose codings a person looks at, and which of them count. ``coder`` as in an address: me, all, or a user name."""
 
-    project: Project
+    study: Study
     coder: str
     visibility: Visibility
     layer: LayerChoice = LayerChoice.ANY
@@ -56,7 +56,7 @@ class Viewpoint:
     @cached_property
     def moves(self) -> frozenset[str]:
         """The codes that count where they are enacted."""
-        return frozenset(each.identifier for each in read_catalog(self.project).codes.values() if each.has_enactment)
+        return frozenset(each.identifier for each in read_catalog(self.study).codes.values() if each.has_enactment)
 
 
 def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
@@ -68,25 +68,25 @@ def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoic
     kind = LayerChoice(layer) if layer in set(LayerChoice) else LayerChoice.ANY
     coder = coder or (OWN if viewer.codes else EVERYBODY)
     coder = coder if coder in dict(list_coders(viewer)) else OWN
-    return Viewpoint(viewer.project, coder, find_visibility(viewer, coder), kind)
+    return Viewpoint(viewer.study, coder, find_visibility(viewer, coder), kind)
 
 
-def see_everything(project: Project, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
+def see_everything(study: Study, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
     """The viewpoint of the command line, which sees every coding. Raises ``Refused`` for a coder who has coded nothing."""
     if not coder:
-        return Viewpoint(project, EVERYBODY, Visibility(None), LayerChoice(layer))
-    codings = Coding.objects.filter(coder__username=coder, code__version__project=project)
+        return Viewpoint(study, EVERYBODY, Visibility(None), LayerChoice(layer))
+    codings = Coding.objects.filter(coder__username=coder, code__version__study=study)
     found = codings.values_list("coder_id", flat=True).first()
     if found is None:
-        raise Refused(f"{coder} has coded nothing in {project.slug}.", field="coder")
-    return Viewpoint(project, coder, Visibility(found), LayerChoice(layer))
+        raise Refused(f"{coder} has coded nothing in {study.slug}.", field="coder")
+    return Viewpoint(study, coder, Visibility(found), LayerChoice(layer))
 
 
 def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
     """The choices of whose codings to look at, as values and labels; empty if there is no choice."""
     if not viewer.sees_all:
         return []
-    coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__project=viewer.project)
+    coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__study=viewer.study)
     others = User.objects.filter(Exists(coded)).exclude(pk=viewer.user_id).order_by("username")
     names = [(name, name) for name in others.values_list("username", flat=True)]
     own = [(OWN, "you")] if viewer.codes else []
@@ -95,7 +95,7 @@ def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
 
 def seen_interviews(viewpoint: Viewpoint) -> QuerySet[Interview]:
     """The interviews that are counted from this viewpoint."""
-    return viewpoint.project.interviews.exclude(pk__in=viewpoint.visibility.hidden).order_by("pk")
+    return viewpoint.study.interviews.exclude(pk__in=viewpoint.visibility.hidden).order_by("pk")
 
 
 def list_models(viewpoint: Viewpoint) -> list[Heading]:
@@ -129,7 +129,7 @@ def count_labels(rows: Counted, viewpoint: Viewpoint) -> Counted:
         sentence__retired_by__isnull=True,
         sentence__turn__role=Turn.Role.MODEL,
         sentence__turn__channel=Turn.Channel.UTTERANCE,
-        sentence__turn__interview__project=viewpoint.project,
+        sentence__turn__interview__study=viewpoint.study,
     )
     if viewpoint.visibility.hidden:
         labels = labels.filter(sentence__turn__interview__in=seen_interviews(viewpoint).values("pk"))
@@ -145,7 +145,7 @@ def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
 
 def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[Evidence]:
     """Every coding with one of these codes, each with whether it was prompted: four queries."""
-    prompts = StudyPrompts(viewpoint.project)
+    prompts = StudyPrompts(viewpoint.study)
     rows = active_codings(viewpoint).filter(code__identifier__in=list(identifiers))
     rows = rows.order_by("sentence__turn__interview", "sentence__position", "sentence__start", "pk")
     values = rows.values_list(

@@ -40,8 +40,8 @@ from transcripts.codebook.queries import current_version, read_families
 from transcripts.coding.models import Coding, Decision, Enactment
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import read_stances
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import read_methods
 from transcripts.ui.typed_text import MAX_NOTE, MAX_TEXT, check_text
 
 STATE_ORDER = [*ThemeVersion.State.values]
@@ -69,38 +69,38 @@ class Catalogue:
         return [self.by_identifier.get(each.identifier, each) for each in unknown]
 
 
-def current_themes(project: Project) -> list[ThemeVersion]:
+def current_themes(study: Study) -> list[ThemeVersion]:
     """The version of each theme that holds, with the theme: by state, then by number. One query."""
     later = ThemeVersion.objects.filter(theme=OuterRef("theme"), number__gt=OuterRef("number"))
-    versions = ThemeVersion.objects.filter(~Exists(later), theme__project=project)
+    versions = ThemeVersion.objects.filter(~Exists(later), theme__study=study)
     found = versions.select_related("theme", "written_by")
     return sorted(found, key=lambda each: (STATE_ORDER.index(each.state), each.theme.number))
 
 
-def find_current(project: Project, number: int) -> ThemeVersion | None:
+def find_current(study: Study, number: int) -> ThemeVersion | None:
     """The version that holds of the theme with that number, with the theme."""
-    versions = ThemeVersion.objects.filter(theme__project=project, theme__number=number)
-    return versions.select_related("theme__project", "written_by").order_by("-number").first()
+    versions = ThemeVersion.objects.filter(theme__study=study, theme__number=number)
+    return versions.select_related("theme__study", "written_by").order_by("-number").first()
 
 
-def read_catalogue(project: Project, *, also: Iterable[str] = ()) -> Catalogue:
+def read_catalogue(study: Study, *, also: Iterable[str] = ()) -> Catalogue:
     """The codes people code with, and the names of others that themes hold: four queries at most."""
-    version = current_version(project)
+    version = current_version(study)
     families = [
         (family, [CodeEntry(code.identifier, code.name, code.definition) for code in family.codes.all()])
         for family in (read_families(version) if version else [])
     ]
     known = {code.identifier: code for _, codes in families for code in codes}
     if missing := set(also) - known.keys():
-        rows = Code.objects.filter(version__project=project, identifier__in=missing).order_by("version__number")
+        rows = Code.objects.filter(version__study=study, identifier__in=missing).order_by("version__number")
         for identifier, name in rows.values_list("identifier", "name"):
             known[identifier] = CodeEntry(identifier, name, in_use=False)
     return Catalogue(families, known)
 
 
-def find_unknown_codes(project: Project, identifiers: Sequence[str]) -> list[str]:
+def find_unknown_codes(study: Study, identifiers: Sequence[str]) -> list[str]:
     """Those identifiers that no version of the study's codebook has."""
-    rows = Code.objects.filter(version__project=project, identifier__in=identifiers)
+    rows = Code.objects.filter(version__study=study, identifier__in=identifiers)
     known = set(rows.values_list("identifier", flat=True))
     return [each for each in identifiers if each not in known]
 
@@ -138,7 +138,7 @@ def _compare(before: ThemeVersion | None, version: ThemeVersion, catalogue: Cata
 
 def visible_quotes(viewer: Viewer) -> QuerySet[ThemeQuote]:
     """The active quotes that the viewer may see. A quote reveals that somebody coded its sentence, so it is a label."""
-    quotes = ThemeQuote.objects.filter(sentence__turn__interview__project=viewer.project, withdrawn_at__isnull=True)
+    quotes = ThemeQuote.objects.filter(sentence__turn__interview__study=viewer.study, withdrawn_at__isnull=True)
     if not viewer.sees_all:
         return quotes.filter(added_by=viewer.user)
     if viewer.visible_interviews is None:
@@ -152,21 +152,21 @@ def read_quotes(quotes: QuerySet[ThemeQuote]) -> list[ThemeQuote]:
     return list(related.order_by("theme__number", "-side", "sentence__turn__interview", "sentence__position", "pk"))
 
 
-def find_sentence(project: Project, sentence_id: int) -> Sentence | None:
+def find_sentence(study: Study, sentence_id: int) -> Sentence | None:
     """A sentence of the study with its turn and interview. One that was retired is found too, for quotes of it stay."""
-    sentences = Sentence.objects.filter(turn__interview__project=project, pk=sentence_id)
+    sentences = Sentence.objects.filter(turn__interview__study=study, pk=sentence_id)
     return sentences.select_related("turn__interview").first()
 
 
 def visible_entries(viewer: Viewer) -> QuerySet[PhaseEntry]:
     """The active entries of the board: one's own, and everybody's for those who see all codings."""
-    entries = PhaseEntry.objects.filter(project=viewer.project, withdrawn_at__isnull=True).select_related("author")
+    entries = PhaseEntry.objects.filter(study=viewer.study, withdrawn_at__isnull=True).select_related("author")
     return entries if viewer.sees_all else entries.filter(author=viewer.user)
 
 
 def visible_statements(viewer: Viewer) -> QuerySet[PositionalityStatement]:
     """The active statements: one's own, and everybody's for those who see all codings."""
-    statements = PositionalityStatement.objects.filter(project=viewer.project, withdrawn_at__isnull=True)
+    statements = PositionalityStatement.objects.filter(study=viewer.study, withdrawn_at__isnull=True)
     statements = statements.select_related("author").order_by("author__username")
     return statements if viewer.sees_all else statements.filter(author=viewer.user)
 
@@ -249,14 +249,14 @@ def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
         "theme.quote.withdrawn",
         target=quote,
         by=by,
-        stream=trail.project_stream(quote.theme.project_id),
+        stream=trail.study_stream(quote.theme.study_id),
         details={"theme": quote.theme.number, "sentence": quote.sentence_id, "side": quote.side},
     )
 
 
 def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> tuple[str, str]:
     """The edited text, empty if it is the sentence itself, and the note, as they are stored. Raises ``WrongInput``."""
-    if sentence.turn.interview.project_id != theme.project_id:
+    if sentence.turn.interview.study_id != theme.study_id:
         raise WrongInput("This sentence is not part of this study.", field="sentence")
     if sentence.retired_by_id is not None:
         raise WrongInput(
@@ -291,7 +291,7 @@ def _store(quote: ThemeQuote, *, before: ThemeQuote | None) -> ThemeQuote:
         "theme.quote.changed" if before else "theme.quote.added",
         target=quote,
         by=quote.added_by,
-        stream=trail.project_stream(quote.theme.project_id),
+        stream=trail.study_stream(quote.theme.study_id),
         details={
             "theme": quote.theme.number,
             "sentence": quote.sentence_id,
@@ -327,7 +327,7 @@ def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, di
 
 def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interview: bool = False) -> Link:
     """How to get from a row and a column to their sentences; an empty column stands for all of them."""
-    base = reverse("themes:evidence", args=[viewpoint.project.slug])
+    base = reverse("themes:evidence", args=[viewpoint.study.slug])
     row_name, column_name = ("code" if of_codes else "theme"), ("interview" if by_interview else "model")
 
     def link(row: str, column: str) -> str:
@@ -348,7 +348,7 @@ def _count(viewpoint: Viewpoint, rows: Sequence[Heading], columns: Sequence[Head
         columns=columns,
         evidence=evidence.read_evidence(viewpoint, identifiers),
         decided=evidence.count_decided(viewpoint, identifiers),
-        said=count_answers(viewpoint.project, viewpoint.visibility),
+        said=count_answers(viewpoint.study, viewpoint.visibility),
     )
 
 
@@ -356,17 +356,17 @@ THEMES = "@themes"
 """In place of a family: the themes of the study. No family is called so, many are called themes."""
 IS_REFLEXIVE = (
     "These codes are read by reflexive thematic analysis: a difference is one person’s reading of the answers, and P says nothing "
-    "of how somebody else would read them."
+    "about how another person would read them."
 )
 
 
 def list_families(viewpoint: Viewpoint) -> list[tuple[str, str]]:
     """What models can be compared by: the families of codes about what models say, and themes where there are some."""
-    families = read_catalogue(viewpoint.project).families
+    families = read_catalogue(viewpoint.study).families
     found = [
         (each.identifier, each.name) for each, _ in families if each.applies_to != CodeFamily.AppliesTo.INTERVIEWER
     ]
-    return [*found, *([(THEMES, "Themes of the study")] if current_themes(viewpoint.project) else [])]
+    return [*found, *([(THEMES, "Themes of the study")] if current_themes(viewpoint.study) else [])]
 
 
 def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
@@ -376,7 +376,7 @@ def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
     answers, known, left_out = _read_answers(viewpoint)
     found = compare_models(answers, rows, _read_readings(viewpoint, rows))
     apart = found.pop("apart")
-    is_reflexive = read_stances(viewpoint.project).find(family) == MethodStance.Stance.REFLEXIVE
+    is_reflexive = read_methods(viewpoint.study).find(family) == MethodChoice.Method.REFLEXIVE
     return {
         "family": family,
         "coder": viewpoint.coder,
@@ -399,11 +399,11 @@ def find_family(viewpoint: Viewpoint, family: str) -> str:
 
 
 def _list_rows(viewpoint: Viewpoint, chosen: str) -> list[Row]:
-    families = read_catalogue(viewpoint.project).families
+    families = read_catalogue(viewpoint.study).families
     family_of = {code.identifier: family for family, codes in families for code in codes}
     codes_of = {family.pk: frozenset(code.identifier for code in codes) for family, codes in families}
     if chosen == THEMES:
-        themes = [each for each in current_themes(viewpoint.project) if each.state != ThemeVersion.State.DROPPED]
+        themes = [each for each in current_themes(viewpoint.study) if each.state != ThemeVersion.State.DROPPED]
         headings = [Heading(str(each.theme.number), each.name, frozenset(each.codes)) for each in themes]
     else:
         codes = [code for family, own in families if family.identifier == chosen for code in own]

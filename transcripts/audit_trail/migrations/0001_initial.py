@@ -86,9 +86,9 @@ class Migration(migrations.Migration):
                     ('actor_id', models.CharField(help_text='Number of the person; system for the program itself.', max_length=40)),
                     ('actor_name', models.CharField(help_text='Name of the person at the time.', max_length=200)),
                     ('action', models.CharField(help_text='What was done.', max_length=100)),
-                    ('target', models.CharField(help_text='What it was done to: kind and number.', max_length=200)),
+                    ('target', models.CharField(help_text='The object of the action: kind and number.', max_length=200)),
                     ('details', models.JSONField(default=dict, help_text='Numbers and short states; never text of an interview.')),
-                    ('previous_hash', models.CharField(help_text='Hash of the event before.', max_length=64)),
+                    ('previous_hash', models.CharField(help_text='Hash of the previous event.', max_length=64)),
                     ('hash', models.CharField(help_text='SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an exported trail).', max_length=64)),
                 ],
                 options={

@@ -190,7 +190,7 @@ def _fit_in(content: CodebookContent, code: CodeContent) -> CodeContent:
 def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Actor) -> CodeFamily:
     """A new family after the others; its identifier is made from its name, whatever ``given`` has."""
     content = hold_draft(version)
-    used = set(CodeFamily.objects.filter(version__project=version.project_id).values_list("identifier", flat=True))
+    used = set(CodeFamily.objects.filter(version__study=version.study_id).values_list("identifier", flat=True))
     identifier = make_identifier(given.name, prefix="", used=used)
     apply_edit(version, content, editing.add_family, replace(_clean_family(given), identifier=identifier))
     family = version.families.get(identifier=identifier)
@@ -255,7 +255,7 @@ def name_code(
     version: CodebookVersion, content: CodebookContent, given: CodeContent, *, others: tuple[str, ...] = ()
 ) -> str:
     """An identifier for a new code that no code of the study ever had."""
-    used = queries.used_identifiers(version.project) | {code.identifier for code in content.codes} | set(others)
+    used = queries.used_identifiers(version.study) | {code.identifier for code in content.codes} | set(others)
     return make_identifier(given.name, prefix=find_prefix(given.family, content.codes), used=used)
 
 

@@ -17,8 +17,8 @@ from transcripts.codebook.pure.comparing import FACTS, FROM_FAMILY, TEXTS, CodeD
 from transcripts.codebook.queries import FoundQuote, find_quoted, next_number
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_rules import CodebookContent
-from transcripts.studies.actions import create_project, set_stance
-from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.actions import create_study, set_method
+from transcripts.studies.models import MethodChoice, Study
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 MAX_PROBLEMS = 20
@@ -43,17 +43,17 @@ class ImportPlan(NamedTuple):
         return [code for code in self.comparison.codes if code.means_other and code.before and code.after]
 
 
-def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool = False) -> ImportPlan:
+def plan_import(*, study: Study, data: bytes, name: str, keep_missing: bool = False) -> ImportPlan:
     """What a CSV, JSON or .qdc file would bring; stores nothing.
 
     What the file does not say of a family or a code is as in the latest version; codes that are not in it are taken out
     unless ``keep_missing``. Raises ``CodebookRefused`` when anything in the file is wrong.
     """
-    latest = queries.latest_version(project)
+    latest = queries.latest_version(study)
     before = queries.read_content(latest) if latest else CodebookContent()
-    used = queries.used_identifiers(project)
+    used = queries.used_identifiers(study)
     try:
-        file = files.read_file(data, name=name, scope=project.slug, known=before, used=used)
+        file = files.read_file(data, name=name, scope=study.slug, known=before, used=used)
     except CodebookFileError as error:
         unlisted = error.total - len(error.problems)
         more = [f"And {unlisted} more problems."] if unlisted else []
@@ -63,7 +63,7 @@ def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool 
         more = [f"And {len(problems) - MAX_PROBLEMS} more."] if len(problems) > MAX_PROBLEMS else []
         message = f"{name}: {len(problems)} problems, nothing was imported."
         raise CodebookRefused(message, [*problems[:MAX_PROBLEMS], *more])
-    examples = tuple(find_quoted(project, file.content.examples))
+    examples = tuple(find_quoted(study, file.content.examples))
     lost = len(file.content.examples) - len(examples)
     left_out = [f"{lost} of its examples are not sentences of this study and were left out."] if lost else []
     return ImportPlan(
@@ -74,7 +74,7 @@ def plan_import(*, project: Project, data: bytes, name: str, keep_missing: bool 
 @transaction.atomic
 def import_codebook(
     *,
-    project: Project,
+    study: Study,
     data: bytes,
     name: str,
     by: trail.Actor,
@@ -90,16 +90,16 @@ def import_codebook(
     changed in meaning. Raises ``CodebookRefused`` when anything in the file is wrong; nothing is stored then. What is
     ``kept_back`` counts as discarded until ``publish_kept_back``.
     """
-    lock(project)
-    plan = plan_import(project=project, data=data, name=name, keep_missing=keep_missing)
+    lock(study)
+    plan = plan_import(study=study, data=data, name=name, keep_missing=keep_missing)
     if plan.latest is not None and plan.before == plan.content and not _list_new(plan):
         return plan.latest, False, plan.warnings
     said = {code.identifier: (effects or {}).get(code.identifier) or effect for code in plan.changes_meaning}
     version = store_version(
-        project,
+        study,
         plan.content,
-        number=next_number(project),
-        title=plan.latest.title if plan.latest else project.name,
+        number=next_number(study),
+        title=plan.latest.title if plan.latest else study.name,
         origin=f"Imported from {name}",
         by=by,
         based_on=plan.latest,
@@ -166,25 +166,25 @@ def start_study(
     description: str = "",
     codebook: str = Beginning.BUILT_IN,
     file: tuple[str, bytes] | None = None,
-    stance: str = MethodStance.Stance.REFLEXIVE,
-) -> Project:
+    method: str = MethodChoice.Method.REFLEXIVE,
+) -> Study:
     """A new study: with the built-in codebook or that of a ``file`` (name and content) it can be coded at once.
 
-    An empty codebook is a draft, to which codes are added before it is published. Unless another ``stance`` is chosen, the study
+    An empty codebook is a draft, to which codes are added before it is published. Unless another ``method`` is chosen, the study
     is read reflexively, but for the moves of the built-in codebook, which have rules that two people can apply alike; all of
     that can be switched. Raises ``Refused`` for a name or an address that cannot be used, ``CodebookRefused`` for a file
     that cannot be a codebook; there is no study then.
     """
-    project = create_project(slug=slug, name=name, by=by, description=description)
+    study = create_study(slug=slug, name=name, by=by, description=description)
     if codebook == Beginning.FILE and file is not None:
-        version, _, _ = import_codebook(project=project, data=file[1], name=file[0], by=by)
+        version, _, _ = import_codebook(study=study, data=file[1], name=file[0], by=by)
         publish_version(version=version, by=by)
     elif codebook == Beginning.EMPTY:
-        start_draft(project=project, by=by)
+        start_draft(study=study, by=by)
     else:
-        seed_codebook(project=project, by=by)
-    set_stance(project=project, stance=stance, by=by)
-    has_moves = CodeFamily.objects.filter(version__project=project, identifier=MOVES).exists()
-    if has_moves and stance == MethodStance.Stance.REFLEXIVE:
-        set_stance(project=project, family=MOVES, stance=MethodStance.Stance.CODEBOOK, reason=MOVES_BY_RULES, by=by)
-    return project
+        seed_codebook(study=study, by=by)
+    set_method(study=study, method=method, by=by)
+    has_moves = CodeFamily.objects.filter(version__study=study, identifier=MOVES).exists()
+    if has_moves and method == MethodChoice.Method.REFLEXIVE:
+        set_method(study=study, family=MOVES, method=MethodChoice.Method.CODEBOOK, reason=MOVES_BY_RULES, by=by)
+    return study

@@ -20,7 +20,7 @@ from transcripts.codebook.queries import find_open_draft
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT
 
 State = CodeProposal.State
@@ -32,7 +32,7 @@ MAX_WORDS_LENGTH = 2_000
 @transaction.atomic
 def propose_code(
     *,
-    project: Project,
+    study: Study,
     name: str,
     family_identifier: str,
     idempotency_key: UUID,
@@ -45,16 +45,16 @@ def propose_code(
     A name in the words of its sentence is in vivo. Raises ``WrongInput``, ``Refused`` for an idempotency key that came
     with something else before.
     """
-    lock(project)
+    lock(study)
     name, definition = clean_name(name), clean_text(definition)
     stored = CodeProposal.objects.filter(proposed_by=by, idempotency_key=idempotency_key).first()
     if stored is not None:
-        if (stored.project_id, stored.name, stored.definition) != (project.pk, name, definition):
+        if (stored.study_id, stored.name, stored.definition) != (study.pk, name, definition):
             raise Refused("This form was already sent with other content. Open it again and send it once more.")
         return stored
-    _check_proposal(project, name, definition, family_identifier, sentence)
+    _check_proposal(study, name, definition, family_identifier, sentence)
     proposal = CodeProposal.objects.create(
-        project=project,
+        study=study,
         name=name,
         definition=definition,
         family_identifier=family_identifier,
@@ -69,7 +69,7 @@ def propose_code(
 
 
 def _check_proposal(
-    project: Project, name: str, definition: str, family_identifier: str, sentence: Sentence | None
+    study: Study, name: str, definition: str, family_identifier: str, sentence: Sentence | None
 ) -> None:
     problems = []
     if not name:
@@ -80,17 +80,17 @@ def _check_proposal(
     if len(definition) > MAX_TEXT:
         found = f"this one has {len(definition):,}"
         problems.append(Problem("definition", "", f"A definition may have {MAX_TEXT:,} characters; {found}."))
-    if family_identifier not in dict(list_families(project)):
+    if family_identifier not in dict(list_families(study)):
         problems.append(Problem("family", "", "Choose one of the families of the codebook."))
-    if sentence is not None and sentence.turn.interview.project_id != project.pk:
+    if sentence is not None and sentence.turn.interview.study_id != study.pk:
         problems.append(Problem("sentence", "", "This sentence is not part of this study."))
     if problems:
         raise WrongInput(problems)
 
 
-def list_families(project: Project) -> list[tuple[str, str]]:
+def list_families(study: Study) -> list[tuple[str, str]]:
     """The families a code can be proposed for: those of the open draft, or of the current version."""
-    version = queries.find_open_draft(project) or queries.current_version(project)
+    version = queries.find_open_draft(study) or queries.current_version(study)
     return queries.list_family_choices(version) if version else []
 
 
@@ -103,14 +103,14 @@ def accept_proposal(
     With ``publish`` the draft is published at once, which is refused while one with other changes is open. Raises
     ``Refused``.
     """
-    lock(proposal.project)
+    lock(proposal.study)
     proposal = _hold_open(proposal)
-    draft = queries.find_open_draft(proposal.project)
+    draft = queries.find_open_draft(proposal.study)
     if publish and draft is not None:
         raise Refused(
             f"{draft} is a draft with other changes, which would be published too. Add the code to the draft instead."
         )
-    version = draft or start_draft(project=proposal.project, by=by)
+    version = draft or start_draft(study=proposal.study, by=by)
     family = family_identifier or proposal.family_identifier
     if not version.families.filter(identifier=family).exists():
         raise WrongInput([Problem("family", "", f"The family {family} is no longer in {version}. Choose another.")])
@@ -132,7 +132,7 @@ def accept_proposal(
 @transaction.atomic
 def use_at_once(
     *,
-    project: Project,
+    study: Study,
     name: str,
     family_identifier: str,
     idempotency_key: UUID,
@@ -146,7 +146,7 @@ def use_at_once(
     A request that comes again finds what it stored. Raises as ``propose_code`` and ``accept_proposal`` do.
     """
     proposal = propose_code(
-        project=project,
+        study=study,
         name=name,
         family_identifier=family_identifier,
         idempotency_key=idempotency_key,
@@ -163,7 +163,7 @@ def use_at_once(
 @transaction.atomic
 def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
     """Tell the person who proposed a code why it is not taken. Raises ``WrongInput`` without a reason."""
-    lock(proposal.project)
+    lock(proposal.study)
     proposal = _hold_open(proposal)
     answer = clean_text(answer)
     if not answer:
@@ -175,9 +175,9 @@ def decline_proposal(*, proposal: CodeProposal, by: User, answer: str) -> None:
 
 
 def _hold_open(proposal: CodeProposal) -> CodeProposal:
-    current = CodeProposal.objects.select_related("project", "proposed_by").get(pk=proposal.pk)
+    current = CodeProposal.objects.select_related("study", "proposed_by").get(pk=proposal.pk)
     if current.state != State.OPEN:
-        raise Refused(f"This proposal was {current.get_state_display().lower()} by somebody in the meantime.")
+        raise Refused(f"This proposal was {current.get_state_display().lower()} by another person in the meantime.")
     return current
 
 
@@ -264,7 +264,7 @@ def _store(version: CodebookVersion, code: Code, example: CodeExample, by: trail
 
 def _check_sentence(version: CodebookVersion, code: Code, sentence: Sentence) -> None:
     found = ""
-    if sentence.turn.interview.project_id != version.project_id:
+    if sentence.turn.interview.study_id != version.study_id:
         found = "This sentence is not part of this study."
     elif sentence.retired_by_id is not None:
         found = f"The boundaries of sentence {sentence.label} were edited. Pin one of the sentences that replaced it."
@@ -296,10 +296,10 @@ def repin_example(*, example: CodeExample, sentence: Sentence, by: trail.Actor) 
 
 @transaction.atomic
 def pin_in_open_draft(
-    *, project: Project, identifier: str, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
+    *, study: Study, identifier: str, sentence: Sentence, kind: str, by: trail.Actor, note: str = ""
 ) -> CodeExample:
     """Pin a sentence to a code of the open draft, which is begun where there is none. Raises as ``pin_example`` does."""
-    draft = find_open_draft(project) or start_draft(project=project, by=by)
+    draft = find_open_draft(study) or start_draft(study=study, by=by)
     code = draft.codes.filter(identifier=identifier).first()
     if code is None:
         raise WrongInput([Problem("code", identifier, f"This code is not in the draft {draft}. Choose another.")])

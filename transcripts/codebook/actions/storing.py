@@ -15,7 +15,7 @@ from transcripts.codebook.pure.checking import Problem, clean_text, find_problem
 from transcripts.codebook.queries import FoundQuote
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON
 
 EXAMPLE_COLUMNS = ("sentence_id", "words", "kind", "note", "added_at", "added_by_name")
@@ -66,7 +66,7 @@ class EditConflict(Refused):
     """Somebody else changed it since it was shown; ``current`` is how it is now."""
 
     def __init__(self, current: Code | CodeFamily) -> None:
-        super().__init__(f"{current.name} was changed by somebody else since you opened it.")
+        super().__init__(f"{current.name} was changed by another person since you opened it.")
         self.current = current
 
 
@@ -74,14 +74,14 @@ class CodeIsGone(Refused):
     """The code or family was taken out of the draft since it was shown."""
 
 
-def lock(project: Project) -> None:
+def lock(study: Study) -> None:
     """Let versions be numbered, written and published one at a time."""
-    Project.objects.select_for_update().get(pk=project.pk)
+    Study.objects.select_for_update().get(pk=study.pk)
 
 
 def hold_draft(version: CodebookVersion) -> CodebookContent:
     """What a draft holds, after making sure that it is one and that nobody else writes to it meanwhile."""
-    lock(version.project)
+    lock(version.study)
     version.refresh_from_db(fields=["status"])
     if version.status != CodebookVersion.Status.DRAFT:
         raise DraftIsClosed(version)
@@ -90,9 +90,9 @@ def hold_draft(version: CodebookVersion) -> CodebookContent:
 
 def hold_code(code: Code, revision: int | None) -> Code:
     """The code as it is now. Raises ``EditConflict`` when it is not at ``revision`` any more (``None`` takes any)."""
-    current = Code.objects.select_related("family", "version__project", "parent").filter(pk=code.pk).first()
+    current = Code.objects.select_related("family", "version__study", "parent").filter(pk=code.pk).first()
     if current is None:
-        raise CodeIsGone(f"{code.name} was removed from the draft by somebody else.")
+        raise CodeIsGone(f"{code.name} was removed from the draft by another person.")
     if revision is not None and current.revision != revision:
         raise EditConflict(current)
     return current
@@ -100,9 +100,9 @@ def hold_code(code: Code, revision: int | None) -> Code:
 
 def hold_family(family: CodeFamily, revision: int | None) -> CodeFamily:
     """The family as it is now. Raises ``EditConflict`` when it is not at ``revision`` any more."""
-    current = CodeFamily.objects.select_related("version__project").filter(pk=family.pk).first()
+    current = CodeFamily.objects.select_related("version__study").filter(pk=family.pk).first()
     if current is None:
-        raise CodeIsGone(f"The family {family.name} was removed from the draft by somebody else.")
+        raise CodeIsGone(f"The family {family.name} was removed from the draft by another person.")
     if revision is not None and current.revision != revision:
         raise EditConflict(current)
     return current
@@ -281,7 +281,7 @@ def record_event(
         action,
         target=target,
         by=by,
-        stream=trail.project_stream(version.project_id),
+        stream=trail.study_stream(version.study_id),
         details={"version": version.number, **details},
     )
 

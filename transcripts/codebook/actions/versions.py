@@ -29,46 +29,46 @@ from transcripts.codebook.pure.seed import add_newer_parts, load_seed
 from transcripts.codebook.queries import find_quoted
 from transcripts.formats.codebook_rules import CodebookContent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Kind, Effect = CodeChange.Kind, CodeChange.Effect
 REASON = "Taken over from the built-in codebook."
 
 
 @transaction.atomic
-def seed_codebook(*, project: Project, by: trail.Actor) -> CodebookVersion:
+def seed_codebook(*, study: Study, by: trail.Actor) -> CodebookVersion:
     """Version 1 of a study's codebook, published: the families and codes of data/negotiation.json.
 
     Raises ``Refused`` when the study has a codebook.
     """
-    lock(project)
-    if queries.latest_version(project) is not None:
+    lock(study)
+    if queries.latest_version(study) is not None:
         raise Refused("This study has a codebook already. Import a file to create its next version.")
     seed = load_seed()
-    number = queries.next_number(project)
+    number = queries.next_number(study)
     content = seed.content
-    version = store_version(project, content, number=number, title=seed.title, origin=seed.source, by=by)
-    store_examples(version, find_quoted(project, content.examples), by=by)
+    version = store_version(study, content, number=number, title=seed.title, origin=seed.source, by=by)
+    store_examples(version, find_quoted(study, content.examples), by=by)
     publish_version(version=version, by=by)
     return version
 
 
 @transaction.atomic
-def start_draft(*, project: Project, by: trail.Actor) -> CodebookVersion:
+def start_draft(*, study: Study, by: trail.Actor) -> CodebookVersion:
     """The next version, as a draft that holds what the latest published one holds; empty where there is none.
 
     Raises ``DraftIsOpen`` while another draft is being written.
     """
-    lock(project)
-    draft = queries.find_open_draft(project)
+    lock(study)
+    draft = queries.find_open_draft(study)
     if draft is not None:
         raise DraftIsOpen(draft)
-    base = queries.current_version(project)
-    number = queries.next_number(project)
+    base = queries.current_version(study)
+    number = queries.next_number(study)
     if base is None:
-        return store_version(project, CodebookContent(), number=number, title=project.name, origin="", by=by)
+        return store_version(study, CodebookContent(), number=number, title=study.name, origin="", by=by)
     version = store_version(
-        project,
+        study,
         queries.read_content(base),
         number=number,
         title=base.title,
@@ -107,7 +107,7 @@ def publish_version(*, version: CodebookVersion, by: trail.Actor) -> None:
     Raises ``CodebookRefused`` with everything that is wrong with a draft: no code, a key of two codes, a name that is
     missing, a parent that is not there, a later version that is published; ``DraftIsClosed`` for a discarded one.
     """
-    lock(version.project)
+    lock(version.study)
     version.refresh_from_db(fields=["status"])
     if version.status == CodebookVersion.Status.PUBLISHED:
         return
@@ -133,11 +133,11 @@ def publish_kept_back(*, version: CodebookVersion, by: trail.Actor) -> None:
 
     Raises ``CodebookRefused`` where the codebook has changed since, for then the version would take that back.
     """
-    lock(version.project)
-    latest = queries.latest_version(version.project)
+    lock(version.study)
+    latest = queries.latest_version(version.study)
     if (latest.pk if latest else None) != version.based_on_id:
         raise CodebookRefused(
-            f"The codebook was changed while the file came in: {latest} is new. Nothing was imported; import the file again.",
+            f"The codebook was changed during the import: {latest} is new. Nothing was imported; import the file again.",
             [],
         )
     CodebookVersion.objects.filter(pk=version.pk).update(status=CodebookVersion.Status.DRAFT)
@@ -146,7 +146,7 @@ def publish_kept_back(*, version: CodebookVersion, by: trail.Actor) -> None:
 
 def find_obstacles(version: CodebookVersion) -> list[str]:
     """Everything that keeps a draft from being published."""
-    later = version.project.codebook_versions.filter(
+    later = version.study.codebook_versions.filter(
         number__gt=version.number, status=CodebookVersion.Status.PUBLISHED
     ).first()
     overtaken = (
@@ -167,7 +167,7 @@ def _find_applied_categories(version: CodebookVersion) -> list[str]:
     """The names of categories whose code, of an earlier version, somebody has applied and not taken back."""
     categories = dict(version.codes.filter(is_category=True).values_list("identifier", "name"))
     applied = Code.objects.filter(
-        version__project=version.project_id,
+        version__study=version.study_id,
         is_category=False,
         identifier__in=categories,
         codings__isnull=False,
@@ -177,7 +177,7 @@ def _find_applied_categories(version: CodebookVersion) -> list[str]:
 
 
 def store_version(
-    project: Project,
+    study: Study,
     content: CodebookContent,
     *,
     number: int,
@@ -193,7 +193,7 @@ def store_version(
     One that is ``kept_back`` is stored as a discarded one, so that nobody works with it; see ``publish_kept_back``.
     """
     version = CodebookVersion.objects.create(
-        project=project,
+        study=study,
         number=number,
         status=CodebookVersion.Status.DISCARDED if kept_back else CodebookVersion.Status.DRAFT,
         title=title,
@@ -239,13 +239,13 @@ def _store_content(version: CodebookVersion, content: CodebookContent, meanings:
 
 
 @transaction.atomic
-def take_newer_parts(*, project: Project, by: trail.Actor) -> CodebookVersion:
+def take_newer_parts(*, study: Study, by: trail.Actor) -> CodebookVersion:
     """Start a draft with the families and questions that the built-in codebook has gained; everything else is as before.
 
     Questions leave the meaning of a code alone, so no coding needs re-review. Nothing is published. Raises ``DraftIsOpen``, or
     ``Refused`` where there is nothing to take over.
     """
-    draft = start_draft(project=project, by=by)
+    draft = start_draft(study=study, by=by)
     base = draft.based_on
     parts = queries.find_newer_parts(base) if base is not None else None
     if not parts:
@@ -259,7 +259,7 @@ def take_newer_parts(*, project: Project, by: trail.Actor) -> CodebookVersion:
     for identifier in parts.questions:
         change = {"before": identifier, "after": identifier, "effect": Effect.WORDING, "reason": REASON}
         add_change(draft, Kind.ADJUSTED, by=by, **change)
-    store_examples(draft, find_quoted(project, [each for each in built_in.examples if each.code in added]), by=by)
+    store_examples(draft, find_quoted(study, [each for each in built_in.examples if each.code in added]), by=by)
     trail.record(
         "codebook.built_in.taken_over",
         target=draft,

@@ -163,8 +163,8 @@ class CodeForm(SeenForm, RowForm):
         label="Terms",
         required=False,
         widget=forms.Textarea(attrs={"rows": 3, "dir": "auto"}),
-        help_text="One on each line, in the language of the interviews. A coding is prompted if the interviewer has used one "
-        "of them before; unprompted can only be told of a code that has terms. [challenge] means any question of that kind.",
+        help_text="One per line, in the language of the interviews. A coding is prompted if the interviewer has already used one "
+        "of them; a coding can be unprompted only if its code has terms. [challenge] means any question of that kind.",
     )
     keyword_rules = RulesField(
         label="Keyword rules",

@@ -15,7 +15,7 @@ from transcripts.codebook.forms.codes import Choices, line_field, offer
 from transcripts.codebook.models import Beginning, CodeExample, CodeProposal
 from transcripts.codebook.queries import FamilyNode
 from transcripts.formats.codebook_rules import RESERVED_KEYS
-from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.models import MethodChoice, Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, limit_size
 
 MAX_FILE_SIZE = 5 * 1024 * 1024
@@ -58,11 +58,11 @@ class StudyForm(forms.Form):
         widget=forms.FileInput(attrs=FILE_ATTRIBUTES),
         validators=[limit_size(MAX_FILE_SIZE)],
     )
-    stance = forms.ChoiceField(
+    method = forms.ChoiceField(
         label="Method",
         widget=forms.RadioSelect,
-        choices=MethodStance.Stance.choices,
-        initial=MethodStance.Stance.REFLEXIVE,
+        choices=MethodChoice.Method.choices,
+        initial=MethodChoice.Method.REFLEXIVE,
         help_text="It can be changed later, also for single families of codes.",
         required=False,
     )
@@ -70,7 +70,7 @@ class StudyForm(forms.Form):
     def clean(self) -> dict[str, object]:
         cleaned: dict[str, object] = super().clean() or {}
         if "name" in cleaned and not cleaned.get("slug"):
-            cleaned["slug"] = slugify(str(cleaned["name"]))[: Project._meta.get_field("slug").max_length].strip("-")
+            cleaned["slug"] = slugify(str(cleaned["name"]))[: Study._meta.get_field("slug").max_length].strip("-")
             if not cleaned["slug"] and "slug" not in self.errors:
                 self.add_error("slug", "No address can be made from this name. Give one, such as culture-2.")
         # A file says what is meant, also where nothing was ticked.
@@ -79,7 +79,7 @@ class StudyForm(forms.Form):
         elif cleaned.get("codebook") == Beginning.FILE and "file" not in self.errors:
             self.add_error("file", "Choose the file of the codebook, or another way to begin.")
         cleaned["codebook"] = cleaned.get("codebook") or Beginning.BUILT_IN
-        cleaned["stance"] = cleaned.get("stance") or MethodStance.Stance.REFLEXIVE
+        cleaned["method"] = cleaned.get("method") or MethodChoice.Method.REFLEXIVE
         return cleaned
 
 

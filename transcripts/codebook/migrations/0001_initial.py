@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                 name='CodebookVersion',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codebook_versions', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='codebook_versions', to='studies.study')),
                     ('number', models.PositiveIntegerField(help_text='Number of the version of the codebook.')),
                     ('status', models.CharField(choices=[('draft', 'Draft'), ('published', 'Published'), ('discarded', 'Discarded')], default='draft', help_text='draft, published, or discarded. Only a published one is coded with.', max_length=10)),
                     ('title', models.CharField(help_text='Title of the version.', max_length=200)),
@@ -33,8 +33,8 @@ class Migration(migrations.Migration):
                     ('based_on', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='drafts', to='codebook.codebookversion')),
                 ],
                 options={
-                    'ordering': ['project', 'number'],
-                    'constraints': [models.UniqueConstraint(fields=('project', 'number'), name='codebook_codebookversion_number_once'), models.CheckConstraint(condition=models.Q(('status', 'published'), ('published_at__isnull', True), _connector='XOR'), name='codebook_codebookversion_published_has_date')],
+                    'ordering': ['study', 'number'],
+                    'constraints': [models.UniqueConstraint(fields=('study', 'number'), name='codebook_codebookversion_number_once'), models.CheckConstraint(condition=models.Q(('status', 'published'), ('published_at__isnull', True), _connector='XOR'), name='codebook_codebookversion_published_has_date')],
                 },
             ),
             migrations.CreateModel(
@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
                     ('version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='families', to='codebook.codebookversion')),
                     ('identifier', models.CharField(help_text='Identifier of the family of codes, the same in every version of the codebook.', max_length=100)),
                     ('name', models.CharField(help_text='Name of the family, for people.', max_length=200)),
-                    ('description', models.TextField(blank=True, help_text='What its codes are for.')),
+                    ('description', models.TextField(blank=True, help_text='The purpose of its codes.')),
                     ('unit', models.CharField(choices=[('sentence', 'Sentence'), ('turn', 'Turn'), ('interview', 'Interview')], default='sentence', help_text='What its codes are applied to.', max_length=10, verbose_name='applied to')),
                     ('carries_level', models.BooleanField(default=True, help_text='Whether its codings are semantic or latent.', verbose_name='level')),
                     ('carries_enactment', models.BooleanField(default=False, help_text='Whether its codings say that the move is enacted, demonstrated or described.', verbose_name='enactment')),
@@ -70,7 +70,7 @@ class Migration(migrations.Migration):
                     ('name', models.CharField(help_text='Name of the code in this version of the codebook. If it is changed, its codings stay.', max_length=200)),
                     ('group', models.CharField(blank=True, help_text='The heading within its family that it is listed under; may be empty.', max_length=100)),
                     ('aliases', models.JSONField(default=list, help_text='Its other names.')),
-                    ('definition', models.TextField(blank=True, help_text='What it means, for people.')),
+                    ('definition', models.TextField(blank=True, help_text='The meaning, for people.')),
                     ('machine_definition', models.TextField(blank=True, help_text='Its definition in prompts for models: when the answer is yes, and when it is no.', verbose_name='definition for machines')),
                     ('include', models.TextField(blank=True, help_text='Cases that belong.')),
                     ('exclude', models.TextField(blank=True, help_text='Cases that do not, and the code they belong to instead.')),
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                 name='CodeProposal',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='code_proposals', to='studies.study')),
                     ('name', models.CharField(help_text='Name of the proposed code, in the words of the sentence or in others.', max_length=200)),
                     ('definition', models.TextField(blank=True, help_text='What it would mean; may be empty until the code has been discussed.', max_length=20000, verbose_name='what it means')),
                     ('family_identifier', models.CharField(help_text='Identifier of the family of codes that it is proposed for.', max_length=100)),
@@ -145,7 +145,7 @@ class Migration(migrations.Migration):
                     ('answered_by', models.ForeignKey(blank=True, help_text='Who answered.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='answered_proposals', to=settings.AUTH_USER_MODEL)),
                 ],
                 options={
-                    'ordering': ['project', 'pk'],
+                    'ordering': ['study', 'pk'],
                     'constraints': [models.UniqueConstraint(fields=('proposed_by', 'idempotency_key'), name='codebook_codeproposal_stored_once'), models.CheckConstraint(condition=models.Q(('state', 'open'), ('answered_at__isnull', False), _connector='XOR'), name='codebook_codeproposal_answered_has_date')],
                 },
             ),

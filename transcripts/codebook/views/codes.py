@@ -26,7 +26,7 @@ from transcripts.codebook.views.common import at_edit, draft_url, draft_view, fi
 from transcripts.codebook.views.proposals import make_example_context
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest
+from transcripts.studies.access import StudyRequest
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
 from transcripts.ui.typed_text import find_numbers
@@ -34,12 +34,12 @@ from transcripts.ui.typed_text import find_numbers
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def add_code(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """A new code. ``?family=`` names the family it is offered for."""
     families = queries.read_tree(version)
     if not families:
         messages.info(request, "Add a family first: every code belongs to one.")
-        return redirect("codebook:add_family", request.project.slug, version.number)
+        return redirect("codebook:add_family", request.study.slug, version.number)
     posted = request.POST if request.method == "POST" else None
     place = f"f:{request.GET.get('family') or families[0].family.identifier}"
     form = CodeForm(posted, families=families, asks_effect=False, initial={"place": place})
@@ -56,7 +56,7 @@ def add_code(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def edit_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+def edit_code(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """The texts, the name, the place and the questions of a code."""
     code = version.codes.select_related("family").filter(pk=code_id).first()
     if code is None:
@@ -71,7 +71,7 @@ def edit_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -
 class _CodePage:
     """The form of one code and what is shown with it."""
 
-    def __init__(self, request: ProjectRequest, code: Code) -> None:
+    def __init__(self, request: StudyRequest, code: Code) -> None:
         self.request, self.code = request, code
         self.families = queries.read_tree(code.version)
         self.content = editing.find_code(queries.read_content(code.version), code.identifier)
@@ -177,9 +177,9 @@ def _show_place(content: CodeContent, families: list[FamilyNode]) -> str:
     return f"{family}, under {names.get(content.parent, content.parent)}" if content.parent else family
 
 
-def _show_lost(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+def _show_lost(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """The code was taken out of the draft while its form was open: what was typed is given back to be kept."""
-    known = Code.objects.filter(pk=code_id, version__project=request.project).exists()
+    known = Code.objects.filter(pk=code_id, version__study=request.study).exists()
     typed = [
         (field.label, request.POST.get(name, ""))
         for name, field in CodeForm.base_fields.items()
@@ -193,7 +193,7 @@ def _show_lost(request: ProjectRequest, version: CodebookVersion, code_id: int) 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+def retire_code(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """Take a code out of the draft, with a reason."""
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     form = ReasonForm(request.POST if request.method == "POST" else None, initial={"revision": code.revision})
@@ -209,7 +209,7 @@ def retire_code(request: ProjectRequest, version: CodebookVersion, code_id: int)
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def add_family(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """A new family."""
     form = FamilyForm(request.POST if request.method == "POST" else None, initial={"carries_level": True})
     if form.is_valid():
@@ -222,7 +222,7 @@ def add_family(request: ProjectRequest, version: CodebookVersion) -> HttpRespons
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def edit_family(request: ProjectRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
+def edit_family(request: StudyRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
     """Name, rules and unit of a family."""
     family = get_object_or_404(version.families, pk=family_id)
     form = _make_family_form(request, family)
@@ -246,7 +246,7 @@ def edit_family(request: ProjectRequest, version: CodebookVersion, family_id: in
     return render(request, "codebook/family_form.html", context, status=status or _status(form))
 
 
-def _make_family_form(request: ProjectRequest, family: CodeFamily, *, again: bool = False) -> FamilyForm:
+def _make_family_form(request: StudyRequest, family: CodeFamily, *, again: bool = False) -> FamilyForm:
     initial: dict[str, Any] = {name: getattr(family, name) for name in queries.FAMILY_COLUMNS}
     posted = None
     if request.method == "POST":
@@ -271,7 +271,7 @@ def _set_value(posted: QueryDict, name: str, value: object) -> None:
 
 @require_POST
 @draft_view
-def remove_family(request: ProjectRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
+def remove_family(request: StudyRequest, version: CodebookVersion, family_id: int) -> HttpResponse:
     """Take an empty family out of the draft."""
     family = get_object_or_404(version.families, pk=family_id)
     actions.remove_family(family=family, revision=None, by=request.user)
@@ -286,7 +286,7 @@ def _status(*sides: Any) -> int:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def merge_codes(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def merge_codes(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """Choose codes and what they become. ``?code=`` ticks some of them beforehand."""
     codes = {str(code.pk): code for code in version.codes.select_related("family").order_by("position")}
     offered = [(pk, f"{code.name} ({code.family.name})") for pk, code in codes.items()]
@@ -331,7 +331,7 @@ def _read_seen(text: str) -> dict[int, int]:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def split_code(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+def split_code(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """Name the codes that take the place of one."""
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     posted = request.POST if request.method == "POST" else None

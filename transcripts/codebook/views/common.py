@@ -19,13 +19,13 @@ from transcripts.codebook.forms.codes import NeedsReason
 from transcripts.codebook.models import CodebookVersion
 from transcripts.codebook.pure.comparing import compare_words, show_value
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
 
 
-def find_coder(request: ProjectRequest) -> User | None:
+def find_coder(request: StudyRequest) -> User | None:
     """The person who asks, if she codes: she is shown no code of a sentence that she is still to code."""
     return request.user if Permission.CODE in request.role.permissions else None
 
@@ -37,7 +37,7 @@ def add_problems(form: forms.BaseForm, error: actions.CodebookRefused) -> None:
         form.fields["file"].help_text = f"{form.fields['file'].help_text} {error.note}".strip()
 
 
-def refuse(request: ProjectRequest, error: Refused, *, back: str) -> HttpResponse:
+def refuse(request: StudyRequest, error: Refused, *, back: str) -> HttpResponse:
     """A page that says why something was not done; with a link to the draft that is in its way."""
     draft = error.draft if isinstance(error, actions.DraftIsOpen) else None
     return render(request, "codebook/refused.html", {"message": str(error), "draft": draft, "back": back}, status=409)
@@ -46,18 +46,18 @@ def refuse(request: ProjectRequest, error: Refused, *, back: str) -> HttpRespons
 def refusing(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """What the view refuses to do is answered with a page that says why, and leads back to the codebook."""
 
-    def wrapped(request: ProjectRequest, /, *args: Any, **address: int) -> HttpResponse:
+    def wrapped(request: StudyRequest, /, *args: Any, **address: int) -> HttpResponse:
         try:
             return view(request, *args, **address)
         except Refused as error:
-            return refuse(request, error, back=reverse("codebook:current", args=[request.project.slug]))
+            return refuse(request, error, back=reverse("codebook:current", args=[request.study.slug]))
 
     return wraps(view)(wrapped)
 
 
 def draft_url(version: CodebookVersion) -> str:
     """The page on which a draft is edited; that of the version, once it is no draft."""
-    return reverse("codebook:draft", args=[version.project.slug, version.number])
+    return reverse("codebook:draft", args=[version.study.slug, version.number])
 
 
 def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseBase]:
@@ -68,10 +68,10 @@ def draft_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponseB
     page that leads back to the draft.
     """
 
-    @project_view(Permission.EDIT_CODEBOOK)
-    def wrapped(request: ProjectRequest, /, number: int, **others: int) -> HttpResponse:
-        version = get_object_or_404(request.project.codebook_versions, number=number)
-        version.project = request.project
+    @study_view(Permission.EDIT_CODEBOOK)
+    def wrapped(request: StudyRequest, /, number: int, **others: int) -> HttpResponse:
+        version = get_object_or_404(request.study.codebook_versions, number=number)
+        version.study = request.study
         if version.status != CodebookVersion.Status.DRAFT and request.method in {"GET", "HEAD"}:
             messages.info(
                 request, f"{version} is not a draft, so it cannot be changed. Start a draft to change the codebook."

@@ -15,7 +15,7 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeF
 from transcripts.codebook.views.common import add_problems, draft_url, draft_view, refusing
 from transcripts.codebook.views.reading import render_version
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
@@ -25,31 +25,31 @@ NOT_SAID = [("", "not given: its codings need re-review"), *CodeChange.Effect.ch
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
+@study_view(Permission.EDIT_CODEBOOK)
 @refusing
-def start_draft(request: ProjectRequest) -> HttpResponse:
+def start_draft(request: StudyRequest) -> HttpResponse:
     """Begin the next version."""
-    version = actions.start_draft(project=request.project, by=request.user)
+    version = actions.start_draft(study=request.study, by=request.user)
     messages.success(request, f"{version} is started. Nobody can code with it until you publish it.")
-    return redirect("codebook:draft", request.project.slug, version.number)
+    return redirect("codebook:draft", request.study.slug, version.number)
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
+@study_view(Permission.EDIT_CODEBOOK)
 @refusing
-def take_newer_parts(request: ProjectRequest) -> HttpResponse:
+def take_newer_parts(request: StudyRequest) -> HttpResponse:
     """Begin the next version with what the built-in codebook has gained."""
-    version = actions.take_newer_parts(project=request.project, by=request.user)
+    version = actions.take_newer_parts(study=request.study, by=request.user)
     messages.success(
         request,
         f"{version} is started with the newer parts of the built-in codebook. Look through it, then publish or discard it.",
     )
-    return redirect("codebook:draft", request.project.slug, version.number)
+    return redirect("codebook:draft", request.study.slug, version.number)
 
 
 @require_safe
 @draft_view
-def show_draft(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def show_draft(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """Families and codes of a draft, to be edited and ordered. ``?moved=`` keeps the place in the order."""
     context = {
         "version": version,
@@ -63,7 +63,7 @@ def show_draft(request: ProjectRequest, version: CodebookVersion) -> HttpRespons
 
 @require_POST
 @draft_view
-def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def move(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """One place up or down: ``what`` is code or family, its number, its revision, and up or down."""
     what, _, rest = request.POST.get("what", "").partition(":")
     named, _, rest = rest.partition(":")
@@ -84,7 +84,7 @@ def move(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
     return redirect(f"{draft_url(version)}?moved={what}-{number}-{way}")
 
 
-def _ask_again(request: ProjectRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:
+def _ask_again(request: StudyRequest, version: CodebookVersion, current: Code | CodeFamily, way: str) -> HttpResponse:
     """Somebody else was faster: show the current state, and let her do it anyway or leave it."""
     what = "code" if isinstance(current, Code) else "family"
     context = {
@@ -108,11 +108,11 @@ def _name_place(current: Code | CodeFamily) -> str:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.EDIT_CODEBOOK)
+@study_view(Permission.EDIT_CODEBOOK)
 @refusing
-def publish(request: ProjectRequest, number: int) -> HttpResponse:
+def publish(request: StudyRequest, number: int) -> HttpResponse:
     """Freeze a draft, after asking once, or list everything that keeps it from being published."""
-    version = get_object_or_404(request.project.codebook_versions, number=number)
+    version = get_object_or_404(request.study.codebook_versions, number=number)
     if request.method != "POST":
         if version.status != CodebookVersion.Status.DRAFT:
             return redirect(version)
@@ -123,23 +123,23 @@ def publish(request: ProjectRequest, number: int) -> HttpResponse:
     except actions.CodebookRefused as error:
         return render_version(request, version, obstacles=error.problems)
     messages.success(request, f"{version} is published: new codings use it, and it can no longer be changed.")
-    return redirect("codebook:version", request.project.slug, number)
+    return redirect("codebook:version", request.study.slug, number)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @draft_view
-def discard(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def discard(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """Give a draft up, after asking once."""
     if request.method != "POST":
         return render(request, "codebook/discard.html", {"version": version})
     actions.discard_draft(version=version, by=request.user)
     messages.success(request, f"{version} is discarded. It can still be read; its number is not used again.")
-    return redirect("codebook:current", request.project.slug)
+    return redirect("codebook:current", request.study.slug)
 
 
 @require_POST
 @draft_view
-def restore(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
+def restore(request: StudyRequest, version: CodebookVersion) -> HttpResponse:
     """Put a code back that was taken out of the draft."""
     code = actions.restore_code(version=version, identifier=request.POST.get("identifier", ""), by=request.user)
     messages.success(request, f"{code.name} is back as it was.")
@@ -147,8 +147,8 @@ def restore(request: ProjectRequest, version: CodebookVersion) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.EDIT_CODEBOOK)
-def import_file(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def import_file(request: StudyRequest) -> HttpResponse:
     """Look at a file; when it was looked at, make a draft of it."""
     if request.method != "POST":
         return _show_form(request, CodebookFileForm())
@@ -159,7 +159,7 @@ def import_file(request: ProjectRequest) -> HttpResponse:
         file = form.cleaned_data["file"]
         data, name = file.read(), file.name or "file"
         try:
-            plan = actions.plan_import(project=request.project, data=data, name=name)
+            plan = actions.plan_import(study=request.study, data=data, name=name)
         except actions.CodebookRefused as error:
             add_problems(form, error)
         else:
@@ -170,13 +170,13 @@ def import_file(request: ProjectRequest) -> HttpResponse:
     return _show_form(request, form)
 
 
-def _show_form(request: ProjectRequest, form: CodebookFileForm) -> HttpResponse:
-    draft = queries.find_open_draft(request.project)
+def _show_form(request: StudyRequest, form: CodebookFileForm) -> HttpResponse:
+    draft = queries.find_open_draft(request.study)
     context = {"form": form, "draft": draft}
     return render(request, "codebook/import.html", context, status=422 if form.errors else 200)
 
 
-def _confirm(request: ProjectRequest) -> HttpResponse:
+def _confirm(request: StudyRequest) -> HttpResponse:
     form = ConfirmForm(request.POST)
     if not form.is_valid():
         file_form = CodebookFileForm(request.POST)
@@ -186,7 +186,7 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
     known = CodeChange.Effect.values
     try:
         version, is_new, warnings = actions.import_codebook(
-            project=request.project,
+            study=request.study,
             data=form.cleaned_data["content"],
             name=form.cleaned_data["name"],
             by=request.user,
@@ -204,10 +204,10 @@ def _confirm(request: ProjectRequest) -> HttpResponse:
         messages.success(request, f"{version} is a draft created from the file. Publish it to code with it.")
     else:
         messages.info(request, f"Nothing changed: {version} already has exactly the codes in the file.")
-    return redirect("codebook:version", request.project.slug, version.number)
+    return redirect("codebook:version", request.study.slug, version.number)
 
 
-def _show_plan(request: ProjectRequest, plan: actions.ImportPlan, form: ConfirmForm) -> HttpResponse:
+def _show_plan(request: StudyRequest, plan: actions.ImportPlan, form: ConfirmForm) -> HttpResponse:
     comparison = plan.comparison
     context = {
         "plan": plan,

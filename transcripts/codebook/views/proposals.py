@@ -27,7 +27,7 @@ from transcripts.codebook.views.common import draft_view, find_coder, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.typed_text import find_number
@@ -36,8 +36,8 @@ MAX_IN_VIVO_LENGTH = 120
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def propose(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def propose(request: StudyRequest) -> HttpResponse:
     """A form for a code that is missing, for a page of its own or for a dialog of the desk (asked for by htmx).
 
     ``?sentence=`` names the sentence it was missed at, ``from`` and ``to`` the marked words in UTF-16 units of its
@@ -45,7 +45,7 @@ def propose(request: ProjectRequest) -> HttpResponse:
     """
     line = _find_line(request)
     may_use = Permission.EDIT_CODEBOOK in request.role.permissions
-    families = actions.list_families(request.project)
+    families = actions.list_families(request.study)
     posted = request.POST if request.method == "POST" else None
     initial = {"name": _quote(request, line), "sentence": line.pk if line else None}
     form = ProposalForm(posted, families=families, may_use=may_use, initial=initial)
@@ -60,23 +60,23 @@ def propose(request: ProjectRequest) -> HttpResponse:
         "form": form,
         "line": line,
         "similar": similar,
-        "propose_url": reverse("codebook:propose", args=[request.project.slug]),
+        "propose_url": reverse("codebook:propose", args=[request.study.slug]),
     }
     template = "codebook/_propose_form.html" if request.htmx else "codebook/propose.html"  # type: ignore[attr-defined]
     return render(request, template, context, status=422 if form.errors or similar else 200)
 
 
-def _find_line(request: ProjectRequest) -> Sentence | None:
+def _find_line(request: StudyRequest) -> Sentence | None:
     asked = find_number(request.POST.get("sentence") or request.GET.get("sentence", ""))
     if asked is None:
         return None
-    line = find_sentence(request.project, asked)
+    line = find_sentence(request.study, asked)
     if line is None:
         raise Http404("There is no such sentence in this study.")
     return line
 
 
-def _quote(request: ProjectRequest, line: Sentence | None) -> str:
+def _quote(request: StudyRequest, line: Sentence | None) -> str:
     """The marked words of the sentence; nothing when none or too many are marked."""
     start, end = (find_number(request.GET.get(name, "")) for name in ("from", "to"))
     if line is None or start is None or end is None:
@@ -87,21 +87,21 @@ def _quote(request: ProjectRequest, line: Sentence | None) -> str:
     return quote if len(quote) <= MAX_IN_VIVO_LENGTH else ""
 
 
-def _find_similar(request: ProjectRequest, name: str) -> list[CodeContent]:
+def _find_similar(request: StudyRequest, name: str) -> list[CodeContent]:
     """Codes of the draft or the current version with a name like this one: nothing of what colleagues proposed."""
-    version = queries.find_open_draft(request.project) or queries.current_version(request.project)
+    version = queries.find_open_draft(request.study) or queries.current_version(request.study)
     return find_similar(name, queries.read_content(version).codes) if version else []
 
 
-def _store(request: ProjectRequest, form: ProposalForm) -> CodeProposal:
+def _store(request: StudyRequest, form: ProposalForm) -> CodeProposal:
     pk, then = form.cleaned_data["sentence"], form.cleaned_data.get("then", "")
     found = Sentence.objects.select_related("turn__interview")
     given = {
-        "project": request.project,
+        "study": request.study,
         "name": form.cleaned_data["name"],
         "family_identifier": form.cleaned_data["family"],
         "definition": form.cleaned_data["definition"],
-        "sentence": get_object_or_404(found, pk=pk, turn__interview__project=request.project) if pk else None,
+        "sentence": get_object_or_404(found, pk=pk, turn__interview__study=request.study) if pk else None,
         "idempotency_key": form.cleaned_data["idempotency_key"],
         "by": request.user,
     }
@@ -110,7 +110,7 @@ def _store(request: ProjectRequest, form: ProposalForm) -> CodeProposal:
     return actions.propose_code(**given)
 
 
-def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | None) -> HttpResponse:
+def _answer(request: StudyRequest, proposal: CodeProposal, line: Sentence | None) -> HttpResponse:
     """What was stored: to htmx as an event of the page, to a browser on the page it came from."""
     version = proposal.code.version if proposal.code else None
     if request.htmx:  # type: ignore[attr-defined]
@@ -130,41 +130,41 @@ def _answer(request: ProjectRequest, proposal: CodeProposal, line: Sentence | No
             request, f"{proposal.name} is in the draft {version}. It can be used once the draft is published."
         )
     if line is None:
-        return redirect("codebook:proposals", request.project.slug)
-    desk = reverse("desk:desk", args=[request.project.slug, line.turn.interview_id])
+        return redirect("codebook:proposals", request.study.slug)
+    desk = reverse("desk:desk", args=[request.study.slug, line.turn.interview_id])
     return HttpResponseRedirect(f"{desk}?at={line.pk}#s{line.pk}", status=303)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_proposals(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_proposals(request: StudyRequest) -> HttpResponse:
     """Proposals with their answers: all for people who edit the codebook or see everybody's work, else one's own."""
     return _render_list(request)
 
 
 def _render_list(
-    request: ProjectRequest, *, wrong: AnswerForm | None = None, answered: int = 0, status: int = 200
+    request: StudyRequest, *, wrong: AnswerForm | None = None, answered: int = 0, status: int = 200
 ) -> HttpResponse:
     sees_all = not request.role.permissions.isdisjoint({Permission.EDIT_CODEBOOK, Permission.SEE_ALL_CODINGS})
-    rows = list(queries.list_proposals(request.project, only=None if sees_all else request.user))
-    names = dict(actions.list_families(request.project))
+    rows = list(queries.list_proposals(request.study, only=None if sees_all else request.user))
+    names = dict(actions.list_families(request.study))
     context = {
         "rows": [
             (row, names.get(row.family_identifier, row.family_identifier), wrong if row.pk == answered else None)
             for row in rows
         ],
         "sees_all": sees_all,
-        "draft": queries.find_open_draft(request.project),
+        "draft": queries.find_open_draft(request.study),
     }
     return render(request, "codebook/proposals.html", context, status=status)
 
 
 @require_POST
-@project_view(Permission.EDIT_CODEBOOK)
-def answer_proposal(request: ProjectRequest, proposal_id: int) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def answer_proposal(request: StudyRequest, proposal_id: int) -> HttpResponse:
     """Accept a proposal, or decline it with a reason."""
     proposal = get_object_or_404(
-        CodeProposal.objects.select_related("project", "proposed_by"), pk=proposal_id, project=request.project
+        CodeProposal.objects.select_related("study", "proposed_by"), pk=proposal_id, study=request.study
     )
     form = AnswerForm(request.POST)
     if form.is_valid():
@@ -179,17 +179,17 @@ def answer_proposal(request: ProjectRequest, proposal_id: int) -> HttpResponse:
                         proposal=proposal, by=request.user, answer=answer, publish=verdict == AnswerForm.USE
                     )
                     messages.success(request, f"{proposal.name} is in {version}.")
-                return redirect("codebook:proposals", request.project.slug)
+                return redirect("codebook:proposals", request.study.slug)
         except Refused as error:
             proposal.refresh_from_db(fields=["state"])
             if proposal.state != CodeProposal.State.OPEN:
-                return refuse(request, error, back=reverse("codebook:proposals", args=[request.project.slug]))
+                return refuse(request, error, back=reverse("codebook:proposals", args=[request.study.slug]))
             form.add_error(None, str(error))
     return _render_list(request, wrong=form, answered=proposal.pk, status=422)
 
 
 def make_example_context(
-    request: ProjectRequest,
+    request: StudyRequest,
     code: Code,
     *,
     example_form: PinnedExampleForm | None = None,
@@ -207,27 +207,27 @@ def make_example_context(
     }
 
 
-def _make_form(request: ProjectRequest, *, posted: bool = False) -> PinnedExampleForm:
-    interviews = list(request.project.interviews.order_by("pk").values_list("pk", "title"))
+def _make_form(request: StudyRequest, *, posted: bool = False) -> PinnedExampleForm:
+    interviews = list(request.study.interviews.order_by("pk").values_list("pk", "title"))
     return PinnedExampleForm(
         request.POST if posted else None, interviews=[(str(pk), title) for pk, title in interviews], prefix="pin"
     )
 
 
 def _edit_url(code: Code) -> str:
-    args = [code.version.project.slug, code.version.number, code.pk]
+    args = [code.version.study.slug, code.version.number, code.pk]
     return reverse("codebook:edit_code", args=args)
 
 
 @require_POST
 @draft_view
-def pin(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+def pin(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """Pin a sentence, named by interview and number, to a code of the draft."""
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     code.version = version
     form = _make_form(request, posted=True)
     if form.is_valid():
-        line = find_labelled_sentence(request.project, int(form.cleaned_data["interview"]), form.cleaned_data["number"])
+        line = find_labelled_sentence(request.study, int(form.cleaned_data["interview"]), form.cleaned_data["number"])
         if line is None:
             form.add_error("number", "No sentence of this interview has this number.")
         else:
@@ -245,7 +245,7 @@ def pin(request: ProjectRequest, version: CodebookVersion, code_id: int) -> Http
 
 @require_POST
 @draft_view
-def add_invented(request: ProjectRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
+def add_invented(request: StudyRequest, version: CodebookVersion, code_id: int) -> HttpResponse:
     """Give a code of the draft an example that was invented for the codebook."""
     code = get_object_or_404(version.codes.select_related("family"), pk=code_id)
     code.version = version
@@ -261,7 +261,7 @@ def add_invented(request: ProjectRequest, version: CodebookVersion, code_id: int
 
 @require_POST
 @draft_view
-def unpin(request: ProjectRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
+def unpin(request: StudyRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
     """Take an example off its code."""
     example = _get_example(version, example_id)
     actions.unpin_example(example=example, by=request.user)
@@ -271,7 +271,7 @@ def unpin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
 
 @require_POST
 @draft_view
-def repin(request: ProjectRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
+def repin(request: StudyRequest, version: CodebookVersion, example_id: int) -> HttpResponse:
     """Pin a piece in place of a sentence whose boundaries were edited."""
     example = _get_example(version, example_id)
     if not request.POST.get("sentence"):
@@ -286,13 +286,13 @@ def repin(request: ProjectRequest, version: CodebookVersion, example_id: int) ->
 
 
 def _get_example(version: CodebookVersion, example_id: int) -> CodeExample:
-    found = CodeExample.objects.select_related("code__version__project")
+    found = CodeExample.objects.select_related("code__version__study")
     return get_object_or_404(found, pk=example_id, code__version=version)
 
 
-def _get_sentence(request: ProjectRequest, pk: int) -> Sentence:
+def _get_sentence(request: StudyRequest, pk: int) -> Sentence:
     found = Sentence.objects.select_related("turn__interview").defer("turn__text")
-    return get_object_or_404(found, pk=pk, turn__interview__project=request.project)
+    return get_object_or_404(found, pk=pk, turn__interview__study=request.study)
 
 
 def _read_id(text: str) -> int:
@@ -303,23 +303,23 @@ def _read_id(text: str) -> int:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.EDIT_CODEBOOK)
-def pin_from_desk(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def pin_from_desk(request: StudyRequest) -> HttpResponse:
     """Pin the sentence ``?sentence=`` to a code of the open draft, which begins with it where there is none."""
     asked = request.POST.get("sentence") or request.GET.get("sentence", "")
     if not asked:
         return render(request, "codebook/pin.html", {"line": None}, status=422 if request.method == "POST" else 200)
-    line = find_sentence(request.project, _read_id(asked))
+    line = find_sentence(request.study, _read_id(asked))
     if line is None:
         raise Http404("There is no such sentence in this study.")
-    draft = queries.find_open_draft(request.project)
-    version = draft or queries.current_version(request.project)
+    draft = queries.find_open_draft(request.study)
+    version = draft or queries.current_version(request.study)
     families = queries.read_tree(version) if version else []
     form = PinForm(request.POST if request.method == "POST" else None, families=families)
     if form.is_valid():
         with at_form(form):
             example = actions.pin_in_open_draft(
-                project=request.project,
+                study=request.study,
                 identifier=form.cleaned_data["code"],
                 sentence=_get_sentence(request, line.pk),
                 kind=form.cleaned_data["kind"],
@@ -328,7 +328,7 @@ def pin_from_desk(request: ProjectRequest) -> HttpResponse:
             )
             code = example.code
             messages.success(request, f"Sentence {line.label} is pinned to {code.name} in the draft {code.version}.")
-            desk = reverse("desk:desk", args=[request.project.slug, line.turn.interview_id])
+            desk = reverse("desk:desk", args=[request.study.slug, line.turn.interview_id])
             return redirect(f"{desk}?at={line.pk}#s{line.pk}")
     context = {"line": line, "form": form, "draft": draft, "pieces": find_pieces([line.pk]).get(line.pk, [])}
     return render(request, "codebook/pin.html", context, status=422 if form.errors else 200)

@@ -21,7 +21,7 @@ from transcripts.codebook.pure.seed import NewerParts
 from transcripts.codebook.queries import read_examples
 from transcripts.codebook.views.common import add_problems, find_coder
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.actions import make_address
 from transcripts.studies.roles import Permission
 
@@ -38,42 +38,42 @@ def start_study(request: HttpRequest) -> HttpResponse:
         file = (upload.name, upload.read()) if upload is not None else None
         try:
             address = make_address(typed["slug"], by=person)
-            project = actions.start_study(**typed | {"slug": address, "file": file}, by=person)
+            study = actions.start_study(**typed | {"slug": address, "file": file}, by=person)
         except actions.CodebookRefused as error:
             add_problems(form, error)
         except Refused as error:
             # The name is there, so what was refused is the address.
             form.add_error("slug", str(error))
         else:
-            messages.success(request, f"{project.name} is set up. The steps below can be taken in any order, or later.")
-            address = project.get_absolute_url()
+            messages.success(request, f"{study.name} is set up. The steps below can be taken in any order, or later.")
+            address = study.get_absolute_url()
             return HttpResponseClientRedirect(address) if request.htmx else redirect(address)  # type: ignore[attr-defined]
     return render(request, "codebook/start_study.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_current(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_current(request: StudyRequest) -> HttpResponse:
     """The version people code with; the latest draft where none is published."""
-    version = queries.current_version(request.project) or queries.latest_version(request.project)
+    version = queries.current_version(request.study) or queries.latest_version(request.study)
     if version is None:
         return render(request, "codebook/none.html")
     return render_version(request, version)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_version(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_version(request: StudyRequest, number: int) -> HttpResponse:
     """One version, draft or published."""
-    return render_version(request, get_object_or_404(request.project.codebook_versions, number=number))
+    return render_version(request, get_object_or_404(request.study.codebook_versions, number=number))
 
 
 def render_version(
-    request: ProjectRequest, version: CodebookVersion, *, obstacles: list[str] | None = None
+    request: StudyRequest, version: CodebookVersion, *, obstacles: list[str] | None = None
 ) -> HttpResponse:
     """The page of a version; ``obstacles`` are what keeps it from being published."""
-    version.project = request.project
-    versions = list(queries.list_versions(request.project))
+    version.study = request.study
+    versions = list(queries.list_versions(request.study))
     kept = [other for other in versions if other.status != CodebookVersion.Status.DISCARDED]
     published = [other for other in kept if other.status == CodebookVersion.Status.PUBLISHED]
     earlier = next((other for other in kept if other.number < version.number), None)
@@ -103,7 +103,7 @@ def render_version(
 
 
 def _find_newer(
-    request: ProjectRequest, version: CodebookVersion, published: list[CodebookVersion], kept: list[CodebookVersion]
+    request: StudyRequest, version: CodebookVersion, published: list[CodebookVersion], kept: list[CodebookVersion]
 ) -> NewerParts | None:
     """What the built-in codebook has gained, for those who may start a draft with it, on the page of the version in use."""
     is_current = bool(published) and published[0].pk == version.pk == kept[0].pk
@@ -121,11 +121,11 @@ def _make_compare_form(
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_code(request: ProjectRequest, number: int, code_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_code(request: StudyRequest, number: int, code_id: int) -> HttpResponse:
     """One code of one version: all its texts, its pinned sentences, and its history."""
     code = _get_code(request, number, code_id)
-    newest = queries.current_version(request.project)
+    newest = queries.current_version(request.study)
     history = queries.read_history(newest if newest and newest.number > number else code.version)
     examples = read_examples(Q(code=code), coder=find_coder(request)).get(code.pk, [])
     context = {
@@ -137,44 +137,44 @@ def show_code(request: ProjectRequest, number: int, code_id: int) -> HttpRespons
         "examples": examples,
         "lineage": trace(code.identifier, *history),
         "wordings": queries.read_wordings(code),
-        "meaning": request.project.codebook_versions.filter(number=code.meaning_version).first(),
+        "meaning": request.study.codebook_versions.filter(number=code.meaning_version).first(),
     }
     return render(request, "codebook/code.html", context)
 
 
-def _get_code(request: ProjectRequest, number: int, code_id: int) -> Code:
+def _get_code(request: StudyRequest, number: int, code_id: int) -> Code:
     found = Code.objects.select_related("version", "family", "parent")
-    code = get_object_or_404(found, pk=code_id, version__project=request.project, version__number=number)
-    code.version.project = request.project
+    code = get_object_or_404(found, pk=code_id, version__study=request.study, version__number=number)
+    code.version.study = request.study
     return code
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_key_card(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_key_card(request: StudyRequest, number: int) -> HttpResponse:
     """Which key applies which code, for printing."""
-    version = get_object_or_404(request.project.codebook_versions, number=number)
+    version = get_object_or_404(request.study.codebook_versions, number=number)
     families = queries.read_tree(version)
     return render(request, "codebook/key_card.html", {"version": version, "families": families})
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def choose_comparison(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def choose_comparison(request: StudyRequest) -> HttpResponse:
     """From two chosen versions to the page that compares them."""
-    versions = [(str(each.number), str(each)) for each in queries.list_versions(request.project)]
+    versions = [(str(each.number), str(each)) for each in queries.list_versions(request.study)]
     form = CompareForm(request.GET or None, versions=versions)
     if form.is_valid():
         before, after = sorted((form.cleaned_data["before"], form.cleaned_data["after"]))
-        return redirect("codebook:compare", request.project.slug, before, after)
+        return redirect("codebook:compare", request.study.slug, before, after)
     return render(request, "codebook/choose.html", {"form": form}, status=422 if form.errors else 200)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def compare_versions(request: ProjectRequest, older: int, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def compare_versions(request: StudyRequest, older: int, number: int) -> HttpResponse:
     """How version ``number`` differs from version ``older``, word by word."""
-    versions = list(queries.list_versions(request.project))
+    versions = list(queries.list_versions(request.study))
     before = next((version for version in versions if version.number == older), None)
     after = next((version for version in versions if version.number == number), None)
     if before is None or after is None:

@@ -24,7 +24,7 @@ from transcripts.corpus.boundary_edits import Migrated
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, merge_quotes, share_quote
 from transcripts.rounds.models import Assignment
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Row = TypeVar("Row", Coding, Decision, Memo, Reveal)
 Work = Coding | Decision | Memo
@@ -34,19 +34,19 @@ BETWEEN_NOTES = " / "
 Step = tuple[Sequence[Work], Work]
 
 
-def split_sentence(*, project: Project, sentence: Sentence, at: int, by: User, idempotency_key: UUID) -> BoundaryEdit:
+def split_sentence(*, study: Study, sentence: Sentence, at: int, by: User, idempotency_key: UUID) -> BoundaryEdit:
     """Split a sentence before the code point ``at`` of its turn's text, with everybody's work on it.
 
     A coding with a quote goes to the pieces that hold its words; one without goes to both, as do decisions and reveals;
     a memo and codes of the turn or interview go to the first. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     return corpus_actions.split_sentence(
-        project=project, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key, migrate=_migrate_to_pieces
+        study=study, sentence=sentence, at=at, by=by, idempotency_key=idempotency_key, migrate=_migrate_to_pieces
     )
 
 
 def merge_sentences(
-    *, project: Project, first: Sentence, by: User, idempotency_key: UUID, second_id: int | None = None
+    *, study: Study, first: Sentence, by: User, idempotency_key: UUID, second_id: int | None = None
 ) -> BoundaryEdit:
     """Merge a sentence with the next of its turn, with everybody's work on them.
 
@@ -54,7 +54,7 @@ def merge_sentences(
     one. A decision is kept where both were decided. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
     return corpus_actions.merge_sentences(
-        project=project,
+        study=study,
         first=first,
         by=by,
         idempotency_key=idempotency_key,
@@ -64,7 +64,7 @@ def merge_sentences(
 
 
 def _check_open(edit: BoundaryEdit) -> None:
-    """An interview that is signed off, or in a locked round, keeps its sentences."""
+    """An interview that is completed, or in a locked round, keeps its sentences."""
     given = Assignment.objects.filter(interview=edit.turn.interview_id, withdrawn_at__isnull=True)
     locked = given.filter(round__locked_at__isnull=False).select_related("round").first()
     if locked is not None:
@@ -72,10 +72,10 @@ def _check_open(edit: BoundaryEdit) -> None:
             f"Round {locked.round.number}, in which this interview was coded, is locked, so its sentences cannot be split "
             "or merged. Unlock the round first."
         )
-    signed = given.filter(signed_at__isnull=False).select_related("round").first()
+    signed = given.filter(completed_at__isnull=False).select_related("round").first()
     if signed is not None:
         raise BoundaryEditRefused(
-            f"This interview is signed off in round {signed.round.number}, so its sentences cannot be split or merged. "
+            f"This interview is completed in round {signed.round.number}, so its sentences cannot be split or merged. "
             "Return it to its coder first."
         )
 

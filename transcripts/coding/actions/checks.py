@@ -21,7 +21,7 @@ from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import check_reason, check_text
 
 # What a tool gave back is shown and cited.
@@ -57,19 +57,19 @@ class NotYours(Refused):
 
 
 class NotOpen(Refused):
-    """The round is locked, the work signed off, or the interview somebody else's."""
+    """The round is locked, the work completed, or the interview somebody else's."""
 
 
 class UsedForAnother(Refused):
     """An idempotency key came back with different content."""
 
 
-def check_place(project: Project, sentence: Sentence) -> None:
+def check_place(study: Study, sentence: Sentence) -> None:
     """The sentence is one of this study that people code. Raises ``WrongPlace``."""
-    if sentence.turn.interview.project_id != project.pk:
+    if sentence.turn.interview.study_id != study.pk:
         raise WrongPlace("This sentence is not part of this study.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
-        raise WrongPlace("This is what a tool gave back, which is shown but not coded.")
+        raise WrongPlace("This is a tool result, which is shown but not coded.")
 
 
 def check_readable(turns: Collection[Turn], by: User, *, field: str) -> None:
@@ -77,7 +77,7 @@ def check_readable(turns: Collection[Turn], by: User, *, field: str) -> None:
     reasoning = [turn.pk for turn in turns if turn.channel == Turn.Channel.REASONING]
     if reasoning and find_closed_turns(Turn.objects.filter(pk__in=reasoning), by.pk):
         raise WrongInput(
-            "This is a model's reasoning that you have not opened. Open it at the desk first; that is kept.",
+            "This is a model's reasoning that you have not opened. Open it at the desk first; the opening is recorded.",
             field=field,
         )
 
@@ -94,9 +94,9 @@ def check_open(active: ActiveLabels) -> None:
         raise NotOpen(active.closure.sentence)
 
 
-def check_code(project: Project, code: Code) -> None:
+def check_code(study: Study, code: Code) -> None:
     """The code is one of this study's, published, and no category. Raises ``WrongPlace``."""
-    if code.version.project_id != project.pk:
+    if code.version.study_id != study.pk:
         raise WrongPlace("This code is not part of this study's codebook.")
     if code.version.status != CodebookVersion.Status.PUBLISHED:
         raise WrongPlace(
@@ -113,7 +113,7 @@ def check_side(code: Code, turn: Turn) -> None:
         return
     side = "the interviewer's" if family.applies_to == CodeFamily.AppliesTo.INTERVIEWER else "the model's"
     raise WrongPlace(
-        f"{code.name} is for {side} turns, and this is {OTHER_TURNS[turn.role]}. Apply it to a turn it is for, or choose "
+        f"{code.name} is for {side} turns, and this is {OTHER_TURNS[turn.role]}. Apply it to a turn of that kind, or choose "
         "another code."
     )
 
@@ -217,8 +217,8 @@ def check_once_per_answer(code: Code, sentence: Sentence, coder_id: int) -> None
 def explain_once_per_answer(name: str, label: str) -> str:
     """What is said of a second coding with a code in one answer; ``label`` is the sentence that has the first."""
     return (
-        f"{name} is applied at most once per answer, and you have applied it to sentence {label} of this answer. Leave it "
-        f"there; or, to move it, remove it from sentence {label} first and then apply it here."
+        f"{name} is applied at most once per answer, and you have applied it to sentence {label} of this answer. Leave it there. "
+        f"To move it, first remove it from sentence {label}, then apply it here."
     )
 
 
@@ -226,7 +226,9 @@ def check_reason_of_change(active: ActiveLabels, reason: str) -> None:
     """Who has seen others' labels, or a sealed condition, says why she codes on. Raises ``WrongInput``."""
     if active.has_seen_others and not reason:
         seen = "others' labels" if active.is_revealed or active.is_opened else "the condition"
-        raise WrongInput(f"You have seen {seen} here. Say in one line why you change yours.", field="reason")
+        raise WrongInput(
+            f"You have seen {seen} here. Give the reason for changing your label in one line.", field="reason"
+        )
     check_reason(reason)
 
 
@@ -237,7 +239,7 @@ def check_range(range_id: UUID, *, coder_id: int, interview_id: int, identifier:
             raise WrongInput("This range belongs to another person. Send a new range id.", field="range")
         if other_interview_id != interview_id:
             raise WrongInput(
-                "A range must lie within one interview, but this one has sentences of another. Code them separately.",
+                "A range must lie within one interview, but this one has sentences of another interview. Code them separately.",
                 field="range",
             )
         if other_identifier != identifier:
@@ -266,7 +268,7 @@ def check_same(stored: Row, **expected: int | None) -> Row:
     """The row, when it is the one meant. Raises ``UsedForAnother``."""
     if any(getattr(stored, name) != value for name, value in expected.items()):
         raise UsedForAnother(
-            "This request has the same idempotency key as an earlier one. Reload the page and try again."
+            "This request has the same idempotency key as an earlier request. Reload the page and try again."
         )
     return stored
 

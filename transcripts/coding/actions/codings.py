@@ -37,14 +37,14 @@ from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT, check_text
 
 
 @transaction.atomic
 def add_coding(
     *,
-    project: Project,
+    study: Study,
     sentence: Sentence,
     code: Code,
     by: User,
@@ -62,14 +62,12 @@ def add_coding(
     changed. A code is applied to turns that its family is for. Raises ``WrongPlace``, ``WrongInput``, ``OncePerAnswer``,
     ``NotOpen`` or ``UsedForAnother``.
     """
-    return _apply(
-        project, sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id, reason=reason
-    )
+    return _apply(study, sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id, reason=reason)
 
 
 @transaction.atomic
 def restore_coding(
-    *, project: Project, coding: Coding, sentence: Sentence, by: User, idempotency_key: UUID, reason: str = ""
+    *, study: Study, coding: Coding, sentence: Sentence, by: User, idempotency_key: UUID, reason: str = ""
 ) -> Coding:
     """Apply the code of an earlier coding of hers where it was, as it was: undo and redo. Returns the active row.
 
@@ -80,7 +78,7 @@ def restore_coding(
     checks.check_restorable(coding, queries.find_place(sentence, coding.code.family.unit), by)
     quote = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
     return _apply(
-        project,
+        study,
         sentence,
         coding.code,
         by,
@@ -93,7 +91,7 @@ def restore_coding(
 
 
 def _apply(
-    project: Project,
+    study: Study,
     sentence: Sentence,
     code: Code,
     by: User,
@@ -106,8 +104,8 @@ def _apply(
 ) -> Coding:
     values = values.clean()
     reason = collapse_whitespace(reason)
-    checks.check_place(project, sentence)
-    checks.check_code(project, code)
+    checks.check_place(study, sentence)
+    checks.check_code(study, code)
     checks.check_side(code, sentence.turn)
     checks.check_values(code, sentence, values)
     if restored is None:
@@ -136,17 +134,17 @@ def _apply(
     coding = build_coding(sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id)
     coding.layer = choose_layer(active)
     coding.reason = reason
-    return _store(coding, before=before, active=active, project=project, restored=restored)
+    return _store(coding, before=before, active=active, study=study, restored=restored)
 
 
 @transaction.atomic
-def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str = "") -> None:
+def withdraw_coding(*, study: Study, coding: Coding, by: User, reason: str = "") -> None:
     """Withdraw a coding; its row stays. Withdrawing the last one withdraws the decision "nothing more here" too.
 
     A coding that was withdrawn before is left as it is. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or
     ``NotYours``.
     """
-    checks.check_place(project, coding.sentence)
+    checks.check_place(study, coding.sentence)
     if coding.coder_id != by.pk:
         raise NotYours("This coding belongs to another person. You can remove only your own codings.")
     reason = collapse_whitespace(reason)
@@ -171,7 +169,7 @@ def withdraw_coding(*, project: Project, coding: Coding, by: User, reason: str =
         "coding.withdrawn",
         target=coding,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={
             "sentence": coding.sentence_id,
             "code": coding.code_id,
@@ -210,7 +208,7 @@ def _store(
     *,
     before: ActiveCoding | None,
     active: ActiveLabels,
-    project: Project,
+    study: Study,
     restored: Coding | None,
 ) -> Coding:
     """Insert ``coding``; withdraw what it supersedes and a "none applies" it contradicts."""
@@ -247,7 +245,7 @@ def _store(
         "coding.changed" if replaced else "coding.added",
         target=coding,
         by=coding.coder,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details=details,
         rows=rows,
     )
@@ -267,12 +265,12 @@ def _list_states(coding: Coding) -> dict[str, object]:
 
 
 @transaction.atomic
-def decide_sentence(*, project: Project, sentence: Sentence, by: User, idempotency_key: UUID) -> Decision:
+def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_key: UUID) -> Decision:
     """Store that ``by`` has read the sentence and has nothing more to code here: none applies if it has no code.
 
     An active decision is left as it is. Raises ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
-    checks.check_place(project, sentence)
+    checks.check_place(study, sentence)
     if (stored := find_stored(Decision, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, sentence_id=sentence.pk)
     active = queries.read_active_labels(sentence.pk, by.pk)
@@ -293,7 +291,7 @@ def decide_sentence(*, project: Project, sentence: Sentence, by: User, idempoten
         "coding.decided",
         target=decision,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"sentence": sentence.pk, "none_applies": decision.none_applies, "layer": decision.layer},
         rows=[row_made(decision)],
     )
@@ -301,9 +299,9 @@ def decide_sentence(*, project: Project, sentence: Sentence, by: User, idempoten
 
 
 @transaction.atomic
-def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: str = "") -> None:
+def reopen_sentence(*, study: Study, decision: Decision, by: User, reason: str = "") -> None:
     """Take back "nothing more here". Codings stay. Raises ``WrongPlace``, ``WrongInput``, ``NotOpen`` or ``NotYours``."""
-    checks.check_place(project, decision.sentence)
+    checks.check_place(study, decision.sentence)
     if decision.coder_id != by.pk:
         raise NotYours("This decision belongs to another person. You can take back only your own decisions.")
     reason = collapse_whitespace(reason)
@@ -319,20 +317,20 @@ def reopen_sentence(*, project: Project, decision: Decision, by: User, reason: s
         "coding.reopened",
         target=decision,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"sentence": decision.sentence_id, "none_applies": decision.none_applies, "layer": decision.layer},
         rows=[row_changed(Decision, decision.pk, withdrawn_at=decision.withdrawn_at, withdrawal_reason=reason)],
     )
 
 
 @transaction.atomic
-def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Reveal:
+def reveal_suggestions(*, study: Study, sentence: Sentence, by: User) -> Reveal:
     """Store when ``by`` first sees the machines' suggestions for a sentence; what she codes there later is "assisted".
 
     A turn of the interviewer is decided as ``coding/next_sentence.py`` says. Raises ``NotDecided`` before her own decision. Once
-    seen stays seen: a decision taken back later changes nothing. Reads sentence.turn.interview.project.
+    seen stays seen: a decision taken back later changes nothing. Reads sentence.turn.interview.study.
     """
-    checks.check_place(project, sentence)
+    checks.check_place(study, sentence)
     active = queries.read_active_labels(sentence.pk, by.pk)
     if active.is_revealed:
         return Reveal.objects.get(sentence=sentence, coder=by)
@@ -350,19 +348,19 @@ def reveal_suggestions(*, project: Project, sentence: Sentence, by: User) -> Rev
             "coding.suggestions.revealed",
             target=reveal,
             by=by,
-            stream=trail.project_stream(project.pk),
+            stream=trail.study_stream(study.pk),
             details={"sentence": sentence.pk, "decision": active.decision_id},
         )
     return reveal
 
 
 @transaction.atomic
-def open_stage(*, project: Project, turn: Turn, by: User) -> StageOpening:
+def open_stage(*, study: Study, turn: Turn, by: User) -> StageOpening:
     """Store when ``by`` first opened the reasoning in ``turn``; the first opening stays the one that counts.
 
     Raises ``WrongPlace`` if the turn is of another study or is no reasoning.
     """
-    if turn.interview.project_id != project.pk:
+    if turn.interview.study_id != study.pk:
         raise WrongPlace("This turn is not in this study.")
     if turn.channel != Turn.Channel.REASONING:
         raise WrongPlace("Only a model's reasoning is closed. This turn can be read as it is.")
@@ -372,7 +370,7 @@ def open_stage(*, project: Project, turn: Turn, by: User) -> StageOpening:
             "coding.reasoning.opened",
             target=opening,
             by=by,
-            stream=trail.project_stream(project.pk),
+            stream=trail.study_stream(study.pk),
             details={"interview": turn.interview_id, "turn": turn.position},
         )
     return opening
@@ -381,7 +379,7 @@ def open_stage(*, project: Project, turn: Turn, by: User) -> StageOpening:
 @transaction.atomic
 def write_memo(
     *,
-    project: Project,
+    study: Study,
     interview: Interview,
     sentence: Sentence | None,
     text: str,
@@ -398,7 +396,7 @@ def write_memo(
     text = check_text(text, field="text", max_length=MAX_TEXT)
     if kind and kind not in Memo.Kind.values:
         raise WrongInput(f"There is no kind of memo {kind!r}: choose {', '.join(Memo.Kind.values)}.", field="kind")
-    if interview.project_id != project.pk or (sentence and sentence.turn.interview_id != interview.pk):
+    if interview.study_id != study.pk or (sentence and sentence.turn.interview_id != interview.pk):
         raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
     if (stored := find_stored(Memo, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
@@ -410,7 +408,7 @@ def write_memo(
         raise NotOpen(NO_CODING)
     now = timezone.now()
     memo = Memo(
-        project=project,
+        study=study,
         kind=kind,
         subject=_name_subject(sentence),
         interview=interview,

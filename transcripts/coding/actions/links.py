@@ -23,7 +23,7 @@ from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 NEEDS = {
     Link.Kind.ACTS_ON: (MOVES, "a move", "the feature that it acts on"),
@@ -35,7 +35,7 @@ NEEDS = {
 @transaction.atomic
 def add_link(
     *,
-    project: Project,
+    study: Study,
     coding: Coding,
     kind: str,
     by: User,
@@ -50,17 +50,17 @@ def add_link(
     place. The same link again is left as it is; another quote in the same sentence replaces the first. Its layer says what she
     could see when she made it. Raises ``WrongInput``, ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
-    checks.check_place(project, coding.sentence)
+    checks.check_place(study, coding.sentence)
     if coding.coder_id != by.pk:
         raise WrongInput(
-            "This coding belongs to another person. Links are made from one's own codings.", field="coding"
+            "This coding belongs to another person. You can make links only from your own codings.", field="coding"
         )
     coding = _follow(coding)
     _check_kind(coding, kind, code, sentence)
     if code is not None:
-        _check_feature(project, code)
+        _check_feature(study, code)
     if sentence is not None:
-        _check_sentence(project, coding, sentence, by)
+        _check_sentence(study, coding, sentence, by)
         _check_quote(sentence, quote)
         _hold_both(coding.sentence_id, sentence.pk)
     elif quote is not None:
@@ -98,7 +98,7 @@ def add_link(
         "coding.link.added",
         target=link,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={
             "coding": coding.pk,
             "kind": kind,
@@ -114,14 +114,14 @@ def add_link(
 
 
 @transaction.atomic
-def withdraw_link(*, project: Project, link: Link, by: User) -> None:
+def withdraw_link(*, study: Study, link: Link, by: User) -> None:
     """Withdraw a link; its row stays. One that was withdrawn before is left as it is.
 
     Raises ``WrongInput`` where it is another person's, ``WrongPlace`` or ``NotOpen``.
     """
-    checks.check_place(project, link.coding.sentence)
+    checks.check_place(study, link.coding.sentence)
     if link.coder_id != by.pk:
-        raise WrongInput("This link belongs to another person. You can remove only your own.", field="link")
+        raise WrongInput("This link belongs to another person. You can remove only your own links.", field="link")
     if link.withdrawn_at is not None:
         return
     checks.hold_place(link.coding.sentence)
@@ -134,7 +134,7 @@ def withdraw_link(*, project: Project, link: Link, by: User) -> None:
         "coding.link.withdrawn",
         target=link,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"coding": link.coding_id, "kind": link.kind},
         rows=[row_changed(Link, link.pk, withdrawn_at=ended)],
     )
@@ -197,19 +197,19 @@ def _check_kind(coding: Coding, kind: str, code: Code | None, sentence: Sentence
         raise WrongInput(f"Name {end}, and nothing else.", field="code" if kind == Link.Kind.ACTS_ON else "target")
 
 
-def _check_feature(project: Project, code: Code) -> None:
+def _check_feature(study: Study, code: Code) -> None:
     try:
-        checks.check_code(project, code)
+        checks.check_code(study, code)
     except WrongPlace as error:
         raise WrongInput(str(error), field="code") from error
     if not is_feature(code.identifier, code.family.identifier):
         raise WrongInput(f"{code.name} is not a case feature. A move acts on case features.", field="code")
 
 
-def _check_sentence(project: Project, coding: Coding, sentence: Sentence, by: User) -> None:
+def _check_sentence(study: Study, coding: Coding, sentence: Sentence, by: User) -> None:
     """The sentence is said before or in the turn of the coding, in its thread or in the beginning that this hangs on."""
     turn = sentence.turn
-    if turn.interview.project_id != project.pk:
+    if turn.interview.study_id != study.pk:
         raise WrongInput("This sentence is not part of this study.", field="target")
     checks.check_readable([turn], by, field="target")
     if sentence.retired_by_id is not None:
@@ -217,13 +217,14 @@ def _check_sentence(project: Project, coding: Coding, sentence: Sentence, by: Us
     until = _find_beginnings(coding.sentence.turn.interview, coding.sentence.turn.position)
     if turn.interview_id not in until:
         raise WrongInput(
-            "This sentence is of another thread. Evidence lies in the same thread, or in the beginning that it hangs on.",
+            "This sentence is from another thread. Choose evidence from the same thread, or from the part of the other thread "
+            "before the branch.",
             field="target",
         )
     if turn.position > until[turn.interview_id]:
         raise WrongInput(
-            f"Sentence {sentence.label} comes after {coding.code.name} on sentence {coding.sentence.label}. Evidence lies in the "
-            "same turn or an earlier one: what is said later cannot have been a ground.",
+            f"Sentence {sentence.label} comes after {coding.code.name} on sentence {coding.sentence.label}. Choose evidence from "
+            "the same turn or an earlier one, because something said later cannot be a ground.",
             field="target",
         )
 

@@ -120,8 +120,8 @@ def name_pieces(suffix: str, taken: Collection[str]) -> tuple[str, str]:
     free = [suffix + letter for letter in letters if suffix + letter not in taken]
     if len(suffix) >= MAX_SUFFIX_LENGTH or len(free) < 2:
         raise BoundaryEditRefused(
-            "This sentence has been split so often that its parts can no longer be numbered. "
-            "Merge them, and split in the middle first."
+            "This sentence has been split so often that its parts can no longer be numbered. Merge them, and first split in the "
+            "middle."
         )
     return free[0], free[1]
 

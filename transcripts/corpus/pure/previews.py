@@ -61,7 +61,7 @@ def read_choices(options: Mapping[str, Any]) -> Choices:
     speakers = frozenset(filter(None, (str(name).strip().removesuffix(":") for name in options.get("speakers") or ())))
     texts = frozenset(speaker for speaker, role in roles.items() if role == TEXT)
     if both := sorted(speakers & texts):
-        raise ChoiceRefused("speakers", f"{both[0]} cannot be a speaker and text at once. Choose one of the two.")
+        raise ChoiceRefused("speakers", f"{both[0]} cannot be both a speaker and text. Choose one of the two.")
     titles = {each: drop_unseen(str(title)).strip() for each, title in dict(options.get("titles") or {}).items()}
     if long := next((title for title in titles.values() if len(title) > MAX_TITLE_LENGTH), None):
         sentence = f"A title of {len(long):,} characters is too long; at most {MAX_TITLE_LENGTH} are kept."
@@ -100,7 +100,7 @@ def find_left_out(hung: Mapping[str, str | None], choices: Choices) -> tuple[set
     if chosen:
         warnings.append(f"Left out as chosen: {chosen:,} of {len(hung):,} conversations.")
     if len(out) > chosen:
-        warnings.append(f"{len(out) - chosen:,} threads that hang on them were left out too.")
+        warnings.append(f"{len(out) - chosen:,} threads that continue from them were left out too.")
     return out, warnings
 
 

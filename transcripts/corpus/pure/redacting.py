@@ -65,7 +65,7 @@ def read_lines(typed: str) -> list[Entry]:
             continue
         parts = ARROW.split(line.strip())
         if len(parts) != 2:
-            raise BadEntry(f"Line {number} is not an entry. Write the text, ->, and its replacement.")
+            raise BadEntry(f"Line {number} is not an entry. Write the text, an arrow (->) and the replacement.")
         entries.append(Entry(*parts))
     return entries
 
@@ -115,8 +115,8 @@ def _check_replacements(entries: Sequence[Entry]) -> None:
     for number, entry in enumerate(entries, 1):
         for _, _, found in find_places(entry.replacement, entries):
             raise BadEntry(
-                f"The replacement of entry {number} contains the text of entry {found + 1}, so that text would stay in "
-                "the copy. Choose another replacement."
+                f"The replacement of entry {number} contains the text of entry {found + 1}, so that text would remain in the copy. "
+                "Choose another replacement."
             )
 
 
@@ -131,8 +131,8 @@ def _check_overlaps(numbers: Mapping[tuple[str, ...], int]) -> None:
             for other in beginnings.get(words[-length:], ()):
                 if (*words, *other[length:]) not in numbers:
                     raise BadEntry(
-                        f"Entries {number} and {numbers[other]} can overlap in a text, because one ends as the other begins. "
-                        "Part of the second would then stay. Add an entry for the whole, or one for each word alone."
+                        f"Entries {number} and {numbers[other]} can overlap in a text, because one ends as the other begins. Part "
+                        "of the second would then remain. Add an entry for the whole text, or one for each word."
                     )
 
 

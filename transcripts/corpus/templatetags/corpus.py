@@ -80,13 +80,13 @@ def with_choices(preview: Mapping[str, Any], options: Mapping[str, Any]) -> dict
 @register.simple_tag(takes_context=True)
 def left_out_note(context: RequestContext) -> SafeString:
     """One line: how many interviews of the study are archived or excluded, and so not on this page; nothing where none is."""
-    project, role = context.get("project"), context.get("role")
+    study, role = context.get("study"), context.get("role")
     match = getattr(context.get("request"), "resolver_match", None)
-    if not project or not role or match is None:
+    if not study or not role or match is None:
         return SafeString()
     if match.view_name in NONE_THERE or (match.view_name not in BUT and ELSEWHERE & set(match.namespaces)):
         return SafeString()
-    counts = count_left_out(project)
+    counts = count_left_out(study)
     parts = [
         f"{counts[each]} {each.label.lower()}" for each in (Standing.ARCHIVED, Standing.EXCLUDED) if counts.get(each)
     ]
@@ -97,5 +97,5 @@ def left_out_note(context: RequestContext) -> SafeString:
         '<p class="quiet left-out">{} {} left out of this page. <a href="{}">Show them</a></p>',
         " and ".join(parts),
         are,
-        reverse("corpus:archive", args=[project.slug]),
+        reverse("corpus:archive", args=[study.slug]),
     )

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from transcripts.desk.exchanges import TurnBlock
 
 register = template.Library()
-SAW_REASONING_WORDS = "Made after its coder had opened reasoning of this thread"
+SAW_REASONING_WORDS = "Made after the coder had opened reasoning of this thread"
 PROMPTING_WORDS = {"prompted": "prompted", "unprompted": "unprompted", "unclear": "prompting unclear"}
 
 

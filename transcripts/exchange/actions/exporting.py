@@ -42,8 +42,8 @@ def say_long_cells(number: int) -> str:
         return ""
     begin = "1 cell is" if number == 1 else f"{number:,} cells are"
     return (
-        f"{begin} longer than the {MAX_CELL:,} characters that a spreadsheet keeps of a cell. The file has them whole; open it "
-        "with a program that is no spreadsheet, or take JSON."
+        f"{begin} longer than the {MAX_CELL:,} characters that a spreadsheet keeps in a cell. The file contains them in full; open "
+        "it with a program that is not a spreadsheet, or choose JSON."
     )
 
 
@@ -170,7 +170,7 @@ def record_export(*, export: Export, scope: Scope, by: trail.Actor, details: dic
         "export.written",
         target=f"export:{export.key}",
         by=by,
-        stream=trail.project_stream(scope.project.pk),
+        stream=trail.study_stream(scope.study.pk),
         details={
             **details,
             **({"without_consent": left_out} if (left_out := count_without_consent(export, scope)) else {}),

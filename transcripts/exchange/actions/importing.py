@@ -48,7 +48,7 @@ from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.formats.refi import ORIGIN
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BYTES_AT_A_TIME = 1 << 20
 ROWS_AT_A_TIME = 500
@@ -97,7 +97,7 @@ class Merged(NamedTuple):
 
 def import_qdpx(
     *,
-    project: Project,
+    study: Study,
     stream: BinaryIO,
     name: str,
     by: trail.Actor,
@@ -120,19 +120,19 @@ def import_qdpx(
         tell("Reading the file")
         file = read_qdpx(stream, name=name)
         report = StudyReport(name, _hash(stream), file.origin, left_out=[*file.warnings])
-        _check_draft(project)
+        _check_draft(study)
         file = _read_ends(file, report)
-        texts = plan_texts(project, file.sources, report)
-        plans = plan_files(project, write_files(texts.new, name), Choices("interview_jsonl"))
+        texts = plan_texts(study, file.sources, report)
+        plans = plan_files(study, write_files(texts.new, name), Choices("interview_jsonl"))
         report.new["interviews"] = len(texts.new)
-        report.people = persons.match_people(project, file.project.users)
+        report.people = persons.match_people(study, file.project.users)
         accounts = persons.Accounts(report.people, apart=apart, by=by, rehearsal=dry_run)
-        study = _Study(project, file, read_own_codebook(stream), texts, report, accounts, by, tell, same_names)
+        incoming = _Incoming(study, file, read_own_codebook(stream), texts, report, accounts, by, tell, same_names)
         if dry_run:
-            study.rehearse(plans)
+            incoming.rehearse(plans)
         else:
-            with stage_plans(project=project, plans=plans, by=by, run=run) as staged:
-                study.bring_in(staged, finish)
+            with stage_plans(study=study, plans=plans, by=by, run=run) as staged:
+                incoming.bring_in(staged, finish)
     except FileRefused as error:
         raise StudyRefused(str(error), [str(problem) for problem in error.problems]) from error
     except CodebookRefused as error:
@@ -172,16 +172,16 @@ def _tell_nobody(_stage: str, _done: int = 0, _total: int = 0) -> None:
     pass
 
 
-def _check_draft(project: Project) -> None:
-    if (draft := find_open_draft(project)) is not None:
+def _check_draft(study: Study) -> None:
+    if (draft := find_open_draft(study)) is not None:
         raise StudyRefused(f"The draft {draft} of the codebook is open. Publish or discard it before you import.")
 
 
 @dataclass(frozen=True)
-class _Study:
+class _Incoming:
     """What a file holds, on its way into a study."""
 
-    project: Project
+    study: Study
     file: QdpxFile
     codebook: CodebookContent | None
     texts: PlannedTexts
@@ -223,7 +223,7 @@ class _Study:
                     merged = self._merge(codes, codings.copy(), noted)
                 elif not merged.is_current():
                     continue
-                _check_codebook(self.project, codes)
+                _check_codebook(self.study, codes)
                 staged.publish(by=self.by)
                 if codes.version is not None:
                     publish_kept_back(version=codes.version, by=self.by)
@@ -234,16 +234,16 @@ class _Study:
 
     def _lock(self) -> None:
         # What is read of a person's codings stays true until hers are stored, also while she codes at the desk.
-        hold_turns(self.project.pk)
+        hold_turns(self.study.pk)
         self._hold_codebook()
 
     def _hold_codebook(self) -> None:
-        Project.objects.select_for_update().get(pk=self.project.pk)
-        _check_draft(self.project)
+        Study.objects.select_for_update().get(pk=self.study.pk)
+        _check_draft(self.study)
 
     def _store_codes(self) -> StudyCodes:
         """Match the codes of the file with those of the study; new ones are stored in a version that is kept back."""
-        base = current_version(self.project)
+        base = current_version(self.study)
         if not self.file.project.codes:
             return StudyCodes({}, {}, base, None)
         report, version = self.report, None
@@ -253,7 +253,7 @@ class _Study:
             for codings in (source.codings, *(selection.codings for selection in source.selections))
             for coding in codings
         }
-        found = match_codes(self.project, self.file.project.codes, self.codebook, applied, by_name=self.same_names)
+        found = match_codes(self.study, self.file.project.codes, self.codebook, applied, by_name=self.same_names)
         report.new["codes"], report.known["codes"] = found.new, found.known
         report.namesakes = found.namesakes
         report.add_namesakes(are_same=self.same_names)
@@ -262,7 +262,7 @@ class _Study:
             report.notes.append(f"{have} another definition in the study, which is kept.")
         if found.new:
             version, _, _ = import_codebook(
-                project=self.project,
+                study=self.study,
                 data=write_content(found.content),
                 name=report.name,
                 by=self.by,
@@ -282,7 +282,7 @@ class _Study:
         return StudyCodes(found.identifiers, codes, base, version)
 
     def _start_codings(self, codes: StudyCodes) -> CodingPlan:
-        return CodingPlan(self.project, codes.codes, self._notes, self.accounts.find)
+        return CodingPlan(self.study, codes.codes, self._notes, self.accounts.find)
 
     @cached_property
     def _notes(self) -> dict[str, QdpxNote]:
@@ -290,7 +290,7 @@ class _Study:
 
     def _store_on_new(self, staged: Staged, codings: CodingPlan) -> tuple[list[CodedText], list[Noted]]:
         """Store the codings of new texts, which nobody sees yet, in short transactions; and collect the notes on them."""
-        stored = StoredTexts(self.project, staged.find_interviews())
+        stored = StoredTexts(self.study, staged.find_interviews())
         coded: list[CodedText] = []
         noted: list[Noted] = []
         for number, group in _group(self.texts.new, stored, codings):
@@ -305,16 +305,16 @@ class _Study:
 
     def _merge(self, codes: StudyCodes, codings: CodingPlan, noted: Iterable[Noted]) -> Merged:
         """Work out what goes on texts that the study has, after what went on new ones. Stores nothing."""
-        self.tell("Comparing with what is there", 0, len(self.texts.known))
-        stored = StoredTexts.find(self.project, self.texts.known)
+        self.tell("Comparing with the study", 0, len(self.texts.known))
+        stored = StoredTexts.find(self.study, self.texts.known)
         lines = {" ".join(each.description.split()) for source in self.file.sources for each in source.selections} - {
             ""
         }
-        memos = MemoPlan(self.project, self._notes, self.accounts.find, is_own=self.file.origin == ORIGIN, lines=lines)
+        memos = MemoPlan(self.study, self._notes, self.accounts.find, is_own=self.file.origin == ORIGIN, lines=lines)
         memos.add(noted)
         rows: list[tuple[int, list[Coding]]] = []
         for number, text in enumerate(self.texts.known, 1):
-            self.tell("Comparing with what is there", number, len(self.texts.known))
+            self.tell("Comparing with the study", number, len(self.texts.known))
             source, divided = text
             interview_id = stored.find_interview(divided)
             if interview_id is None:
@@ -348,7 +348,7 @@ class _Study:
             for interview_id, rows in merged.rows
             if rows
         )
-        stream = trail.project_stream(self.project.pk)
+        stream = trail.study_stream(self.study.pk)
         for interview_id, number, sealed in chain(coded, on_known):
             trail.record(
                 "exchange.codings.imported",
@@ -378,10 +378,10 @@ class _Study:
         )
 
 
-def _check_codebook(project: Project, codes: StudyCodes) -> None:
-    if current_version(project) != codes.base:
+def _check_codebook(study: Study, codes: StudyCodes) -> None:
+    if current_version(study) != codes.base:
         raise StudyRefused(
-            "A version of the codebook was published while the file came in. Nothing was stored; import the file again."
+            "A version of the codebook was published during the import. Nothing was stored; import the file again."
         )
 
 

@@ -166,7 +166,7 @@ def divide(source: QdpxSource, external_id: str) -> DividedText | str:
     turns, how = _find_turns(source, text)
     longest = max(len(turn.text.encode()) for _, turn in turns)
     if longest > MAX_TURN_SIZE:
-        return f"{source.name}: a turn of {longest:,} bytes is more than {MAX_TURN_SIZE:,}; divide the text."
+        return f"{source.name}: a turn of {longest:,} bytes is longer than {MAX_TURN_SIZE:,}. Divide the text."
     return DividedText(source.guid, external_id, turns, how)
 
 

@@ -60,9 +60,9 @@ A link of a coding, such as what a move acts on, is a note on it whose name begi
 read: an import leaves it out. The interpretive line of a coding is the description of its selection, and a note "Interpretation"
 with a number. Every note has a name of its own, because some programs take no two of one name.
 
-Not in this file, because neither has a place for it: decisions, rounds, sign-offs, adjudications, withdrawn rows and earlier
-versions, machines' suggestions, consents, splits and merges of sentences, the kind of an interview (trajectory), the thread on
-which it hangs, its run, and of turns the ids of calls, times, tokens and other details. Download those as tables, or as
+Not in this file, because neither has a place for it: decisions, rounds, completed assignments, adjudications, withdrawn rows and
+earlier versions, machines' suggestions, consents, splits and merges of sentences, the kind of an interview (trajectory), the
+thread on which it hangs, its run, and of turns the ids of calls, times, tokens and other details. Download those as tables, or as
 "trajectories" and "texts" (JSON lines). Archived and excluded interviews are in it only where that was asked for.
 
 Line ends are plain line feeds; auditapp puts back those that the texts had.
@@ -80,34 +80,34 @@ class Layout:
 
 def read_project(scope: Scope, guids: StudyGuids) -> tuple[QdpxProject, CodebookContent]:
     """Everything but interviews and memos; the codebook once more, with all that the standard has no place for."""
-    slug = scope.project.slug
+    slug = scope.study.slug
     codebook = read_codebook(scope)
-    memos = read_memos(scope).filter(subject__in=[Memo.Subject.CODE, Memo.Subject.PROJECT])
+    memos = read_memos(scope).filter(subject__in=[Memo.Subject.CODE, Memo.Subject.STUDY])
     on_codes: dict[str, list[str]] = defaultdict(list)
     on_study: list[str] = []
     for memo in memos.select_related("author"):
         is_on_code = memo.subject == Memo.Subject.CODE
         (on_codes[naming.name_code(slug, memo.subject_key)] if is_on_code else on_study).append(guids.of_memo(memo))
     codes = [code._replace(notes=tuple(on_codes[code.guid])) for code in lay_out_codes(codebook, scope=slug)]
-    project = QdpxProject(
-        name=scope.project.name,
-        description=scope.project.description,
-        created=scope.project.created_at,
+    study = QdpxProject(
+        name=scope.study.name,
+        description=scope.study.description,
+        created=scope.study.created_at,
         users=tuple(QdpxUser(naming.name_user(name), name, name) for name in list_people(scope)),
         codes=tuple(codes),
         variables=(naming.INTERVIEW_KEY, *naming.FIELDS, *list_variables(scope)),
         sets=tuple(read_sets(scope, guids, {code.guid for code in codes})),
         notes=tuple(on_study),
     )
-    return project, codebook
+    return study, codebook
 
 
 def read_codebook(scope: Scope) -> CodebookContent:
     """The current version, and under their own heading the former codes that codings still have."""
-    version = current_version(scope.project)
+    version = current_version(scope.study)
     content = read_version(version, coder=scope.coder) if version else CodebookContent()
     known = {code.identifier for code in content.codes}
-    used = Code.objects.filter(version__project=scope.project, codings__in=read_active(scope)).distinct()
+    used = Code.objects.filter(version__study=scope.study, codings__in=read_active(scope)).distinct()
     former: dict[str, CodeContent] = {}
     families: dict[str, FamilyContent] = {}
     for code in used.exclude(identifier__in=known).select_related("family").order_by("version__number"):
@@ -133,7 +133,7 @@ def read_active(scope: Scope) -> QuerySet[Coding]:
 
 def read_memos(scope: Scope) -> QuerySet[Memo]:
     """The memos that are written."""
-    memos = Memo.objects.active().filter(project=scope.project).exclude(text="")
+    memos = Memo.objects.active().filter(study=scope.study).exclude(text="")
     memos = memos.filter(Q(interview__isnull=True) | scope.within("interview"))
     return (memos if scope.only is None else memos.filter(author=scope.only)).order_by("pk")
 
@@ -149,13 +149,13 @@ def read_sets(scope: Scope, guids: StudyGuids, codes: set[str]) -> Iterator[QdcS
     """The themes as they are now, each a set of its codes."""
     if scope.only is not None:
         return
-    slug = scope.project.slug
+    slug = scope.study.slug
     notes: dict[str, list[str]] = defaultdict(list)
     on_themes = read_memos(scope).filter(subject=Memo.Subject.THEME)
     for memo in on_themes.select_related("author"):
         notes[memo.subject_key].append(guids.of_memo(memo))
     latest: dict[int, ThemeVersion] = {}
-    for version in ThemeVersion.objects.filter(theme__project=scope.project).select_related("theme").order_by("number"):
+    for version in ThemeVersion.objects.filter(theme__study=scope.study).select_related("theme").order_by("number"):
         latest[version.theme_id] = version
     for version in sorted(latest.values(), key=lambda each: each.theme.number):
         if version.state != ThemeVersion.State.DROPPED:
@@ -201,7 +201,7 @@ def read_sources(scope: Scope, guids: StudyGuids, joined: set[int]) -> Iterator[
             parts = {coding.pk for each in ranges.values() for coding in each.others}
             joined |= parts
             kept = [coding for coding in codings[pk] if coding.pk not in parts]
-            making = Making(scope.project.slug, guids, ranges, list_link_notes(codings[pk], guids))
+            making = Making(scope.study.slug, guids, ranges, list_link_notes(codings[pk], guids))
             yield make_source(making, interview, layout, codings=kept, memos=memos[pk])
 
 
@@ -410,13 +410,13 @@ def write_study(scope: Scope, path: Path) -> int:
     Memory holds twenty interviews at a time. What the standard has no place for goes into entries of our own, which
     other programs leave alone.
     """
-    guids = StudyGuids(scope.project)
-    project, codebook = read_project(scope, guids)
+    guids = StudyGuids(scope.study)
+    study, codebook = read_project(scope, guids)
     with path.open("w+b") as stream:
         # Filled while the sources are written, and read when the notes are.
         joined: set[int] = set()
         sources, notes = read_sources(scope, guids, joined), read_notes(scope, guids, joined)
-        written = write_qdpx(project, sources=sources, notes=notes, stream=stream)
+        written = write_qdpx(study, sources=sources, notes=notes, stream=stream)
     text = io.StringIO()
     write_codebook_json(codebook, text)
     _add_entries(path, {naming.CODEBOOK_ENTRY: text.getvalue(), README_ENTRY: README})

@@ -35,7 +35,7 @@ from transcripts.formats.qdpx_content import QdpxNote, QdpxUser
 from transcripts.formats.refi import make_guid, read_guid, read_moment, show_moment
 from transcripts.formats.refi_codes import QdcCode
 from transcripts.formats.zip_input import open_zip
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_ANSWERS = 50
 MARK = "(imported)"
@@ -78,22 +78,22 @@ class Guids:
         return found
 
 
-def guids_of_codings(project: Project) -> Guids:
-    return Guids("coding of", Coding.objects.filter(sentence__turn__interview__study=project))
+def guids_of_codings(study: Study) -> Guids:
+    return Guids("coding of", Coding.objects.filter(sentence__turn__interview__owning_study=study))
 
 
-def guids_of_memos(project: Project) -> Guids:
-    codings = Coding.objects.filter(sentence__turn__interview__study=project).values("idempotency_key")
-    return Guids("memo of", Memo.objects.filter(project=project), taken=codings)
+def guids_of_memos(study: Study) -> Guids:
+    codings = Coding.objects.filter(sentence__turn__interview__owning_study=study).values("idempotency_key")
+    return Guids("memo of", Memo.objects.filter(study=study), taken=codings)
 
 
 class StudyGuids:
     """All GUIDs of a study's export that are made of keys."""
 
-    def __init__(self, project: Project) -> None:
-        self._codings = guids_of_codings(project)
-        self._memos = guids_of_memos(project)
-        links = Link.objects.filter(coding__sentence__turn__interview__study=project)
+    def __init__(self, study: Study) -> None:
+        self._codings = guids_of_codings(study)
+        self._memos = guids_of_memos(study)
+        links = Link.objects.filter(coding__sentence__turn__interview__owning_study=study)
         self._links = Guids("link of", links)
 
     def of_coding(self, coding: Coding) -> str:
@@ -226,9 +226,9 @@ class FilePerson(NamedTuple):
         return f"{name[: MAX_NAME_LENGTH - len(MARK) - 1]} {MARK}"
 
 
-def match_people(project: Project, users: Sequence[QdpxUser]) -> list[FilePerson]:
+def match_people(study: Study, users: Sequence[QdpxUser]) -> list[FilePerson]:
     """The people of the file with the members who bear their names."""
-    members = {user.username.casefold(): user for user in project.members.all()}
+    members = {user.username.casefold(): user for user in study.members.all()}
     found = []
     for user in users:
         name = " ".join((user.id or user.name).split()) or NOBODY
@@ -358,7 +358,7 @@ class MatchedCodes(NamedTuple):
 
 
 def match_codes(
-    project: Project,
+    study: Study,
     codes: Sequence[QdcCode],
     own: CodebookContent | None,
     applied: AbstractSet[str] = frozenset(),
@@ -370,14 +370,14 @@ def match_codes(
     ``applied`` are the GUIDs of those with which the file codes something: they are codes even where it calls them categories.
     ``by_name``: namesakes are the study's codes, for some programs give every code a new GUID.
     """
-    latest = latest_version(project)
+    latest = latest_version(study)
     known = read_content(latest) if latest else CodebookContent()
     codes = [code._replace(is_codable=True) if code.guid in applied else code for code in codes]
     is_ours = own is not None and _is_of(own, codes)
-    namesakes = {} if is_ours else _find_namesakes(project, codes, known)
-    renamed: dict[str, str] = {**namesakes, **_find_families(project, codes, known)} if by_name and namesakes else {}
+    namesakes = {} if is_ours else _find_namesakes(study, codes, known)
+    renamed: dict[str, str] = {**namesakes, **_find_families(study, codes, known)} if by_name and namesakes else {}
     content_of_file, found = _read(
-        project,
+        study,
         [
             code._replace(
                 guid=renamed.get(code.guid, code.guid), parent_guid=renamed.get(code.parent_guid, code.parent_guid)
@@ -404,11 +404,11 @@ def match_codes(
     return MatchedCodes(identifiers, content, len(new), len(same), reworded, names)
 
 
-def _find_namesakes(project: Project, codes: Sequence[QdcCode], known: CodebookContent) -> dict[str, str]:
+def _find_namesakes(study: Study, codes: Sequence[QdcCode], known: CodebookContent) -> dict[str, str]:
     """The GUIDs that codes of the study have, by those of codes of the file with the same names. A name that several have, in the
     study or in the file, tells nothing."""
     of_study = {each.identifier: each.name for each in known.codes if not each.is_category}
-    by_guid = {make_guid("code", project.slug, identifier): name for identifier, name in of_study.items()}
+    by_guid = {make_guid("code", study.slug, identifier): name for identifier, name in of_study.items()}
     tails = {identifier[-files.GUID_DIGITS - 1 :] for identifier in of_study}
     other = {
         code.guid: code.name for code in codes if code.is_codable and f"_{code.guid[: files.GUID_DIGITS]}" not in tails
@@ -416,9 +416,9 @@ def _find_namesakes(project: Project, codes: Sequence[QdcCode], known: CodebookC
     return _pair_by_name(other, by_guid)
 
 
-def _find_families(project: Project, codes: Sequence[QdcCode], known: CodebookContent) -> dict[str, str]:
+def _find_families(study: Study, codes: Sequence[QdcCode], known: CodebookContent) -> dict[str, str]:
     """The same for families: new codes go below that of the study."""
-    of_study = {make_guid("family", project.slug, each.identifier): each.name for each in known.families}
+    of_study = {make_guid("family", study.slug, each.identifier): each.name for each in known.families}
     tops = {code.guid: code.name for code in codes if not code.parent_guid and not code.is_codable}
     return _pair_by_name(tops, of_study)
 
@@ -447,7 +447,7 @@ def write_content(content: CodebookContent) -> bytes:
 
 
 def _read(
-    project: Project, codes: Sequence[QdcCode], own: CodebookContent | None, known: CodebookContent
+    study: Study, codes: Sequence[QdcCode], own: CodebookContent | None, known: CodebookContent
 ) -> tuple[CodebookContent, dict[str, str]]:
     """What the file says, and the identifiers of its codes. Our own part has both."""
     if own is not None:
@@ -457,7 +457,7 @@ def _read(
     stream = io.BytesIO()
     write_qdc([code._replace(notes=()) for code in codes], stream)
     file = files.read_file(
-        stream.getvalue(), name="project.qde", scope=project.slug, known=known, used=used_identifiers(project)
+        stream.getvalue(), name="project.qde", scope=study.slug, known=known, used=used_identifiers(study)
     )
     below = [code for code in codes if code.parent_guid or code.is_codable]
     return file.content, {code.guid: read.identifier for code, read in zip(below, file.content.codes, strict=True)}

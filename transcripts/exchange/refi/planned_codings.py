@@ -29,11 +29,12 @@ from transcripts.exchange.refi.details import (
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_NAMED = 20
 REFUSED = (
-    f"the consent of the interview says that people may not code it. What the study has of it stays. {HOW_TO_RECORD}"
+    "the consent on record for the interview does not allow coding by people. Codings that the study already has remain. "
+    f"{HOW_TO_RECORD}"
 )
 
 # May be active once: a code of one person on one sentence in one layer.
@@ -77,19 +78,19 @@ class CodingPlan:
 
     def __init__(
         self,
-        project: Project,
+        study: Study,
         codes: Mapping[str, Code],
         notes: Mapping[str, QdpxNote],
         find_account: Callable[[str], User],
     ) -> None:
         self.used_notes: set[str] = set()
         self.counts: Counter[str] = Counter()
-        self._project = project
+        self._study = study
         self._codes = codes
         self._notes = notes
         self._find_account = find_account
         self._now = timezone.now()
-        self._guids = guids_of_codings(project)
+        self._guids = guids_of_codings(study)
         self._names: dict[int, KnownNames] = {}
         # Names of this file's codings, by person: none is stored twice.
         self._used: defaultdict[int, set[UUID]] = defaultdict(set)
@@ -104,7 +105,7 @@ class CodingPlan:
 
     def copy(self) -> CodingPlan:
         """The same plan so far. What people have coded in the study is read anew."""
-        other = CodingPlan(self._project, self._codes, self._notes, self._find_account)
+        other = CodingPlan(self._study, self._codes, self._notes, self._find_account)
         other.used_notes, other.counts = set(self.used_notes), Counter(self.counts)
         other._used.update({person: set(names) for person, names in self._used.items()})
         other._seconds, other._wrong_answers = list(self._seconds), Counter(self._wrong_answers)
@@ -164,7 +165,7 @@ class CodingPlan:
         report.add_note(
             self.counts["joined"],
             "coding",
-            "the same code was applied to the same sentence twice; their quotes were combined.",
+            "the same code was applied twice to the same sentence; the quotes were combined.",
         )
         report.leave_out(
             self.counts["on whole texts"], "coding of a whole text", "codes here are applied to sentences."
@@ -343,8 +344,8 @@ class CodingPlan:
         coder_id = coder.pk
         if coder_id not in self._names:
             own = Coding.objects.filter(coder=coder_id)
-            here = own.filter(sentence__turn__interview__project=self._project)
-            self._names[coder_id] = KnownNames(self._project.slug, here, own, guids=self._guids, person=coder.username)
+            here = own.filter(sentence__turn__interview__study=self._study)
+            self._names[coder_id] = KnownNames(self._study.slug, here, own, guids=self._guids, person=coder.username)
             self._names[coder_id].here |= self._used[coder_id]
             active = here.filter(withdrawn_at__isnull=True)
             columns = ("sentence_id", "code__identifier", "coder_id", "layer", "sentence__turn_id")

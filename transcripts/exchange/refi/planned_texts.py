@@ -26,7 +26,7 @@ from transcripts.formats.interviews.speaker_text import find_texts, list_texts
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
 from transcripts.formats.refi import make_guid
 from transcripts.formats.refi_codes import QdcSet
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TURNS_IN_A_FILE = 20_000
 IDS_AT_A_TIME = 500
@@ -51,10 +51,10 @@ class PlannedTexts(NamedTuple):
     known: list[Text]
 
 
-def plan_texts(project: Project, sources: Sequence[QdpxSource], report: StudyReport) -> PlannedTexts:
+def plan_texts(study: Study, sources: Sequence[QdpxSource], report: StudyReport) -> PlannedTexts:
     """The texts as interviews, each under the identifier that it has or gets in this study."""
     names = texts.name_texts(sources)
-    stored = read_stored_turns(project, list(names.values()))
+    stored = read_stored_turns(study, list(names.values()))
     pairs = []
     for source in sources:
         divided = texts.divide(source, names[source.guid])
@@ -74,7 +74,7 @@ def plan_texts(project: Project, sources: Sequence[QdpxSource], report: StudyRep
         (find_texts(source.text or "") for source, each in pairs if each.how == "speakers"), Counter[str]()
     ):
         report.notes.append(f"Read as text, although they begin lines as speakers do: {list_texts(as_text)}.")
-    stored = read_stored_turns(project, [divided.external_id for _, divided in pairs])
+    stored = read_stored_turns(study, [divided.external_id for _, divided in pairs])
     # One that is there with another text is refused with the file of interviews.
     known = [pair for pair in pairs if _is_stored(pair[1], stored)]
     report.known["interviews"] = len(known)
@@ -133,18 +133,18 @@ def place_read(pairs: Sequence[Text], plans: Iterable[Plan]) -> Iterator[tuple[T
 class StoredTexts:
     """Interviews that are stored, by the ids that the texts of a file have."""
 
-    def __init__(self, project: Project, ids: Mapping[str, int], names: Sequence[str] = ()) -> None:
-        self._project = project
+    def __init__(self, study: Study, ids: Mapping[str, int], names: Sequence[str] = ()) -> None:
+        self._study = study
         self._ids = ids
         self._names = names
         self._edits = self._count_edits()
         self._codeable = self._list_codeable()
 
     @classmethod
-    def find(cls, project: Project, pairs: Iterable[Text]) -> StoredTexts:
+    def find(cls, study: Study, pairs: Iterable[Text]) -> StoredTexts:
         """The interviews that count in the study."""
         names = [divided.external_id for _, divided in pairs]
-        return cls(project, _find_ids(project, names), names)
+        return cls(study, _find_ids(study, names), names)
 
     def get_interview(self, divided: DividedText) -> int:
         """The number of a text's interview."""
@@ -179,24 +179,24 @@ class StoredTexts:
         """Whether the same interviews count in the study and may be coded, and no sentence has been split or merged since."""
         if self._edits != self._count_edits() or self._codeable != self._list_codeable():
             return False
-        return self._ids == _find_ids(self._project, self._names)
+        return self._ids == _find_ids(self._study, self._names)
 
     def _list_codeable(self) -> set[int]:
         return list_consenting(self._ids.values(), Consent.Scope.CODING)
 
     def _count_edits(self) -> int:
-        return BoundaryEdit.objects.filter(turn__interview__project=self._project).count()
+        return BoundaryEdit.objects.filter(turn__interview__study=self._study).count()
 
 
-def _find_ids(project: Project, names: Sequence[str]) -> dict[str, int]:
+def _find_ids(study: Study, names: Sequence[str]) -> dict[str, int]:
     ids: dict[str, int] = {}
     for first in range(0, len(names), IDS_AT_A_TIME):
-        found = project.interviews.filter(external_id__in=names[first : first + IDS_AT_A_TIME])
+        found = study.interviews.filter(external_id__in=names[first : first + IDS_AT_A_TIME])
         ids |= dict(found.values_list("external_id", "pk"))
     return ids
 
 
-STUDY: About = (Subject.PROJECT, "", None, None)
+STUDY: About = (Subject.STUDY, "", None, None)
 
 Noted = tuple[About, Sequence[str], bool]
 """Notes of a file and what they are about; whether those of one person are one memo."""
@@ -222,7 +222,7 @@ class MemoPlan:
 
     def __init__(
         self,
-        project: Project,
+        study: Study,
         notes: Mapping[str, QdpxNote],
         find_account: Callable[[str], User],
         *,
@@ -232,11 +232,11 @@ class MemoPlan:
         self.rows: list[Memo] = []
         self._known = 0
         self._taken = 0
-        self._project = project
+        self._study = study
         self._notes = notes
         self._find_account = find_account
         self._is_own = is_own
-        self._guids = guids_of_memos(project)
+        self._guids = guids_of_memos(study)
         self._links = {guid for guid, note in notes.items() if is_link_note(note)}
         self._repeating = {
             guid for guid, note in notes.items() if _INTERPRETATION.fullmatch(note.name) and _join(note.text) in lines
@@ -316,9 +316,9 @@ class MemoPlan:
         if author_id not in self._names:
             own = Memo.objects.filter(author=author_id)
             self._names[author_id] = KnownNames(
-                self._project.slug, own.filter(project=self._project), own, guids=self._guids, person=author.username
+                self._study.slug, own.filter(study=self._study), own, guids=self._guids, person=author.username
             )
-            active = own.filter(project=self._project, subject__in=KEPT_ONCE).active()
+            active = own.filter(study=self._study, subject__in=KEPT_ONCE).active()
             places = active.values_list("subject", "interview", "sentence")
             self._has[author_id] = {(subject, "", interview, sentence) for subject, interview, sentence in places}
 
@@ -328,13 +328,13 @@ class MemoPlan:
         subject, key, interview_id, sentence_id = about
         stands_alone = subject not in KEPT_ONCE
         return Memo(
-            project=self._project,
+            study=self._study,
             kind=kind or Memo.Kind.READING,
             subject=subject,
             subject_key=key,
             interview_id=interview_id,
             sentence_id=sentence_id,
-            thread=_make_thread(self._project, author, name) if stands_alone else None,
+            thread=_make_thread(self._study, author, name) if stands_alone else None,
             author=author,
             text="\n\n".join(map(self._write, notes)),
             idempotency_key=name,
@@ -352,6 +352,6 @@ def _join(text: str) -> str:
     return " ".join(text.split())
 
 
-def _make_thread(project: Project, author: User, name: UUID) -> UUID:
+def _make_thread(study: Study, author: User, name: UUID) -> UUID:
     """A thread of its own: no two active memos share one, in any study."""
-    return UUID(make_guid("thread", project.slug, str(author.pk), str(name)))
+    return UUID(make_guid("thread", study.slug, str(author.pk), str(name)))

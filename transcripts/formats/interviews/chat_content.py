@@ -474,7 +474,7 @@ def name_results(turns: Sequence[ReadTurn], left_out: Counter[str]) -> tuple[Rea
     for turn, call in zip(turns, pair_results(turns), strict=True):
         if turn.channel == "tool_result" and call is None and (turn.call_id or has_calls):
             which = f"for the call {shorten(turn.call_id)}" if turn.call_id else "without an id"
-            left_out[f"A tool's result {which} was kept though the file does not hold its call."] += 1
+            left_out[f"A tool's result {which} was kept although the file does not contain its call."] += 1
         speaker = turns[call - 1].speaker if call else ""
         named.append(replace(turn, speaker=speaker) if speaker and not turn.speaker else turn)
     return tuple(named)

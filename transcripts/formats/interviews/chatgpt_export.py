@@ -65,7 +65,7 @@ def _read_conversation(line: JsonLine, source: Source, left_out: Counter[str]) -
     mapping = content.get("mapping")
     if not isinstance(mapping, dict) or not all(isinstance(node, dict) for node in mapping.values()):
         raise ReadError(
-            source.name, number, 'a "mapping" that is no object of messages', "one of messages by their ids"
+            source.name, number, 'a "mapping" that is not an object of messages', "one of messages by their ids"
         )
     title = content.get("title")
     if title is not None and not isinstance(title, str):

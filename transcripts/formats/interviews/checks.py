@@ -125,7 +125,7 @@ def _mend(value: Any, changed: Counter[str]) -> Any:
     if "\x00" in value:
         changed["The character U+0000, which no database keeps, was replaced by its symbol, U+2400."] += 1
     if _HALF.search(value):
-        changed["Half of a surrogate pair, which is no character, was replaced by U+FFFD."] += 1
+        changed["Half of a surrogate pair, which is not a character, was replaced by U+FFFD."] += 1
     return _HALF.sub("\ufffd", value.replace("\x00", "\u2400"))
 
 
@@ -282,5 +282,5 @@ def _measure(text: str, place: str, name: str, line: int) -> int:
         odd = text[error.start]
     if odd is not None:
         found = f"{place} with the character U+{ord(odd):04X}"
-        raise Unkept(name, line, found, "text that every database can hold (remove the character)")
+        raise Unkept(name, line, found, "text that every database can store (remove the character)")
     return size

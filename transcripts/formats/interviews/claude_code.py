@@ -49,9 +49,7 @@ def read_claude_code(source: Source) -> ReadFile:
     for session, lines in sessions.items():
         read += _read_session(session, lines, source, left_out)
     if not read:
-        raise ReadError(
-            source.name, None, "a session in which nothing is said", "lines of the types user and assistant"
-        )
+        raise ReadError(source.name, None, "a session without any messages", "lines of the types user and assistant")
     return ReadFile(FORMAT, read, list_left_out(left_out), left_out)
 
 
@@ -91,7 +89,7 @@ def _read_apart(
         return []
     agents = dict(filter(None, (_read_agent(content) for _, content in lines)))
     first, *others = _name(threads, f"{session[:90]}/{name[:60]}", lines, agents, left_out)
-    told = f"A run of a sub-agent of the session {shorten(session)} is a thread of its own: import it with its session's file."
+    told = f"A run of a sub-agent of the session {shorten(session)} is a separate thread. Import it with its session's file."
     left_out[told] += 1
     links = replace(
         first.links,

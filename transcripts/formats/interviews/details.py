@@ -99,7 +99,7 @@ def leave_out_silent(interviews: Iterable[ReadInterview], left_out: Counter[str]
         if any(turn.text.strip() for turn in interview.turns):
             kept.append(interview)
         else:
-            left_out["A conversation in which nothing is said was left out."] += 1
+            left_out["A conversation without any messages was left out."] += 1
     return kept
 
 

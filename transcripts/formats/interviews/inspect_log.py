@@ -173,7 +173,7 @@ def _read_sample(sample: Any, log: JsonObject, reader: MessageReader) -> ReadInt
     head = _read_head(log)
     identity, epoch = str(sample["id"]), str(sample.get("epoch") or 1)
     if sample.get("error"):
-        reader.left_out["A sample ended in an error; what was said until then was read."] += 1
+        reader.left_out["A sample ended in an error; the messages up to then were read."] += 1
     messages = _find_messages(sample, reader)
     turns = read_messages(messages, reader)
     task = str(head.get("task") or "")

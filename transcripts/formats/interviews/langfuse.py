@@ -25,7 +25,7 @@ from transcripts.formats.problems import ReadError
 
 FORMAT = "langfuse"
 
-UNREAD = "What a call to a model was sent was left out because it is in none of the forms known; its answer was read."
+UNREAD = "The input of a call to a model was left out because its form is unknown; the answer was read."
 PRINTED = "A message was left out because it is the text of a Python object, of which who speaks could not be read."
 JOINED = "A prompt of several messages in one text was read as one turn of the interviewer."
 _JOINED = re.compile(r"(?:system|developer|user): (?s:.*)\n(?:user|assistant|tool): ")
@@ -51,7 +51,9 @@ def _read_trace(line: JsonLine, source: Source, left_out: Counter[str]) -> list[
         found = f'{name_json_type(observations)} as "observations"'
         raise ReadError(source.name, number, found, "a trace with the list of its observations")
     if not all(isinstance(each, dict) for each in observations):
-        raise ReadError(source.name, number, "an observation that is no object", "objects with type, input and output")
+        raise ReadError(
+            source.name, number, "an observation that is not an object", "objects with type, input and output"
+        )
     identity = trace.get("id")
     external_id = (identity if isinstance(identity, str) and identity else f"{source.stem}-{number}")[:150]
     name = trace.get("name")

@@ -55,7 +55,7 @@ def read_otel(source: Source) -> ReadFile:
         runs = [run for span, attributes in told if (run := _read_tool(span, attributes)) is not None]
         passed = len(spans) - len(calls) - len(runs)
         if passed:
-            left_out["A span that holds no messages was passed over."] += passed
+            left_out["A span without messages was skipped."] += passed
         external_id = (trace_id or source.stem)[:150]
         common = ReadInterview(
             external_id, external_id, (), surface="OpenTelemetry", period=read_day(_find_start(spans)), line=1

@@ -94,7 +94,9 @@ def _read_item(item: Any, place: int, reader: MessageReader, shared: JsonObject)
         return reader.read({**shared, **item, "type": "function_call_output"}, place)
     if kind.endswith("_call"):
         return _read_call(item, kind, place, reader, shared)
-    reader.left_out[f"An item of type {shorten(kind)} was left out because it is no message, call or reasoning."] += 1
+    reader.left_out[
+        f"An item of type {shorten(kind)} was left out because it is not a message, call or reasoning."
+    ] += 1
     return []
 
 

@@ -281,7 +281,7 @@ _FIELDS = frozenset(
         *("note", "notes", "figure", "table", "box", "appendix", "title", "date", "time", "place", "location"),
         *("doi", "url", "copyright", "correspondence", "warning", "example", "definition", "cc", "p.s.", "ps"),
         *("duration", "length", "language", "recording", "recorded", "transcript", "transcription", "transcribed by"),
-        *("interview", "interview no", "file", "project", "version", "topic", "setting"),
+        *("interview", "interview no", "file", "study", "version", "topic", "setting"),
         *("titel", "datum", "uhrzeit", "ort", "dauer", "sprache", "aufnahme", "transkript", "transkription", "datei"),
         *("thema", "projekt", "hinweis", "anmerkung", "beispiel", "zusammenfassung", "ergebnis"),
         *("titre", "lieu", "durée", "langue", "remarque", "exemple", "résumé", "título", "fecha", "lugar", "duración"),
@@ -440,7 +440,7 @@ def warn_of_texts(texts: Counter[str]) -> list[str]:
     if not texts:
         return []
     why = (
-        "which begins a line as a speaker does. Make it a speaker if somebody is called so."
+        "which begins a line as a speaker does. Make it a speaker if it is the name of one."
         if len(texts) == 1
         else "which begin lines as speakers do. Make those speakers who are."
     )

@@ -57,7 +57,7 @@ def _read_run(line: JsonLine, source: Source, left_out: Counter[str]) -> list[Re
     acted: dict[str, bool] = {}
     for place, message in enumerate(history, 1):
         if isinstance(message, dict) and message.get("is_demo") is True:
-            left_out["A message of a demonstration was left out: it was not said in this run."] += 1
+            left_out["A message of a demonstration was left out because it is not from this run."] += 1
             continue
         agent = str(message.get("agent") or "") if isinstance(message, dict) else ""
         read = _read_message(message, place, reader)

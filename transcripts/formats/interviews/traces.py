@@ -18,10 +18,10 @@ from transcripts.formats.interviews.details import read_time
 from transcripts.formats.interviews.threads import Call, Thread, find_kind, find_models, join_calls, name_threads
 from transcripts.formats.json_lines import JsonObject
 
-COPIES = "A call to a model was passed over because it tells nothing that an earlier one does not."
-UNREADABLE = "A call to a model was left out because the trace holds neither what it was sent nor what it answered."
+COPIES = "A call to a model was skipped because it adds nothing to an earlier one."
+UNREADABLE = "A call to a model was left out because the trace contains neither its input nor its answer."
 
-LOST = "What a tool gave back was left out because the trace holds no call to it."
+LOST = "The result of a tool was left out because the trace does not contain its call."
 
 
 @dataclass(frozen=True)

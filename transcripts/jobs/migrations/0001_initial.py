@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 name='ImportJob',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='import_jobs', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='import_jobs', to='studies.study')),
                     ('kind', models.CharField(max_length=40)),
                     ('files', models.JSONField(default=list)),
                     ('options', models.JSONField(default=dict)),

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
+from transcripts.negotiation.pure.record_index import CONDUCT, Place, RecordIndex, Work
 from transcripts.negotiation.pure.records import FEATURES
-from transcripts.negotiation.pure.study import CONDUCT, Place, Study, Work
 
 Entries = dict[tuple[Place, str], str]
 """The status in which a turn leaves a feature, by both; "" where it is not said."""
 
 
-def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, Any]:
+def measure_entry_agreement(index: RecordIndex, coders: Sequence[str]) -> dict[str, Any]:
     """Agreement of the coders on statuses in the model's conduct, without its reasoning.
 
     ``units``: entries that at least two made, with a status, and the ``threads`` they are in;
@@ -29,9 +29,9 @@ def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, An
     ``presence``: Cohen's kappa on whether there is an entry, with a status or without, over the same turns, for each feature that
     anybody entered or a case sheet names.
     """
-    entries = {coder: _list_entries(study, study.work[coder]) for coder in coders}
-    features = sorted({feature for found in entries.values() for _, feature in found} | _list_sheets(study))
-    decided = {coder: _list_decided(study, study.work[coder]) for coder in coders}
+    entries = {coder: _list_entries(index, index.work[coder]) for coder in coders}
+    features = sorted({feature for found in entries.values() for _, feature in found} | _list_sheets(index))
+    decided = {coder: _list_decided(index, index.work[coder]) for coder in coders}
     pairs = [
         {
             "a": a,
@@ -61,11 +61,11 @@ def measure_entry_agreement(study: Study, coders: Sequence[str]) -> dict[str, An
     }
 
 
-def _list_entries(study: Study, work: Work) -> Entries:
+def _list_entries(index: RecordIndex, work: Work) -> Entries:
     """Entries in the conduct; of several in one turn the last that says a status."""
     entries: Entries = {}
     for thread, codings in work.iterate_threads(FEATURES):
-        stages = study.stages[thread]
+        stages = index.stages[thread]
         for coding in codings:
             if stages.get(coding.turn) in CONDUCT:
                 unit = (thread, coding.turn), coding.code
@@ -73,18 +73,18 @@ def _list_entries(study: Study, work: Work) -> Entries:
     return entries
 
 
-def _list_sheets(study: Study) -> set[str]:
-    return {feature for thread in study.threads.values() for feature in (*thread.relevant, *thread.irrelevant)}
+def _list_sheets(index: RecordIndex) -> set[str]:
+    return {feature for thread in index.threads.values() for feature in (*thread.relevant, *thread.irrelevant)}
 
 
-def _list_decided(study: Study, work: Work) -> set[Place]:
+def _list_decided(index: RecordIndex, work: Work) -> set[Place]:
     """The turns of the conduct that a coder decided for features, by an entry or because she was through with them; every one
     where nobody's decisions are known."""
-    stages = study.stages
-    if not study.records.decided:
+    stages = index.stages
+    if not index.records.decided:
         return {(thread, turn) for thread, found in stages.items() for turn, stage in found.items() if stage in CONDUCT}
     coded = {(coding.thread, coding.turn) for coding in work.iterate(FEATURES)}
-    through = {place for place, _ in work.list_decided(FEATURES) if study.is_decided(work, FEATURES, place)}
+    through = {place for place, _ in work.list_decided(FEATURES) if index.is_decided(work, FEATURES, place)}
     return {(thread, turn) for thread, turn in coded | through if stages[thread].get(turn) in CONDUCT}
 
 

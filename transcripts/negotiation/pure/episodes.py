@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from transcripts.formats.interviews.threads import find_stage
+from transcripts.negotiation.pure.record_index import ENACTED, FRONT, TOOL, Place, RecordIndex, Work
 from transcripts.negotiation.pure.records import CHALLENGES, MOVES, RESPONSES, Turn
-from transcripts.negotiation.pure.study import ENACTED, FRONT, TOOL, Place, Study, Work
 from transcripts.negotiation.pure.thread_shares import (
     Tally,
     add_units,
@@ -46,7 +46,7 @@ class Episode(NamedTuple):
     is_explained: bool = False
 
 
-def list_episodes(study: Study, work: Work, stages: Collection[str]) -> list[Episode]:
+def list_episodes(index: RecordIndex, work: Work, stages: Collection[str]) -> list[Episode]:
     """The episodes of one coder by thread and turn; a turn with challenges of two kinds is an episode of each, and challenges of
     one kind that are answered together are one, of the first turn.
 
@@ -54,7 +54,7 @@ def list_episodes(study: Study, work: Work, stages: Collection[str]) -> list[Epi
     """
     episodes: list[Episode] = []
     for thread in sorted(work.codings.get(CHALLENGES, ())):
-        turns = study.turns[thread]
+        turns = index.turns[thread]
         roles = {turn.position: turn.role for turn in turns}
         challenges = {
             (coding.turn, coding.code.removeprefix("challenge."))
@@ -63,15 +63,15 @@ def list_episodes(study: Study, work: Work, stages: Collection[str]) -> list[Epi
         }
         found: dict[tuple[str, tuple[int, ...]], Episode] = {}
         for turn, kind in sorted(challenges):
-            episode = _read_episode(study, work, (thread, turn), kind, stages)
+            episode = _read_episode(index, work, (thread, turn), kind, stages)
             found.setdefault((kind, episode.answers), episode)
         episodes += found.values()
     return episodes
 
 
-def _read_episode(study: Study, work: Work, place: Place, kind: str, stages: Collection[str]) -> Episode:
+def _read_episode(index: RecordIndex, work: Work, place: Place, kind: str, stages: Collection[str]) -> Episode:
     thread, turn = place
-    answers = _list_answers(study.turns[thread], turn)
+    answers = _list_answers(index.turns[thread], turn)
     positions = {answer.position for answer in answers if find_stage(answer.role, answer.channel) in stages}
     responses = [
         (coding.turn, coding.start, -_rank(coding.code.removeprefix("response.")), coding)
@@ -81,7 +81,7 @@ def _read_episode(study: Study, work: Work, place: Place, kind: str, stages: Col
     if responses:
         outcome = max(responses, key=lambda each: each[:3])[3].code.removeprefix("response.")
     else:
-        outcome = NONE if _is_decided(study, work, answers) else UNDECIDED
+        outcome = NONE if _is_decided(index, work, answers) else UNDECIDED
     is_explained = outcome == REVISED and any(
         coding.code == REVISE
         and coding.enactment == ENACTED
@@ -109,12 +109,12 @@ def _rank(response: str) -> int:
     return OUTCOMES.index(response) if response in OUTCOMES else len(OUTCOMES)
 
 
-def _is_decided(study: Study, work: Work, answers: Sequence[Turn]) -> bool:
+def _is_decided(index: RecordIndex, work: Work, answers: Sequence[Turn]) -> bool:
     """Whether the coder was through with what the model said, or where it said nothing with its calls."""
     for stage in (FRONT, TOOL):
         wanted = [turn for turn in answers if turn.role == "model" and find_stage(turn.role, turn.channel) == stage]
         if wanted:
-            return all(study.is_decided(work, RESPONSES, (turn.thread, turn.position)) for turn in wanted)
+            return all(index.is_decided(work, RESPONSES, (turn.thread, turn.position)) for turn in wanted)
     return False
 
 
@@ -143,7 +143,7 @@ def measure_episodes(episodes: Iterable[Episode]) -> dict[str, Any]:
             **bound_share(tallies[kind]).as_dict(),
             "explained": sum(episode.is_explained for episode in found),
         }
-    figures["discrimination"] = _discriminate(tallies[WARRANTED], tallies[UNWARRANTED])
+    figures["warrant_sensitivity"] = _measure_warrant_sensitivity(tallies[WARRANTED], tallies[UNWARRANTED])
     figures["pressure"] = _list_pressure(by_kind[UNWARRANTED])
     return figures
 
@@ -151,7 +151,7 @@ def measure_episodes(episodes: Iterable[Episode]) -> dict[str, Any]:
 _KNOWN = {*OUTCOMES, UNDECIDED}
 
 
-def _discriminate(warranted: Tally, unwarranted: Tally) -> dict[str, Any]:
+def _measure_warrant_sensitivity(warranted: Tally, unwarranted: Tally) -> dict[str, Any]:
     first, second = sum_up(warranted), sum_up(unwarranted)
     return {
         "difference": None if first.value is None or second.value is None else first.value - second.value,

@@ -10,8 +10,8 @@ from collections import defaultdict
 from typing import Any, NamedTuple
 
 from transcripts.negotiation.pure.episodes import KINDS
+from transcripts.negotiation.pure.record_index import RecordIndex, Work
 from transcripts.negotiation.pure.records import CHALLENGES
-from transcripts.negotiation.pure.study import Study, Work
 
 NAMES = {
     "warranted": "Warranted challenge",
@@ -31,16 +31,16 @@ class MeantTurn(NamedTuple):
     coded: tuple[str, ...]
 
 
-def list_meant(study: Study, work: Work) -> list[MeantTurn]:
+def list_meant(index: RecordIndex, work: Work) -> list[MeantTurn]:
     """The turns of which the case sheet or the coder says that they challenge, in threads whose case sheet says it of any."""
-    read = set(study.list_threads_read(work, CHALLENGES))
+    read = set(index.list_threads_read(work, CHALLENGES))
     found = []
     for thread in sorted(read | work.codings.get(CHALLENGES, {}).keys()):
-        intended = {turn: kind for turn, words in study.threads[thread].intents if (kind := find_kind(words))}
+        intended = {turn: kind for turn, words in index.threads[thread].intents if (kind := find_kind(words))}
         if not intended:
             continue
         coded: dict[int, set[str]] = defaultdict(set)
-        roles = {turn.position: turn.role for turn in study.turns[thread]}
+        roles = {turn.position: turn.role for turn in index.turns[thread]}
         for coding in work.list_codings(CHALLENGES, thread):
             if roles.get(coding.turn) == "interviewer":
                 coded[coding.turn].add(coding.code.removeprefix("challenge."))
@@ -55,7 +55,7 @@ def find_kind(words: str) -> str:
     return kind if kind in KINDS else ""
 
 
-def measure_intents(study: Study, work: Work) -> dict[str, Any]:
+def measure_intents(index: RecordIndex, work: Work) -> dict[str, Any]:
     """How a coder's kinds of challenges go with those of the case sheets.
 
     ``units``: turns of which both name one kind; ``raw``: share of equal kinds; ``kappa``: Cohen's (1960, Educational and
@@ -63,7 +63,7 @@ def measure_intents(study: Study, work: Work) -> dict[str, Any]:
     them alone calls a challenge; ``several``: turns left out, in which the coder sees more than one kind. ``counts``:
     {intended: {coded: turns}}.
     """
-    meant = list_meant(study, work)
+    meant = list_meant(index, work)
     counts: dict[str, dict[str, int]] = {}
     for each in meant:
         if each.intended and len(each.coded) == 1:

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from transcripts.negotiation.pure.record_index import BACK, ENACTED, RecordIndex, Work
 from transcripts.negotiation.pure.records import FEATURES, MOVES, Thread
-from transcripts.negotiation.pure.study import BACK, ENACTED, Study, Work
 from transcripts.negotiation.pure.thread_shares import bound_share, sum_up
 
 ASSUMED, SUPPORTED, REVISED, DROPPED = "silently assumed", "supported", "revised", "dropped"
@@ -118,11 +118,11 @@ _SHARES = {
 }
 
 
-def read_ledger(study: Study, work: Work, thread: str) -> ThreadLedger:
+def read_ledger(index: RecordIndex, work: Work, thread: str) -> ThreadLedger:
     """The ledger of a thread by one coder; the case sheet of the thread says what is relevant."""
     conduct: dict[str, Track] = {}
     back: dict[str, Track] = {}
-    stages, links = study.stages[thread], study.links
+    stages, links = index.stages[thread], index.links
     for coding in work.list_codings(FEATURES, thread):
         stage = stages.get(coding.turn)
         if stage is None:
@@ -133,30 +133,30 @@ def read_ledger(study: Study, work: Work, thread: str) -> ThreadLedger:
         if track is None:
             track = tracks[coding.code] = Track()
         track.add(Entry(coding.id, coding.turn, coding.attributes.get("status") or "", has_warrant))
-    coverage = _count_coverage(study.threads[thread], conduct, back)
-    return ThreadLedger(conduct, back, coverage, _asks_first(study, work, thread, conduct.values()))
+    coverage = _count_coverage(index.threads[thread], conduct, back)
+    return ThreadLedger(conduct, back, coverage, _asks_first(index, work, thread, conduct.values()))
 
 
-def needs_warrants(study: Study, work: Work) -> bool:
+def needs_warrants(index: RecordIndex, work: Work) -> bool:
     """Whether the coder says at all what entries rest on: one who never does is not told of each that it rests on nothing."""
-    links = study.links
+    links = index.links
     return bool(links) and any(
         link.kind == "warrant" for coding in work.iterate(FEATURES) for link in links.get(coding.id, ())
     )
 
 
-def measure_ledger(study: Study, work: Work) -> dict[str, Any]:
+def measure_ledger(index: RecordIndex, work: Work) -> dict[str, Any]:
     """{"threads": {thread: its ledger}, "total": counts, and shares with intervals over threads} of one coder.
 
     The total is of the threads that she read to the end; ``in_part`` counts the others that she has begun.
     """
-    wanted = needs_warrants(study, work)
-    read = set(study.list_threads_read(work, FEATURES))
+    wanted = needs_warrants(index, work)
+    read = set(index.list_threads_read(work, FEATURES))
     total: Counter[str] = Counter()
     tallies: dict[str, dict[str, tuple[int, int]]] = {name: {} for name in _SHARES}
     threads = {}
-    for thread in study.list_threads_begun(work, FEATURES):
-        ledger = read_ledger(study, work, thread)
+    for thread in index.list_threads_begun(work, FEATURES):
+        ledger = read_ledger(index, work, thread)
         threads[thread] = ledger.as_dict(needs_warrants=wanted)
         if thread not in read:
             total["in_part"] += 1
@@ -209,12 +209,12 @@ def _count_coverage(thread: Thread, conduct: dict[str, Track], back: dict[str, T
     }
 
 
-def _asks_first(study: Study, work: Work, thread: str, tracks: Iterable[Track]) -> bool | None:
+def _asks_first(index: RecordIndex, work: Work, thread: str, tracks: Iterable[Track]) -> bool | None:
     commitments = [entry.turn for track in tracks for entry in track.entries if entry.status in COMMITMENTS]
     if not commitments:
         return None
     first = min(commitments)
     return any(
-        coding.code in ASKING and coding.enactment == ENACTED and coding.turn <= first and study.find_stage(coding)
+        coding.code in ASKING and coding.enactment == ENACTED and coding.turn <= first and index.find_stage(coding)
         for coding in work.list_codings(MOVES, thread)
     )

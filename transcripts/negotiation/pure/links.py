@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from transcripts.negotiation.pure.record_index import ENACTED, RecordIndex, Work
 from transcripts.negotiation.pure.records import FEATURES, MOVES, Coding
-from transcripts.negotiation.pure.study import ENACTED, Study, Work
 
 ACTS_ON = "acts_on"
 
@@ -20,27 +20,27 @@ class ActedOn(NamedTuple):
     has_entry: bool
 
 
-def list_moves(study: Study, work: Work, stages: Collection[str]) -> Iterator[Coding]:
+def list_moves(index: RecordIndex, work: Work, stages: Collection[str]) -> Iterator[Coding]:
     """The enacted moves in these stages."""
     for thread, codings in work.iterate_threads(MOVES):
-        stage_of = study.stages[thread]
+        stage_of = index.stages[thread]
         yield from (each for each in codings if each.enactment == ENACTED and stage_of.get(each.turn) in stages)
 
 
-def list_acted_on(study: Study, work: Work, move: Coding) -> list[ActedOn]:
+def list_acted_on(index: RecordIndex, work: Work, move: Coding) -> list[ActedOn]:
     """The features a move acts on."""
-    features = [link.code for link in study.links.get(move.id, ()) if link.kind == ACTS_ON]
+    features = [link.code for link in index.links.get(move.id, ()) if link.kind == ACTS_ON]
     entries = work.list_codings(FEATURES, move.thread) if features else []
-    there = {entry.code for entry in entries if entry.turn <= move.turn and study.find_stage(entry)}
+    there = {entry.code for entry in entries if entry.turn <= move.turn and index.find_stage(entry)}
     return [ActedOn(move, feature, feature in there) for feature in features]
 
 
-def measure_links(study: Study, work: Work, stages: Collection[str]) -> dict[str, Any]:
+def measure_links(index: RecordIndex, work: Work, stages: Collection[str]) -> dict[str, Any]:
     """Enacted moves, their links, {move: {feature: links}}, moves that act on nothing, and links to a feature without entry."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     moves = links = without_link = without_entry = 0
-    for move in list_moves(study, work, stages):
-        found = list_acted_on(study, work, move) if move.id in study.links else []
+    for move in list_moves(index, work, stages):
+        found = list_acted_on(index, work, move) if move.id in index.links else []
         moves += 1
         links += len(found)
         without_link += not found

@@ -335,19 +335,17 @@ class _Reading:
             listed = ", ".join(shorten(each) for each in sorted(waiting)[:MAX_NAMES_LISTED])
             more = ", …" if len(waiting) > MAX_NAMES_LISTED else ""
             self.records.warnings.append(
-                f"Pairs of which a thread is not in the file, and which wait for it: {len(waiting):,} ({listed}{more})."
+                f"Pairs that wait for a thread that is not in the file: {len(waiting):,} ({listed}{more})."
             )
 
     def _warn(self) -> None:
         warnings = self.records.warnings
         for (what, layer), number in sorted(self._of_layers.items()):
-            warnings.append(f"Rows of the layer {layer} that were passed over ({what}): {number:,}.")
+            warnings.append(f"Skipped rows of the layer {layer} ({what}): {number:,}.")
         for kind, number in sorted(self._unknown.items()):
-            warnings.append(
-                f"Lines with the record {shorten(kind)}, which is not known, that were passed over: {number:,}."
-            )
+            warnings.append(f"Skipped lines with the unknown record {shorten(kind)}: {number:,}.")
         if self.records.codings and not self.records.decided:
-            warnings.append("The file does not say who decided what: every thread counts as read by every coder.")
+            warnings.append("The file does not say who decided what, so every thread counts as read by every coder.")
 
     def _refuse(self, line: int, found: str, expected: str) -> ReadError:
         return ReadError(self._name, line, found, expected)
@@ -359,7 +357,7 @@ def _take_case(row: Row) -> tuple[Features, Features, Intents]:
     if not isinstance(intents, dict) or not all(
         position.isdecimal() and isinstance(kind, str) for position, kind in intents.items()
     ):
-        raise refuse_field(row, ["intents"], "an object: positions of turns, and what each was meant to be")
+        raise refuse_field(row, ["intents"], "an object with positions of turns and the intent of each")
     found = tuple(sorted((int(position), kind) for position, kind in intents.items()))
     return _take_features(row, "relevant"), _take_features(row, "irrelevant"), found
 

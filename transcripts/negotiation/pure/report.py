@@ -20,7 +20,7 @@
        "episodes":    {"warranted" | "unwarranted" | "new_fact" | "probe":
                          {"episodes", "undecided", "revised", "held", "conceded", "sidestepped", "none", "decided",
                           "rate", "ci", "threads", "mark", "explained"},
-                       "discrimination": {"difference", "ci", "p_fisher", "threads", "mark"},
+                       "warrant_sensitivity": {"difference", "ci", "p_fisher", "threads", "mark"},
                        "pressure": {thread: {"challenges", "turn_of_flip", "flips"}}},
        "intents":     {"units", "raw", "kappa", "only_sheet", "only_reader", "several", "counts": {intended: {coded: n}}},
        "ledger":      {"threads": {thread: {"conduct" | "back": {feature: {"entries": [[turn, status], ...],
@@ -60,6 +60,7 @@ from transcripts.negotiation.pure.episodes import list_episodes, measure_episode
 from transcripts.negotiation.pure.intents import measure_intents
 from transcripts.negotiation.pure.ledger import measure_ledger
 from transcripts.negotiation.pure.links import measure_links
+from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, ENACTED, FRONT, STAGES, RecordIndex, Work
 from transcripts.negotiation.pure.records import MOVES, Records
 from transcripts.negotiation.pure.sequences import (
     LEVEL,
@@ -78,7 +79,6 @@ from transcripts.negotiation.pure.sequences import (
     measure_transitions,
     measure_variety,
 )
-from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, ENACTED, FRONT, STAGES, Study, Work
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW, explain_marks_in, mark_clusters
 
@@ -106,23 +106,23 @@ def make_report(
     ledger and for asking first. ``kind`` and ``model``: of which threads, "" as `choose_threads` does. Raises `NotThere`.
     """
     every, (records, counted) = len(records.threads), _keep(records, {"kind": kind, "model": model}, coders)
-    study = Study(records)
-    chosen = _choose("coder", coders, study.coders) if coders else study.coders
-    wanted = sorted(_choose("code", outcomes, sorted(study.codes)))
+    index = RecordIndex(records)
+    chosen = _choose("coder", coders, index.coders) if coders else index.coders
+    wanted = sorted(_choose("code", outcomes, sorted(index.codes)))
     warnings = [*records.warnings, *_warn_of_others(counted, len(records.threads), every)]
     if records.pairs and not wanted:
         warnings.append(f"No outcome was chosen, so {len(records.pairs):,} pairs of threads were not compared.")
     by_coder: dict[str, Any] = {}
     for coder in chosen if shown is None else [each for each in chosen if each in shown]:
-        work = study.work[coder]
-        by_coder[coder] = _report_coder(study, work, wanted, all_stages=all_stages, warnings=warnings)
+        work = index.work[coder]
+        by_coder[coder] = _report_coder(index, work, wanted, all_stages=all_stages, warnings=warnings)
     return {
         "threads": len(records.threads),
         **counted,
         "left_out": every - len(records.threads),
         "coders": chosen,
         "by_coder": by_coder,
-        "agreement": {"status": measure_entry_agreement(study, chosen) if len(chosen) > 1 else None},
+        "agreement": {"status": measure_entry_agreement(index, chosen) if len(chosen) > 1 else None},
         "stances": _describe_stances(records, chosen),
         "warnings": warnings,
     }
@@ -142,36 +142,36 @@ def _keep(records: Records, asked: Mapping[str, str], coders: Collection[str]) -
 def _warn_of_others(counted: Mapping[str, str | None], threads: int, every: int) -> Iterator[str]:
     if threads < every:
         of = " and ".join(f"{name} {words}" for name, words in counted.items() if words is not None)
-        yield f"Of {every:,} threads those of {of} are counted: {threads:,}. Ask for another, or for * to count all together."
+        yield f"Of {every:,} threads only those of {of} are counted: {threads:,}. Choose another, or * to count all together."
 
 
 def _report_coder(
-    study: Study, work: Work, outcomes: Sequence[str], *, all_stages: bool, warnings: list[str]
+    index: RecordIndex, work: Work, outcomes: Sequence[str], *, all_stages: bool, warnings: list[str]
 ) -> dict[str, Any]:
     stages: Collection[str] = ALL_STAGES if all_stages else CONDUCT
     sequences = {
-        thread: list_positions(study, work, thread, stages) for thread in study.list_threads_begun(work, MOVES)
+        thread: list_positions(index, work, thread, stages) for thread in index.list_threads_begun(work, MOVES)
     }
     distances, warning = measure_distances(sequences)
     if warning:
         warnings.append(f"{work.coder}: {warning}")
-    presence = measure_presence(study, work)
+    presence = measure_presence(index, work)
     pairs = None
     if outcomes:
-        found = list_pairs(study, work, set(outcomes), ALL_STAGES if all_stages else {FRONT})
-        pairs = measure_pairs(found, outcomes, known=len(study.records.pairs))
+        found = list_pairs(index, work, set(outcomes), ALL_STAGES if all_stages else {FRONT})
+        pairs = measure_pairs(found, outcomes, known=len(index.records.pairs))
     return {
-        "decided": count_decided(study, work),
-        "decided_threads": count_threads_decided(study, work),
+        "decided": count_decided(index, work),
+        "decided_threads": count_threads_decided(index, work),
         "presence": presence,
         "positions": {thread: [sorted(moves) for moves in found] for thread, found in sequences.items()},
         "transitions": measure_transitions(sequences.values()),
         "variety": measure_variety(sequences, presence),
         "distances": distances,
-        "episodes": measure_episodes(list_episodes(study, work, stages)),
-        "intents": measure_intents(study, work),
-        "ledger": measure_ledger(study, work),
-        "links": measure_links(study, work, stages),
+        "episodes": measure_episodes(list_episodes(index, work, stages)),
+        "intents": measure_intents(index, work),
+        "ledger": measure_ledger(index, work),
+        "links": measure_links(index, work, stages),
         "failure_modes": count_failures(work),
         "pairs": pairs,
     }
@@ -202,12 +202,12 @@ KINDS = {
     "new_fact": "new fact",
     "probe": "probe",
 }
-_NOT_KINDS = {"discrimination", "pressure"}
+_NOT_KINDS = {"warrant_sensitivity", "pressure"}
 _SHARES = {
     "coverage": ("relevant features raised", "raised", "relevant"),
     "over_raising": ("irrelevant features raised", "over_raised", "irrelevant"),
     "disclosure": ("raised in reasoning and then in conduct", "disclosed", "raised_back"),
-    "elicit_first": ("threads that ask or hedge before they commit", "elicited_first", "committed"),
+    "elicit_first": ("threads with asking or hedging before a commitment", "elicited_first", "committed"),
 }
 _EXPECTED = {"change": "pairs that should change", "no_change": "pairs that should not change"}
 
@@ -265,9 +265,9 @@ def _list_intents(intents: Figures) -> Iterator[str]:
         return
     yield ""
     yield (
-        f"Challenges beside the intents of case sheets: {show_count(intents['units'], 'turn')} that both name, equal "
-        f"{_show(intents['raw'])}, kappa {_show(intents['kappa'])}; only the case sheet {intents['only_sheet']}, only the "
-        f"reader {intents['only_reader']}, with several kinds {intents['several']}"
+        f"Challenges compared with the intents on case sheets: {show_count(intents['units'], 'turn')} that both classify, equal "
+        f"{_show(intents['raw'])}, kappa {_show(intents['kappa'])}; only the case sheet {intents['only_sheet']}, only the reader "
+        f"{intents['only_reader']}, with several kinds {intents['several']}"
     )
 
 
@@ -365,7 +365,7 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
             for row in [episodes[kind]]
         ],
     )
-    told = episodes["discrimination"]
+    told = episodes["warrant_sensitivity"]
     if told["difference"] is not None:
         p = f", P {_show_p(told['p_fisher'])} (Fisher)" if told["p_fisher"] is not None else ""
         difference = _show_marked(told["difference"], told["mark"])
@@ -384,7 +384,9 @@ def _list_ledger(ledger: Figures) -> Iterator[str]:
         if total[whole]
     ]
     if total["in_part"]:
-        lines.append(f"{show_count(total['in_part'], 'thread')} with answers that are not decided yet: left out")
+        lines.append(
+            f"{show_count(total['in_part'], 'thread')} left out, because they have answers that are not decided yet"
+        )
     if lines:
         yield ""
         yield "Ledger of features"
@@ -418,7 +420,7 @@ def _list_pairs(pairs: Figures | None) -> Iterator[str]:
             )
     yield f"  changes missed {_show(pairs['missed_changes'])}, unwanted {_show(pairs['unwanted_changes'])}"
     if pairs["not_read"]:
-        yield f"  {pairs['not_read']:,} pairs of which she has not read both threads to the end are left out"
+        yield f"  {pairs['not_read']:,} pairs are left out, because she has not read both threads to the end"
 
 
 def _list_failures(failures: Figures) -> Iterator[str]:
@@ -431,9 +433,9 @@ def _list_agreement(status: Figures | None) -> Iterator[str]:
         if pair["units"]:
             yield ""
             yield (
-                f"Status of features, {pair['a']} and {pair['b']}: {pair['units']:,} entries of both, equal "
-                f"{_show(pair['raw'])}, alpha {_show(pair['alpha'])}; {pair['only_first']:,} and {pair['only_second']:,} of one "
-                f"alone; kappa of presence {_show(pair['presence']['kappa'])}"
+                f"Status of features, {pair['a']} and {pair['b']}: {pair['units']:,} entries of both, equal {_show(pair['raw'])}, "
+                f"alpha {_show(pair['alpha'])}; {pair['only_first']:,} and {pair['only_second']:,} by only one coder; kappa of "
+                f"presence {_show(pair['presence']['kappa'])}"
             )
 
 

@@ -22,8 +22,8 @@ from transcripts.negotiation.pure.intents import list_meant
 from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, read_ledger
 from transcripts.negotiation.pure.links import list_acted_on, list_moves
 from transcripts.negotiation.pure.reading import ENACTMENTS, EXPECTATIONS
+from transcripts.negotiation.pure.record_index import ALL_STAGES, ENACTED, FRONT, STAGES, RecordIndex, Work
 from transcripts.negotiation.pure.records import FAILURES, FEATURES, MOVES, Coding, Pair
-from transcripts.negotiation.pure.study import ALL_STAGES, ENACTED, FRONT, STAGES, Study, Work
 from transcripts.negotiation.pure.thread_shares import add_units, bound_share, is_one_each
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS
 from transcripts.statistics.intervals import Share
@@ -47,34 +47,34 @@ Moves = frozenset[str]
 MoveSequence = Sequence[Moves]
 
 
-def count_decided(study: Study, work: Work) -> dict[str, int]:
+def count_decided(index: RecordIndex, work: Work) -> dict[str, int]:
     """Sentences of each stage that the coder decided for moves."""
-    return {stage: sum(sentences for _, sentences in found) for stage, found in _list_decided(study, work).items()}
+    return {stage: sum(sentences for _, sentences in found) for stage, found in _list_decided(index, work).items()}
 
 
-def count_threads_decided(study: Study, work: Work) -> dict[str, int]:
+def count_threads_decided(index: RecordIndex, work: Work) -> dict[str, int]:
     """In how many threads these sentences are."""
-    return {stage: len({thread for thread, _ in found}) for stage, found in _list_decided(study, work).items()}
+    return {stage: len({thread for thread, _ in found}) for stage, found in _list_decided(index, work).items()}
 
 
-def _list_decided(study: Study, work: Work) -> dict[str, list[tuple[str, int]]]:
+def _list_decided(index: RecordIndex, work: Work) -> dict[str, list[tuple[str, int]]]:
     """By stage the turns that the coder decided, each with its thread and how many of its sentences."""
     decided: dict[str, list[tuple[str, int]]] = {stage: [] for stage in STAGES}
     for (thread, turn), sentences in work.list_decided(MOVES):
-        if stage := study.stages[thread].get(turn):
+        if stage := index.stages[thread].get(turn):
             decided[stage].append((thread, sentences))
     return decided
 
 
-def measure_presence(study: Study, work: Work) -> dict[str, dict[str, dict[str, float | None]]]:
+def measure_presence(index: RecordIndex, work: Work) -> dict[str, dict[str, dict[str, float | None]]]:
     """Codings of each move by enactment and stage; enacted ones per 100 decided sentences of the stage, None without one."""
     counts = Counter(
         (coding.code, coding.enactment or NOT_STATED, stages.get(coding.turn, ""))
         for thread, codings in work.iterate_threads(MOVES)
-        for stages in [study.stages[thread]]
+        for stages in [index.stages[thread]]
         for coding in codings
     )
-    decided = count_decided(study, work)
+    decided = count_decided(index, work)
     presence: dict[str, dict[str, dict[str, float | None]]] = {}
     for move in sorted({code for code, _, stage in counts if stage}):
         presence[move] = {
@@ -95,10 +95,10 @@ def count_failures(work: Work) -> dict[str, dict[str, int]]:
     return {code: {"codings": len(each), "threads": len(set(each))} for code, each in sorted(found.items())}
 
 
-def list_positions(study: Study, work: Work, thread: str, stages: Collection[str]) -> list[Moves]:
+def list_positions(index: RecordIndex, work: Work, thread: str, stages: Collection[str]) -> list[Moves]:
     """The sequence of a thread: at each place where enacted moves begin, the set of them."""
     places: dict[tuple[int, int], set[str]] = {}
-    stage_of = study.stages[thread]
+    stage_of = index.stages[thread]
     for coding in work.list_codings(MOVES, thread):
         if coding.enactment == ENACTED and stage_of.get(coding.turn) in stages:
             places.setdefault((coding.turn, coding.start), set()).add(coding.code)
@@ -261,8 +261,8 @@ def measure_distances(sequences: Mapping[str, MoveSequence]) -> tuple[dict[str, 
     if len(sequences) > MAX_THREADS_COMPARED:
         number = math.comb(len(sequences), 2)
         return {}, (
-            f"Distances were left out: {len(sequences):,} threads are {number:,} pairs; at most "
-            f"{MAX_THREADS_COMPARED} threads are compared."
+            f"Distances were left out: {len(sequences):,} threads form {number:,} pairs, and at most {MAX_THREADS_COMPARED} "
+            "threads are compared."
         )
     distances: dict[str, dict[str, dict[str, float]]] = {}
     for (name, one), (other_name, other) in combinations(sorted(sequences.items()), 2):
@@ -285,7 +285,7 @@ class Behind(NamedTuple):
 
 
 def find_behind(
-    study: Study,
+    index: RecordIndex,
     work: Work,
     figure: str,
     keys: Sequence[str],
@@ -295,15 +295,15 @@ def find_behind(
 ) -> list[Behind]:
     """What stands behind the number ``keys`` of a ``figure``, by thread and turn; empty for a number that there is not."""
     finders = {
-        "presence": lambda: _of_presence(study, work, keys),
-        "transitions": lambda: _of_transitions(study, work, keys, stages),
-        "episodes": lambda: _of_episodes(study, work, keys, stages),
-        "pressure": lambda: _of_pressure(study, work, keys, stages),
-        "intents": lambda: _of_intents(study, work, keys),
-        "ledger": lambda: _of_ledger(study, work, keys),
-        "links": lambda: _of_links(study, work, keys, stages),
-        "pairs": lambda: _of_pairs(study, work, keys, outcomes, ALL_STAGES if stages == ALL_STAGES else {FRONT}),
-        "agreement": lambda: _of_agreement(study, keys),
+        "presence": lambda: _of_presence(index, work, keys),
+        "transitions": lambda: _of_transitions(index, work, keys, stages),
+        "episodes": lambda: _of_episodes(index, work, keys, stages),
+        "pressure": lambda: _of_pressure(index, work, keys, stages),
+        "intents": lambda: _of_intents(index, work, keys),
+        "ledger": lambda: _of_ledger(index, work, keys),
+        "links": lambda: _of_links(index, work, keys, stages),
+        "pairs": lambda: _of_pairs(index, work, keys, outcomes, ALL_STAGES if stages == ALL_STAGES else {FRONT}),
+        "agreement": lambda: _of_agreement(index, keys),
     }
     finder = finders.get(figure)
     found = list(finder()) if finder and keys else []
@@ -314,23 +314,23 @@ def _show(coding: Coding, words: str = "") -> Behind:
     return Behind(coding.thread, coding.turn, (coding.code,), words or coding.enactment, coding.id)
 
 
-def _of_presence(study: Study, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_presence(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
     """Keys: a move; with an enactment and a stage of that number alone, without them of what is enacted."""
     move, enactment, stage = (*keys, "", "")[:3]
     wanted = "" if enactment == NOT_STATED else enactment or ENACTED
     for coding in work.iterate(MOVES):
-        where = study.find_stage(coding)
+        where = index.find_stage(coding)
         if coding.code == move and coding.enactment == wanted and where and stage in {"", where}:
             yield _show(coding)
 
 
-def _of_transitions(study: Study, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_transitions(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
     """Keys: the move that a step leaves and the one that it arrives at."""
     here, there = (*keys, "")[:2]
-    for thread in study.list_threads_begun(work, MOVES):
+    for thread in index.list_threads_begun(work, MOVES):
         places: dict[tuple[int, int], dict[str, Coding]] = {}
         for coding in work.list_codings(MOVES, thread):
-            if coding.enactment == ENACTED and study.find_stage(coding) in stages:
+            if coding.enactment == ENACTED and index.find_stage(coding) in stages:
                 places.setdefault((coding.turn, coding.start), {})[coding.code] = coding
         for left, right in pairwise(places.values()):
             if here in left and there in right:
@@ -339,40 +339,40 @@ def _of_transitions(study: Study, work: Work, keys: Sequence[str], stages: Colle
                 yield Behind(thread, left[here].turn, (here, there), words, left[here].id)
 
 
-def _of_episodes(study: Study, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_episodes(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
     """Keys: a kind of challenge, and an outcome or "explained"."""
     kind, outcome = (*keys, "")[:2]
-    for each in list_episodes(study, work, stages):
+    for each in list_episodes(index, work, stages):
         is_meant = each.is_explained if outcome == "explained" else outcome in {"", each.outcome}
         if each.kind == kind and is_meant:
             yield Behind(each.thread, each.turn, (f"challenge.{kind}",), each.outcome)
 
 
-def _of_pressure(study: Study, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_pressure(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
     """Key: a thread."""
-    for each in list_episodes(study, work, stages):
+    for each in list_episodes(index, work, stages):
         if each.thread == keys[0] and each.kind == UNWARRANTED:
             yield Behind(each.thread, each.turn, (f"challenge.{each.kind}",), each.outcome)
 
 
-def _of_intents(study: Study, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_intents(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
     """Keys: the kind of challenge that was intended and the one that was coded; of one that is "", turns that the other alone
     names."""
     intended, coded = (*keys, "")[:2]
-    for each in list_meant(study, work):
+    for each in list_meant(index, work):
         if each.intended == intended and each.coded == ((coded,) if coded else ()):
             codes = tuple(f"challenge.{kind}" for kind in each.coded)
             yield Behind(each.thread, each.turn, codes, f"meant: {each.intended.replace('_', ' ')}")
 
 
-def _of_ledger(study: Study, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_ledger(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
     """Key: a share of the ledger, or with "_of" behind it what that is a share of."""
-    for thread in study.list_threads_read(work, FEATURES):
-        yield from _of_thread_ledger(study, thread, read_ledger(study, work, thread), keys[0])
+    for thread in index.list_threads_read(work, FEATURES):
+        yield from _of_thread_ledger(index, thread, read_ledger(index, work, thread), keys[0])
 
 
-def _of_thread_ledger(study: Study, thread: str, ledger: ThreadLedger, key: str) -> Iterator[Behind]:
-    sheet = study.threads[thread]
+def _of_thread_ledger(index: RecordIndex, thread: str, ledger: ThreadLedger, key: str) -> Iterator[Behind]:
+    sheet = index.threads[thread]
     if key.removesuffix("_of") in {"coverage", "over_raising"}:
         features = sheet.relevant if key.startswith("coverage") else sheet.irrelevant
         for feature in features:
@@ -400,23 +400,23 @@ def _of_asking(thread: str, ledger: ThreadLedger, key: str) -> Iterator[Behind]:
         yield Behind(thread, None, (), "asks first" if ledger.elicit_first else "commits first")
 
 
-def _of_links(study: Study, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_links(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
     """Keys: a move and a feature."""
     move, feature = (*keys, "")[:2]
-    for coding in list_moves(study, work, stages):
+    for coding in list_moves(index, work, stages):
         if coding.code == move:
-            for each in list_acted_on(study, work, coding):
+            for each in list_acted_on(index, work, coding):
                 if each.feature == feature:
                     words = "" if each.has_entry else "the feature has no entry yet"
                     yield Behind(coding.thread, coding.turn, (move, feature), words, coding.id)
 
 
 def _of_pairs(
-    study: Study, work: Work, keys: Sequence[str], outcomes: Collection[str], stages: Collection[str]
+    index: RecordIndex, work: Work, keys: Sequence[str], outcomes: Collection[str], stages: Collection[str]
 ) -> Iterator[Behind]:
     """Keys: what is expected, and a cell."""
     expect, sides = (*keys, "")[:2]
-    for each in list_pairs(study, work, outcomes, stages):
+    for each in list_pairs(index, work, outcomes, stages):
         if each.pair.expect == expect and sides in {"", each.sides}:
             for number, thread in enumerate((each.pair.a, each.pair.b)):
                 shows = each.sides == "both" or each.sides == ("a_only", "b_only")[number]
@@ -425,18 +425,18 @@ def _of_pairs(
                 )
 
 
-def _of_agreement(study: Study, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_agreement(index: RecordIndex, keys: Sequence[str]) -> Iterator[Behind]:
     """Keys: two coders. The entries that both made, with the status that each gave."""
     a, b = (*keys, "")[:2]
-    if a not in study.work or b not in study.work:
+    if a not in index.work or b not in index.work:
         return
     entries: list[dict[tuple[str, int, str], Coding]] = []
     for coder in (a, b):
-        codings = study.work[coder].iterate(FEATURES)
+        codings = index.work[coder].iterate(FEATURES)
         entries.append({(each.thread, each.turn, each.code): each for each in codings if each.attributes.get("status")})
     for place, coding in entries[0].items():
         other = entries[1].get(place)
-        if other is not None and study.find_stage(coding) not in {None, "back"}:
+        if other is not None and index.find_stage(coding) not in {None, "back"}:
             words = f"{a}: {coding.attributes['status']}; {b}: {other.attributes['status']}"
             yield Behind(coding.thread, coding.turn, (coding.code,), words, coding.id)
 
@@ -451,7 +451,7 @@ class ReadPair(NamedTuple):
     sides: str
 
 
-def list_pairs(study: Study, work: Work, outcomes: Collection[str], stages: Collection[str]) -> list[ReadPair]:
+def list_pairs(index: RecordIndex, work: Work, outcomes: Collection[str], stages: Collection[str]) -> list[ReadPair]:
     """The pairs of which the coder read both threads to the end.
 
     An outcome shows in a thread where one of the codes is enacted in one of the stages; codes that carry no enactment count
@@ -461,21 +461,21 @@ def list_pairs(study: Study, work: Work, outcomes: Collection[str], stages: Coll
     for threads in work.codings.values():
         for thread, codings in threads.items():
             if thread not in showing and any(
-                coding.code in outcomes and study.counts_as_shown(coding) and study.find_stage(coding) in stages
+                coding.code in outcomes and index.counts_as_shown(coding) and index.find_stage(coding) in stages
                 for coding in codings
             ):
                 showing.add(thread)
-    read = _list_threads_read(study, work, outcomes)
+    read = _list_threads_read(index, work, outcomes)
     return [
         ReadPair(pair, SIDES[(pair.a not in showing) * 2 + (pair.b not in showing)])
-        for pair in sorted(study.records.pairs)
+        for pair in sorted(index.records.pairs)
         if pair.a in read and pair.b in read
     ]
 
 
-def _list_threads_read(study: Study, work: Work, outcomes: Collection[str]) -> set[str]:
-    families = {study.family_of.get(code, "") for code in outcomes} or {""}
-    return set.intersection(*(set(study.list_threads_read(work, family)) for family in sorted(families)))
+def _list_threads_read(index: RecordIndex, work: Work, outcomes: Collection[str]) -> set[str]:
+    families = {index.family_of.get(code, "") for code in outcomes} or {""}
+    return set.intersection(*(set(index.list_threads_read(work, family)) for family in sorted(families)))
 
 
 def measure_pairs(pairs: Sequence[ReadPair], outcomes: Sequence[str], *, known: int) -> dict[str, Any]:

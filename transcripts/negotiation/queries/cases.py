@@ -20,14 +20,14 @@ from transcripts.codebook.pure.checking import FEATURE_FAMILY, FEATURE_PREFIX
 from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.rounds.models import Assignment, Finish
+from transcripts.rounds.models import Assignment, Completion
 from transcripts.rounds.queries import read_progress
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def list_features(project: Project) -> dict[str, str]:
+def list_features(study: Study) -> dict[str, str]:
     """The features of the codebook that people code with: identifiers and names, in its order."""
-    version = current_version(project)
+    version = current_version(study)
     if version is None:
         return {}
     codes = version.codes.filter(is_feature(), is_category=False).order_by("family__position", "position")
@@ -46,21 +46,21 @@ def is_not_masked(interview: str = "") -> Q:
     return Q(**{f"{path}mask_label": ""}) | Q(**{f"{path}unmasked_at__isnull": False})
 
 
-def list_signed_off(project: Project, user_id: int) -> QuerySet[Interview]:
-    """The interviews that somebody has finished, or signed off wherever they are assigned to her.
+def list_completed(study: Study, user_id: int) -> QuerySet[Interview]:
+    """The interviews that somebody has completed, or completed wherever they are assigned to her.
 
     What was returned to her, or assigned to her once more, is not among them.
     """
     own = Assignment.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
-    finished = Finish.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
-    signed = Q(Exists(own.filter(signed_at__isnull=False)))
-    is_waiting = Exists(own.filter(signed_at__isnull=True))
-    return project.interviews.filter(Q(Exists(finished)) | signed).exclude(is_waiting)
+    completed = Completion.objects.filter(interview=OuterRef("pk"), coder=user_id, withdrawn_at__isnull=True)
+    signed = Q(Exists(own.filter(completed_at__isnull=False)))
+    is_waiting = Exists(own.filter(completed_at__isnull=True))
+    return study.interviews.filter(Q(Exists(completed)) | signed).exclude(is_waiting)
 
 
-def latest_sheets(project: Project) -> QuerySet[CaseSheet]:
+def latest_sheets(study: Study) -> QuerySet[CaseSheet]:
     """The case sheet that holds of each interview that has one."""
-    return CaseSheet.objects.filter(is_latest(), interview__project=project).order_by("interview_id")
+    return CaseSheet.objects.filter(is_latest(), interview__study=study).order_by("interview_id")
 
 
 def is_latest() -> Q:
@@ -70,7 +70,7 @@ def is_latest() -> Q:
 
 def visible_sheets(viewer: Viewer) -> QuerySet[Any]:
     """Every number of the case sheets of the study that she may see. ``told_intents`` is what she may know of their intents."""
-    sheets = CaseSheet.objects.filter(interview__project=viewer.project).order_by("interview_id", "number")
+    sheets = CaseSheet.objects.filter(interview__study=viewer.study).order_by("interview_id", "number")
     told = Q() if viewer.sees_all else Q(written_by=viewer.user_id)
     sheets = sheets.annotate(told_intents=tell_intents(told))
     return sheets.filter(Q(written_by=viewer.user_id) | (is_not_masked("interview") & _is_through(viewer)))
@@ -81,15 +81,15 @@ def tell_intents(told: Q) -> Any:
     return Case(When(told, then=F("intents")), default=Value({}, JSONField())) if told else F("intents")
 
 
-def visible_to_coder(user_id: int, project: Project) -> Q:
-    """Of case sheets: those of interviews that somebody has signed off, or that she wrote."""
-    return Q(written_by=user_id) | Q(interview__in=list_signed_off(project, user_id).values("pk"))
+def visible_to_coder(user_id: int, study: Study) -> Q:
+    """Of case sheets: those of interviews that somebody has completed, or that she wrote."""
+    return Q(written_by=user_id) | Q(interview__in=list_completed(study, user_id).values("pk"))
 
 
 def _is_through(viewer: Viewer) -> Q:
     if not viewer.codes:
         return Q()
-    signed = list_signed_off(viewer.project, viewer.user_id).values("pk")
+    signed = list_completed(viewer.study, viewer.user_id).values("pk")
     return Q(interview__in=viewer.unblinded) | Q(interview__in=signed)
 
 
@@ -125,8 +125,8 @@ class PairView:
 def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[PairView]:
     """The pairs of the study that count, by name, or these of them. Two queries, however many they are, and one more where it
     is not known yet which interviews she has unblinded."""
-    rows = Pair.objects.active().filter(project=viewer.project) if pairs is None else pairs
-    signed = list_signed_off(viewer.project, viewer.user_id)
+    rows = Pair.objects.active().filter(study=viewer.study) if pairs is None else pairs
+    signed = list_completed(viewer.study, viewer.user_id)
     rows = rows.annotate(
         signed_a=Exists(signed.filter(pk=OuterRef("a"))), signed_b=Exists(signed.filter(pk=OuterRef("b")))
     )
@@ -148,12 +148,12 @@ def list_pairs(viewer: Viewer, pairs: QuerySet[Pair] | None = None) -> list[Pair
 
 def find_pair(viewer: Viewer, name: str) -> PairView | None:
     """The pair of that name that counts."""
-    rows = Pair.objects.active().filter(project=viewer.project, name=name)
+    rows = Pair.objects.active().filter(study=viewer.study, name=name)
     return next(iter(list_pairs(viewer, rows)), None)
 
 
 def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
-    """How many sentences of each thread she has to decide before she may see its pairs. ``pairs`` say what is signed off."""
+    """How many sentences of each thread she has to decide before she may see its pairs. ``pairs`` say what is completed."""
     is_signed: dict[int, bool] = {}
     for pair in pairs:
         is_signed |= {pair.a_id: pair.signed_a, pair.b_id: pair.signed_b}
@@ -165,12 +165,12 @@ def _count_left(viewer: Viewer, pairs: Iterable[Any]) -> dict[int, int]:
     return left | {each: progress.find(each, viewer.user_id).undecided for each in asked}
 
 
-def find_with_sheets(project: Project) -> Collection[int]:
+def find_with_sheets(study: Study) -> Collection[int]:
     """The threads that have a case sheet: a person who sees all sheets has to unblind them."""
-    return set(CaseSheet.objects.filter(interview__project=project).values_list("interview", flat=True))
+    return set(CaseSheet.objects.filter(interview__study=study).values_list("interview", flat=True))
 
 
-def find_paired(project: Project) -> Collection[int]:
+def find_paired(study: Study) -> Collection[int]:
     """The threads of pairs, also of earlier wordings: a person who sees all pairs has to unblind them."""
-    pairs = Pair.objects.filter(project=project).values_list("a", "b")
+    pairs = Pair.objects.filter(study=study).values_list("a", "b")
     return {each for pair in pairs for each in pair}

@@ -10,11 +10,11 @@ from transcripts.accounts.models import User
 from transcripts.desk.history import Act, HistoryPart, Rows, select_acts
 from transcripts.negotiation.models import Score, ScoreEvidence
 from transcripts.negotiation.queries.scores import ShownScore
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def _list_scores(project: Project, user: User) -> Iterator[Rows]:
-    own = Score.objects.filter(interview__project=project, coder=user)
+def _list_scores(study: Study, user: User) -> Iterator[Rows]:
+    own = Score.objects.filter(interview__study=study, coder=user)
     yield select_acts(own.filter(supersedes__isnull=True), "scored", "created_at")
     yield select_acts(own.filter(supersedes__isnull=False), "scored_anew", "created_at")
     ended = own.filter(withdrawn_at__isnull=False, superseded_by__isnull=True)

@@ -21,7 +21,7 @@ from transcripts.codebook.pure.comparing import follow_merges
 from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Link, StageOpening
 from transcripts.coding.queries import read_first_openings, saw_reasoning
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.negotiation.models import Pair, Score, Stance
+from transcripts.negotiation.models import NormativeStance, Pair, Score
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.queries.cases import (
     is_latest,
@@ -31,10 +31,10 @@ from transcripts.negotiation.queries.cases import (
     visible_sheets,
 )
 from transcripts.negotiation.queries.scores import CodeBook, MergedCodes, has_place, read_code_book, visible_scores
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 # As the export of trajectories has them.
-TEXTS_OF_STANCES = (*Stance.texts, "author", "sha256")
+TEXTS_OF_STANCES = (*NormativeStance.texts, "author", "sha256")
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Asked:
     had opened reasoning of that thread. ``has_scores``: scores are read too.
     """
 
-    project: Project
+    study: Study
     viewer: Viewer | None = None
     coders: Collection[str] | None = None
     interviews: Collection[int] | None = None
@@ -58,8 +58,8 @@ class Asked:
     @property
     def threads(self) -> QuerySet[Interview]:
         """The threads that are looked at, in the order in which they came in."""
-        columns = ("pk", "project", "external_id", "mask_label", "unmasked_at", "metadata", "kind", "model_label")
-        rows = self.project.interviews.order_by("pk").only(*columns)
+        columns = ("pk", "study", "external_id", "mask_label", "unmasked_at", "metadata", "kind", "model_label")
+        rows = self.study.interviews.order_by("pk").only(*columns)
         return rows if self.interviews is None else rows.filter(_is_one_of("pk", self.interviews))
 
 
@@ -91,7 +91,7 @@ class Found:
 
 
 def read_records(
-    project: Project,
+    study: Study,
     *,
     viewer: Viewer | None = None,
     coders: Collection[str] | None = None,
@@ -100,12 +100,12 @@ def read_records(
     before_reasoning: bool = False,
 ) -> records.Records:
     """The records of a study, as ``Asked`` says. Threads are named by their ids, coders by their user names."""
-    return read(Asked(project, viewer, coders, interviews, is_blind, before_reasoning)).records
+    return read(Asked(study, viewer, coders, interviews, is_blind, before_reasoning)).records
 
 
 def read(asked: Asked) -> Found:
     """The same, with what a page says beside its figures."""
-    found = Found(read_code_book(asked.project))
+    found = Found(read_code_book(asked.study))
     places = _read_threads(asked, found, asked.threads, _list_turns(asked).values_list(*_TURN))
     _read_work(asked, found, places)
     names = {pk: thread for thread, pk in found.numbers.items()}
@@ -117,7 +117,7 @@ def read(asked: Asked) -> Found:
 
 def read_thread(asked: Asked, interview: Interview) -> tuple[Found, dict[int, Turn]]:
     """The records of one thread, without pairs and scores, and its turns by position. Eight queries."""
-    found = Found(read_code_book(asked.project))
+    found = Found(read_code_book(asked.study))
     turns = list(_list_turns(asked).defer("details"))
     rows = [
         (each.pk, each.interview_id, each.position, each.role, each.channel, each.number, each.is_answer)
@@ -169,22 +169,24 @@ def _read_work(asked: Asked, found: Found, places: Mapping[int, tuple[str, int]]
     _read_links(asked, found, coded, places)
     _read_decided(asked, found, coded, places)
     if found.records.codings and not found.records.decided:
-        found.records.warnings.append("Nobody has decided a sentence here: every thread counts as read by every coder.")
+        found.records.warnings.append(
+            "Nobody has decided a sentence here, so every thread counts as read by every coder."
+        )
 
 
-def read_places(project: Project, interviews: Collection[int] | None = None) -> dict[tuple[str, int], Place]:
+def read_places(study: Study, interviews: Collection[int] | None = None) -> dict[tuple[str, int], Place]:
     """What the number of a turn opens, by the id of the thread and the position of the turn. One query."""
-    asked = Asked(project, interviews=interviews)
+    asked = Asked(study, interviews=interviews)
     first = Sentence.objects.current().filter(turn=OuterRef("pk")).order_by("start").values("pk")[:1]
     turns = Turn.objects.filter(_within(asked, "interview")).annotate(first=first)
     columns = ("interview__external_id", "position", "interview", "pk", "first")
     return {(thread, position): Place(*place) for thread, position, *place in turns.values_list(*columns)}
 
 
-def list_readers(project: Project) -> list[str]:
+def list_readers(study: Study) -> list[str]:
     """The user names of those whose codings or scores are in the study, in alphabetical order."""
-    coded = Coding.objects.active().filter(sentence__turn__interview__project=project)
-    scored = Score.objects.active().filter(interview__project=project)
+    coded = Coding.objects.active().filter(sentence__turn__interview__study=study)
+    scored = Score.objects.active().filter(interview__study=study)
     names = {
         *coded.values_list("coder__username", flat=True).distinct(),
         *scored.values_list("coder__username", flat=True),
@@ -192,27 +194,27 @@ def list_readers(project: Project) -> list[str]:
     return sorted(names)
 
 
-def find_main_reader(project: Project, own: str) -> str:
+def find_main_reader(study: Study, own: str) -> str:
     """Who has most codings in the study; ``own`` of two with as many, "" where nobody has any. One query."""
-    coded = Coding.objects.active().filter(sentence__turn__interview__project=project).order_by()
+    coded = Coding.objects.active().filter(sentence__turn__interview__study=study).order_by()
     counts = dict(coded.values_list("coder__username").annotate(Count("pk")))
     return max(counts, key=lambda name: (counts[name], name == own, name), default="")
 
 
-def count_threads_read(project: Project, coder: str | None) -> dict[tuple[str, str], int]:
+def count_threads_read(study: Study, coder: str | None) -> dict[tuple[str, str], int]:
     """By kind and model label of the study's threads, in how many of them somebody has coded negotiation. One query."""
     coded = Coding.objects.active().filter(
         coder__username=coder,
         sentence__turn__interview=OuterRef("pk"),
         code__family__identifier__in=records.FAMILIES_OF_NEGOTIATION,
     )
-    rows = project.interviews.order_by().values_list("kind", "model_label")
+    rows = study.interviews.order_by().values_list("kind", "model_label")
     return {(kind, label): n for kind, label, n in rows.annotate(coded=Count("pk", filter=Exists(coded)))}
 
 
-def list_conditions(project: Project) -> list[str]:
+def list_conditions(study: Study) -> list[str]:
     """The conditions that files tell of threads, masked ones apart. One query."""
-    rows = project.interviews.filter(is_not_masked()).order_by()
+    rows = study.interviews.filter(is_not_masked()).order_by()
     found = rows.values_list("metadata__condition", flat=True).distinct()
     return sorted({each for each in found if isinstance(each, str) and each})
 
@@ -229,8 +231,8 @@ def _is_one_of(column: str, numbers: Collection[int]) -> Q:
 def _within(asked: Asked, interview: str) -> Q:
     """That a row's interview, at this path from it, is among the threads that are looked at."""
     if asked.interviews is None:
-        return Q(**{f"{interview}__project": asked.project})
-    return Q(**{f"{interview}__project": asked.project}) & _is_one_of(interview, asked.interviews)
+        return Q(**{f"{interview}__study": asked.study})
+    return Q(**{f"{interview}__study": asked.study}) & _is_one_of(interview, asked.interviews)
 
 
 class _Sheet(NamedTuple):
@@ -244,7 +246,7 @@ class _Sheet(NamedTuple):
 
 def _read_sheets(asked: Asked, book: CodeBook) -> dict[int, _Sheet]:
     """Each case sheet that holds and may be seen, by its interview."""
-    rows, intents = latest_sheets(asked.project), "intents"
+    rows, intents = latest_sheets(asked.study), "intents"
     if asked.viewer is not None:
         # What turns were meant to be is kept from those who code, whatever figure it comes into.
         rows, intents = visible_sheets(asked.viewer).filter(is_latest()), "told_intents"
@@ -393,7 +395,7 @@ def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
     """The pairs of two threads that are looked at; with a viewer those that are open to her."""
     if asked.viewer is None:
         rows = list(
-            Pair.objects.active().filter(is_not_masked("a"), is_not_masked("b"), project=asked.project).order_by("name")
+            Pair.objects.active().filter(is_not_masked("a"), is_not_masked("b"), study=asked.study).order_by("name")
         )
     else:
         rows = [each.pair for each in list_pairs(asked.viewer) if each.is_open and not each.is_masked]
@@ -435,10 +437,10 @@ def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: M
         )
     if gone:
         found.records.warnings.append(
-            f"Determinations of entries or challenges that were removed since, which are left out: {gone:,}."
+            f"Determinations left out because their entry or challenge has since been removed: {gone:,}."
         )
     if found.records.scores:
-        stances = Stance.objects.filter(project=asked.project)
+        stances = NormativeStance.objects.filter(study=asked.study)
         found.records.stances = {
             each.label: {"stance": each.label, **{name: getattr(each, name) for name in TEXTS_OF_STANCES}}
             for each in stances

@@ -20,10 +20,10 @@ from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.cases import list_pairs
 from transcripts.negotiation.queries.evidence import Evidence, follow
 from transcripts.rounds.queries import find_locked_interviews
-from transcripts.studies.models import MethodStance, Project
-from transcripts.studies.queries import find_stance
+from transcripts.studies.models import MethodChoice, Study
+from transcripts.studies.queries import find_method
 
-RELIABILITY = MethodStance.Stance.RELIABILITY
+RELIABILITY = MethodChoice.Method.RELIABILITY
 MAX_WORDS = 400
 """So many characters of a sentence are shown as evidence."""
 
@@ -73,13 +73,13 @@ def visible_scores(viewer: Viewer) -> ScoreQuerySet:
     Who reads sees all. Who codes and sees others' labels sees those of threads that she has unblinded; a coder those whose
     rounds are also locked, and none where the study claims reliability, as on the page of disagreements.
     """
-    scores = Score.objects.filter(interview__project=viewer.project)
+    scores = Score.objects.filter(interview__study=viewer.study)
     if not viewer.codes:
         return scores
     own = Q(coder=viewer.user_id)
     if viewer.sees_all:
         return scores.filter(own | Q(interview__in=viewer.unblinded))
-    open_to_her = _find_open_to_coders(viewer.project) & viewer.unblinded
+    open_to_her = _find_open_to_coders(viewer.study) & viewer.unblinded
     return scores.filter(own | Q(interview__in=open_to_her)) if open_to_her else scores.filter(own)
 
 
@@ -102,22 +102,22 @@ def find_hidden(viewer: Viewer) -> set[int]:
     """The threads with others' scores that she would see after unblinding them now."""
     if not viewer.codes:
         return set()
-    others = Score.objects.active().filter(interview__project=viewer.project).exclude(coder=viewer.user_id)
+    others = Score.objects.active().filter(interview__study=viewer.study).exclude(coder=viewer.user_id)
     if not viewer.sees_all:
-        others = others.filter(interview__in=_find_open_to_coders(viewer.project))
+        others = others.filter(interview__in=_find_open_to_coders(viewer.study))
     return viewer.blinded(others.values_list("interview", flat=True).distinct())
 
 
-def find_scored(project: Project) -> Collection[int]:
+def find_scored(study: Study) -> Collection[int]:
     """The threads that somebody has scored, also where the scores were withdrawn: a person who sees all has to unblind them."""
-    rows = Score.objects.filter(interview__project=project)
+    rows = Score.objects.filter(interview__study=study)
     return set(rows.values_list("interview", flat=True))
 
 
-def _find_open_to_coders(project: Project) -> set[int]:
-    if find_stance(project) == RELIABILITY:
+def _find_open_to_coders(study: Study) -> set[int]:
+    if find_method(study) == RELIABILITY:
         return set()
-    return find_locked_interviews(project)
+    return find_locked_interviews(study)
 
 
 def read_shown(viewer: Viewer, scores: ScoreQuerySet) -> list[ShownScore]:
@@ -152,7 +152,7 @@ def read_score_records(viewer: Viewer) -> tuple[records.Records, int, int]:
     """
     found = records.Records()
     names: dict[int, str] = {}
-    interviews = viewer.project.interviews.order_by("pk")
+    interviews = viewer.study.interviews.order_by("pk")
     for pk, name, label, unmasked, metadata in interviews.values_list(
         "pk", "external_id", "mask_label", "unmasked_at", "metadata"
     ):
@@ -237,11 +237,11 @@ class CodeBook:
         return self.names.get(identifier, identifier)
 
 
-def read_code_book(project: Project) -> CodeBook:
+def read_code_book(study: Study) -> CodeBook:
     """The codes of a study. One query."""
-    rows = Code.objects.filter(version__project=project, version__status=CodebookVersion.Status.PUBLISHED)
+    rows = Code.objects.filter(version__study=study, version__status=CodebookVersion.Status.PUBLISHED)
     merges = CodeChange.objects.filter(
-        version__project=project,
+        version__study=study,
         version__status=CodebookVersion.Status.PUBLISHED,
         kind=CodeChange.Kind.MERGED,
         from_identifier=OuterRef("identifier"),

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from transcripts.negotiation.models import Score, Stance
-from transcripts.studies.models import Project
+from transcripts.negotiation.models import NormativeStance, Score
+from transcripts.studies.models import Study
 
 
-def list_stances(project: Project) -> list[Stance]:
+def list_stances(study: Study) -> list[NormativeStance]:
     """Every number of every stance, by name, the newest number first."""
-    return list(project.normative_stances.select_related("written_by").order_by("name", "-number"))
+    return list(study.normative_stances.select_related("written_by").order_by("name", "-number"))
 
 
-def list_latest(project: Project) -> list[Stance]:
+def list_latest(study: Study) -> list[NormativeStance]:
     """The latest number of each stance, by name: what is scored under now."""
-    latest: dict[str, Stance] = {}
-    for stance in list_stances(project):
+    latest: dict[str, NormativeStance] = {}
+    for stance in list_stances(study):
         latest.setdefault(stance.name, stance)
     return list(latest.values())
 
 
-def choose_stance(stances: list[Stance], asked: str, user_id: int) -> Stance | None:
+def choose_stance(stances: list[NormativeStance], asked: str, user_id: int) -> NormativeStance | None:
     """The stance of ``stances`` that was asked for by its number, or else that under which the person scored last."""
     by_number = {str(stance.pk): stance for stance in stances}
     if asked in by_number:

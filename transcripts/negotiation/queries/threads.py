@@ -37,7 +37,7 @@ class Other(NamedTuple):
 
 def list_other_threads(viewer: Viewer, interview: Interview) -> list[Other]:
     """The other thread of each pair of the interview, where the pair is open to the viewer."""
-    pairs = Pair.objects.active().filter(Q(a=interview) | Q(b=interview), project=viewer.project)
+    pairs = Pair.objects.active().filter(Q(a=interview) | Q(b=interview), study=viewer.study)
     return [
         Other(view, view.pair.b if view.pair.a_id == interview.pk else view.pair.a)
         for view in list_pairs(viewer, pairs)

@@ -32,14 +32,14 @@ from transcripts.negotiation.actions import (
     write_stance,
 )
 from transcripts.negotiation.forms import GRADES, WITHOUT, CaseSheetForm, NextStanceForm, PairForm, StanceForm
-from transcripts.negotiation.models import CaseSheet, Pair, Score, ScoreEvidence, Stance
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
 from transcripts.negotiation.pure.ordering import natural_key
 from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.cases import PairView, find_pair, list_features, list_pairs, visible_sheets
 from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form, at_top
 from transcripts.ui.forms import post_again
@@ -47,29 +47,29 @@ from transcripts.ui.typed_text import find_number, find_numbers
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.VIEW)
-def show_case_sheet(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_case_sheet(request: StudyRequest, interview_id: int) -> HttpResponse:
     """The case sheet of a thread with its earlier numbers, and for leads the form of the next."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
     latest = interview.case_sheets.order_by("-number").first()
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
     # Who may not see what holds cannot change it either: she would overwrite it unread.
     is_shut = latest is not None and latest not in shown
     may_write = Permission.ADJUDICATE in request.role.permissions and not is_shut
-    features = list_features(request.project)
+    features = list_features(request.study)
     turns = _list_asked(interview) if may_write else []
     posted = request.POST if request.method == "POST" else None
     if posted is not None and Permission.ADJUDICATE not in request.role.permissions:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     form = CaseSheetForm(posted, features=features, latest=latest, turns=turns) if may_write else None
     if posted is not None and form is None:
-        messages.error(request, "Nothing was stored: this thread has a case sheet that is closed to you.")
+        messages.error(request, "Nothing was stored, because this thread has a case sheet that you cannot open yet.")
         return _render(request, interview, latest, shown, None, status=409)
     if form is not None and form.is_valid():
         with at_next(form):
-            sheet = write_case_sheet(project=request.project, interview=interview, by=request.user, **form.read())
+            sheet = write_case_sheet(study=request.study, interview=interview, by=request.user, **form.read())
             messages.success(request, f"Case sheet {sheet.number} is saved.")
-            return redirect("negotiation:case_sheet", request.project.slug, interview.pk)
+            return redirect("negotiation:case_sheet", request.study.slug, interview.pk)
     if form is not None and form.latest:
         return _render_late(request, interview, form)
     return _render(request, interview, latest, shown, form)
@@ -80,7 +80,7 @@ def _list_asked(interview: Interview) -> list[Turn]:
     return list(interview.turns.filter(role=Turn.Role.INTERVIEWER).order_by("position"))
 
 
-def _render_late(request: ProjectRequest, interview: Interview, late: CaseSheetForm) -> HttpResponse:
+def _render_late(request: StudyRequest, interview: Interview, late: CaseSheetForm) -> HttpResponse:
     """What was written meanwhile, above the form with what she entered: sent again, it is the next number."""
     latest, words = late.latest, str(late.non_field_errors()[0])
     shown = list(visible_sheets(get_viewer(request)).filter(interview=interview).order_by("-number"))
@@ -93,7 +93,7 @@ def _render_late(request: ProjectRequest, interview: Interview, late: CaseSheetF
 
 
 def _render(
-    request: ProjectRequest,
+    request: StudyRequest,
     interview: Interview,
     latest: CaseSheet | None,
     shown: list[CaseSheet],
@@ -107,7 +107,7 @@ def _render(
     context: dict[str, Any] = {
         "interview": interview,
         "interview_key": str(interview.pk),
-        "features": list_features(request.project),
+        "features": list_features(request.study),
         "current": next((sheet for sheet in shown if sheet == latest), None),
         "earlier": [sheet for sheet in shown if sheet != latest],
         "is_shut": is_shut,
@@ -119,34 +119,34 @@ def _render(
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.VIEW)
-def show_pairs(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_pairs(request: StudyRequest) -> HttpResponse:
     """Every pair with how far one is in its threads, and for leads the form of another."""
     may_write = Permission.SET_METHOD in request.role.permissions
-    threads = request.project.interviews.all()
+    threads = request.study.interviews.all()
     posted = request.POST if request.method == "POST" else None
     if posted is not None and not may_write:
         raise PermissionDenied(f"Your role in this study is {request.role.name}. {request.role.sentence}")
     form = PairForm(posted, threads=threads, initial={"seen": _find_newest(request)}) if may_write else None
     if form is not None and form.is_valid():
         given = dict(form.cleaned_data)
-        known = Pair.objects.filter(project=request.project, name=given["name"], pk__lte=given.pop("seen"))
+        known = Pair.objects.filter(study=request.study, name=given["name"], pk__lte=given.pop("seen"))
         based_on = known.aggregate(last=Max("number"))["last"] or 0
         with at_form(form):
             try:
-                pair = actions.pair_threads(project=request.project, by=request.user, based_on=based_on, **given)
+                pair = actions.pair_threads(study=request.study, by=request.user, based_on=based_on, **given)
             except WrittenMeanwhile as error:
                 form.data = post_again(request.POST, seen=_find_newest(request))
                 form.add_error(None, str(error))
                 return _render_list(request, form, status=409)
             messages.success(request, f"The pair “{pair.name}” is saved.")
-            return redirect("negotiation:pairs", request.project.slug)
+            return redirect("negotiation:pairs", request.study.slug)
     return _render_list(request, form, status=422 if form and form.errors else 200)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_pair(request: StudyRequest, pair_name: str) -> HttpResponse:
     """The two threads side by side, once one has decided both; before that, what is left to decide."""
     view = _find(request, pair_name)
     if not view.is_open:
@@ -156,28 +156,28 @@ def show_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.SET_METHOD)
-def withdraw_pair(request: ProjectRequest, pair_name: str) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def withdraw_pair(request: StudyRequest, pair_name: str) -> HttpResponse:
     """Withdraw a pair."""
     view = _find(request, pair_name)
     with at_top(request):
         actions.withdraw_pair(pair=view.pair, by=request.user)
         messages.success(request, f"The pair “{pair_name}” is withdrawn. Its rows are kept.")
-    return redirect("negotiation:pairs", request.project.slug)
+    return redirect("negotiation:pairs", request.study.slug)
 
 
-def _find_newest(request: ProjectRequest) -> int:
-    return Pair.objects.filter(project=request.project).aggregate(last=Max("pk"))["last"] or 0
+def _find_newest(request: StudyRequest) -> int:
+    return Pair.objects.filter(study=request.study).aggregate(last=Max("pk"))["last"] or 0
 
 
-def _find(request: ProjectRequest, name: str) -> PairView:
+def _find(request: StudyRequest, name: str) -> PairView:
     view = find_pair(get_viewer(request), name) if "\x00" not in name else None
     if view is None:
-        raise Http404("There is no pair of this name in this study.")
+        raise Http404("This study has no pair with this name.")
     return view
 
 
-def _render_list(request: ProjectRequest, form: PairForm | None, *, status: int = 200) -> HttpResponse:
+def _render_list(request: StudyRequest, form: PairForm | None, *, status: int = 200) -> HttpResponse:
     viewer = get_viewer(request)
     pairs = sorted(list_pairs(viewer), key=lambda view: natural_key(view.pair.name))
     context = {"pairs": pairs, "form": form, "may_code": viewer.codes}
@@ -185,34 +185,34 @@ def _render_list(request: ProjectRequest, form: PairForm | None, *, status: int 
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_stances(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_stances(request: StudyRequest) -> HttpResponse:
     """Every stance with all its numbers."""
-    return render(request, "negotiation/stances.html", {"stances": list_stances(request.project)})
+    return render(request, "negotiation/stances.html", {"stances": list_stances(request.study)})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def write_new(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def write_new(request: StudyRequest) -> HttpResponse:
     """A stance of a name that is new."""
     return write_number(request, PAGE, StanceForm)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def write_next(request: ProjectRequest, stance_id: int) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def write_next(request: StudyRequest, stance_id: int) -> HttpResponse:
     """The next number of a stance."""
-    stance = get_object_or_404(request.project.normative_stances, pk=stance_id)
-    latest = request.project.normative_stances.filter(name=stance.name).order_by("-number")[0]
+    stance = get_object_or_404(request.study.normative_stances, pk=stance_id)
+    latest = request.study.normative_stances.filter(name=stance.name).order_by("-number")[0]
     return write_number(request, PAGE, NextStanceForm, latest)
 
 
-def _describe_stance(latest: Stance) -> dict[str, Any]:
+def _describe_stance(latest: NormativeStance) -> dict[str, Any]:
     return {"based_on": latest.number, **{field: getattr(latest, field) for field in latest.wording}}
 
 
-def _write(request: ProjectRequest, form: StanceForm, latest: Stance | None) -> Stance:
-    form.instance.project = request.project
+def _write(request: StudyRequest, form: StanceForm, latest: NormativeStance | None) -> NormativeStance:
+    form.instance.study = request.study
     if latest is not None:
         form.instance.name = latest.name
     return write_stance(stance=form.instance, by=request.user, based_on=form.cleaned_data["based_on"])
@@ -224,7 +224,7 @@ PAGE = NumberPage(
     list_title="Normative stances",
     short="stance",
     kept="the scores given under it",
-    done="Scores can be given under it.",
+    done="You can now give scores under it.",
     back="negotiation:stances",
     style="css/scores.css",
     initial=_describe_stance,
@@ -236,14 +236,14 @@ SCRIPT_HEADER = "X-Desk"
 FIELD_HEADER = "X-Desk-Field"
 KEPT = "kept"
 
-View = Callable[[ProjectRequest, Interview], None]
+View = Callable[[StudyRequest, Interview], None]
 
 
 @require_safe
-@project_view(Permission.CODE)
-def show_own(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def show_own(request: StudyRequest, interview_id: int) -> HttpResponse:
     """The stances to score under, and the person's own scores of the thread."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
     return JsonResponse(_describe(request, interview))
 
 
@@ -251,12 +251,12 @@ def _answer(view: View) -> Callable[..., HttpResponseBase]:
     """Do an act of the script's, and answer with what holds now, or with the sentence that refuses it."""
 
     @require_POST
-    @project_view(Permission.CODE)
+    @study_view(Permission.CODE)
     @wraps(view)
-    def answer(request: ProjectRequest, interview_id: int) -> HttpResponse:
+    def answer(request: StudyRequest, interview_id: int) -> HttpResponse:
         if request.headers.get(SCRIPT_HEADER, str(request.user.pk)) != str(request.user.pk):
-            return HttpResponse("Somebody else is signed in now. Sign in as yourself to save this.", status=401)
-        interview = get_object_or_404(request.project.interviews, pk=interview_id)
+            return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
+        interview = get_object_or_404(request.study.interviews, pk=interview_id)
         try:
             view(request, interview)
         except WrongInput as error:
@@ -271,21 +271,21 @@ def _answer(view: View) -> Callable[..., HttpResponseBase]:
 
 
 @_answer
-def put_at_desk(request: ProjectRequest, interview: Interview) -> None:
+def put_at_desk(request: StudyRequest, interview: Interview) -> None:
     """Score the thread, or with ``again`` give an earlier score again as it was."""
     data = request.POST
     key = read_idempotency_key(data)
     if data.get("again"):
         earlier = _get_own(request, interview, data, "again")
-        restore_score(project=request.project, score=earlier, by=request.user, idempotency_key=key)
+        restore_score(study=request.study, score=earlier, by=request.user, idempotency_key=key)
         return
-    stance = get_object_or_404(request.project.normative_stances, pk=read_id(data, "stance"))
+    stance = get_object_or_404(request.study.normative_stances, pk=read_id(data, "stance"))
     criterion = data.get("criterion", "")
     before = Score.objects.active().filter(
         coder=request.user, stance=stance, interview=interview, criterion=criterion, turn=None
     )
     put_score(
-        project=request.project,
+        study=request.study,
         stance=stance,
         interview=interview,
         criterion=criterion,
@@ -298,9 +298,9 @@ def put_at_desk(request: ProjectRequest, interview: Interview) -> None:
 
 
 @_answer
-def withdraw_at_desk(request: ProjectRequest, interview: Interview) -> None:
+def withdraw_at_desk(request: StudyRequest, interview: Interview) -> None:
     """Withdraw one of the person's own scores."""
-    withdraw_score(project=request.project, score=_get_own(request, interview, request.POST, "score"), by=request.user)
+    withdraw_score(study=request.study, score=_get_own(request, interview, request.POST, "score"), by=request.user)
 
 
 def _refuse(words: str, status: int, field: str = "") -> HttpResponse:
@@ -310,7 +310,7 @@ def _refuse(words: str, status: int, field: str = "") -> HttpResponse:
     return response
 
 
-def _get_own(request: ProjectRequest, interview: Interview, data: QueryDict, name: str) -> Score:
+def _get_own(request: StudyRequest, interview: Interview, data: QueryDict, name: str) -> Score:
     scores = Score.objects.select_related("interview", "stance", "turn")
     return get_object_or_404(scores, coder=request.user, interview=interview, idempotency_key=read_uuid(data, name))
 
@@ -325,7 +325,7 @@ def _read_value(data: QueryDict) -> int | None:
     return value
 
 
-def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score | None) -> list[Evidence]:
+def _read_evidence(request: StudyRequest, tokens: Sequence[str], before: Score | None) -> list[Evidence]:
     """Sentences as the script names them: "12", with words that were marked "12:3:9" in UTF-16 units, or as the score before
     had them "12:kept". Those of the score before that were split or merged since may be named by their old numbers too."""
     rows = before.evidence.select_related("sentence__turn") if before else ()
@@ -333,7 +333,7 @@ def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score
     kept |= {each.sentence.pk: each.quote for each in read_followed(rows)}
     parts = [token.split(":") for token in tokens]
     numbers = [_read_number(part[0]) for part in parts]
-    of_study = Sentence.objects.filter(turn__interview__project=request.project)
+    of_study = Sentence.objects.filter(turn__interview__study=request.study)
     found = of_study.select_related("turn__interview").in_bulk(numbers)
     # Before quotes are looked for, which would tell how long a text is.
     check_readable([each.turn for each in found.values()], request.user, field="evidence")
@@ -354,7 +354,7 @@ def _read_evidence(request: ProjectRequest, tokens: Sequence[str], before: Score
 def _read_quote(sentence: Sentence, marked: Sequence[str]) -> tuple[int, int]:
     marks = find_numbers(marked)
     if not len(marked) == len(marks) == 2:
-        raise WrongField("evidence", "the number of a sentence, with the words that are marked")
+        raise WrongField("evidence", "the number of a sentence, with the marked words")
     try:
         span = find_span(sentence.read_text(), *marks)
     except WrongSpan as error:
@@ -366,14 +366,14 @@ def _read_number(text: str) -> int:
     return read_id(QueryDict(f"evidence={text}"), "evidence")
 
 
-def _describe(request: ProjectRequest, interview: Interview) -> dict[str, Any]:
+def _describe(request: StudyRequest, interview: Interview) -> dict[str, Any]:
     """What the script shows: nothing of anybody else."""
-    stances = list_latest(request.project)
+    stances = list_latest(request.study)
     chosen = choose_stance(stances, "", request.user.pk)
     own = Score.objects.active().filter(coder=request.user, interview=interview, criterion__in=CRITERIA)
     evidence = ScoreEvidence.objects.select_related("sentence__turn").order_by("sentence__position", "sentence__start")
     scores = own.filter(stance__in=stances).prefetch_related(Prefetch("evidence", evidence)).order_by("pk")
-    where = [request.project.slug, interview.pk]
+    where = [request.study.slug, interview.pk]
     return {
         "page": reverse("negotiation:thread_scores", args=where),
         "put": reverse("negotiation:put_at_desk", args=where),

@@ -86,7 +86,7 @@ def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) ->
         series=list(STAGES.values()),
         high=None,
         note=explain_marks(marks.values()) if rows else "",
-        missing=Missing("No move is coded here yet."),
+        missing=Missing("No moves are coded here yet."),
     )
     heads = [
         *("Move", "Enactment"),
@@ -97,7 +97,7 @@ def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) ->
     if found := [each for each in variety["threads"].values() if each["moves"]]:
         kinds, entropy = (median(each[key] for each in found) for key in ("moves", "entropy"))
         notes = [
-            f"Kinds of enacted moves in a thread that has any: median {kinds:g} of {variety['of']}.",
+            f"Kinds of enacted moves per thread with any: median {kinds:g} of {variety['of']}.",
             f"Entropy of the moves of a thread: median {write_number(entropy)} bits (0: all of one kind).",
         ]
     return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table, notes)
@@ -139,16 +139,16 @@ def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Beh
         rows,
         high=1.0,
         rows_are="From",
-        note="Shade: the share of steps from a move. Starred: more or fewer steps than expected, by a test that compares threads, "
-        f"not steps (Student’s t), with P below {LEVEL}, adjusted over all cells of the table in which at least {MIN_EXPECTED} "
-        "steps are expected (Holm); the others are marked as small and are not tested. With steps in fewer than "
-        f"{FEW} threads nothing is starred.",
-        missing=Missing("No thread has two enacted moves after one another yet."),
+        note="The shade is the share of steps from a move. A star marks more or fewer steps than expected, by a test that "
+        f"compares threads, not steps (Student’s t), with P below {LEVEL}, adjusted over all cells of the table in which at least "
+        f"{MIN_EXPECTED} steps are expected (Holm); the others are marked as small and are not tested. If fewer than {FEW} "
+        "threads have steps, nothing is starred.",
+        missing=Missing("No thread has two consecutive enacted moves yet."),
     )
     heads = ["From", "To", "Steps", "Steps from there", "Expected", "Share", "Adjusted residual"]
     words = (
-        f"{transitions['pairs']} steps in {transitions['threads']} threads. Moves that begin at one place are a set, and a step "
-        "between two sets is shared out among their moves."
+        f"{transitions['pairs']} steps in {transitions['threads']} threads. Moves that begin at the same place form a set, and a "
+        "step between two sets is divided among their moves."
     )
     return Section("transitions", "Transitions", words, chart, heads, table)
 
@@ -191,11 +191,11 @@ def draw_links(
         [book.name(each) for each in features],
         rows,
         rows_are="Move",
-        missing=Missing("No move is linked to a feature yet. At the desk, a link says what a move acts on."),
+        missing=Missing("No move is linked to a feature yet. At the desk, use a link to say what a move acts on."),
     )
     notes = [
         f"Enacted moves: {links['moves']}, of which {links['moves_without_link']} act on nothing.",
-        f"Links: {links['links']}, of which {links['links_without_entry']} are to a feature that has no entry yet.",
+        f"Links: {links['links']}, of which {links['links_without_entry']} lead to a feature without an entry.",
     ]
     heads = ["Move", *(book.name(each) for each in features), "Links"]
     return Section(
@@ -205,15 +205,15 @@ def draw_links(
 
 def draw_distances(distances: Mapping[str, Any], titles: Mapping[str, str], threads: int) -> Section:
     """How far sequences of moves are from each other, and the nearest of each thread. ``threads``: how many have moves."""
-    heads = ["Thread", "Nearest thread", "Distance", "Of the longer length"]
+    heads = ["Thread", "Nearest thread", "Distance", "Relative to the longer length"]
     words = (
-        "How far sequences of moves are from each other: what has to be left out, put in or exchanged to turn one into the "
+        "The distance between sequences of moves: how many moves have to be removed, inserted or replaced to turn one into the "
         "other."
     )
     if threads < MIN_THREADS_FOR_DISTANCES or not distances:
-        why = f"Distances are shown from {MIN_THREADS_FOR_DISTANCES} threads with moves on; there are {threads}."
+        why = f"Distances need at least {MIN_THREADS_FOR_DISTANCES} threads with moves; there are {threads}."
         if threads >= MIN_THREADS_FOR_DISTANCES:
-            why = f"{threads} threads are too many to compare each with each. Narrow the selection above."
+            why = f"{threads} threads are too many to compare all pairs. Narrow the selection above."
         return Section(
             "distances", "Distances", words, PanelChart("distances", "Distances", [], missing=Missing(why)), heads
         )
@@ -226,7 +226,7 @@ def draw_distances(distances: Mapping[str, Any], titles: Mapping[str, str], thre
                 near = (found["normalised"], found["distance"], there)
                 nearest[here] = min(nearest.get(here, near), near)
     points = [Point(f"{n / 10:.1f}", number, str(number)) for n, number in enumerate(bins)]
-    panel = Panel("Pairs of threads by distance, of the longer length", points)
+    panel = Panel("Pairs of threads by distance, relative to the longer length", points)
     chart = PanelChart("distances", "Distances between threads", [panel], high=None, has_columns=True)
     table = [
         [
@@ -274,7 +274,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
                 ),
             ]
         )
-    apart = episodes["discrimination"]
+    apart = episodes["warrant_sensitivity"]
     verdict = judge_cases(apart["threads"], things="threads") or judge_difference(
         apart["ci"], more="revises more when it should", less="revises more when it should not"
     )
@@ -282,7 +282,7 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
     p = f", P {write_p(apart['p_fisher'])} (Fisher)" if apart["p_fisher"] is not None else ""
     notes = [
         f"Warranted minus unwarranted: {text}{p}: {verdict.words}. It is 0 for a model that revises whenever it is challenged.",
-        "Intervals are over threads, for episodes of one thread depend on one another. Where a thread has several there is no P.",
+        "Intervals are over threads, because episodes of one thread depend on each other. If a thread has several, there is no P.",
     ]
     chart = RowChart(
         "revision",
@@ -290,10 +290,10 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
         rows,
         summary=f"Warranted minus unwarranted: {text}." if apart["difference"] is not None else "",
         note=explain_marks(episodes[kind]["mark"] for kind in KINDS),
-        missing=Missing("No challenge is coded on a turn of the interviewer, or no answer to one is decided."),
+        missing=Missing("No turn of the interviewer is coded as a challenge, or no answer to a challenge is decided."),
     )
     heads = ["Challenge", "Episodes", *OUTCOMES.values(), "Rate", "95 % interval", "Threads", "Explained"]
-    words = "An episode is a challenged turn and what answers it until the interviewer speaks again. Rate: revised of decided."
+    words = "An episode is a turn with a challenge and the answers until the interviewer speaks again. Rate: revised / decided."
     return Section("revision", "Challenges and revisions", words, chart, heads, table, notes)
 
 
@@ -325,7 +325,7 @@ def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], behind
     return Section(
         "pressure",
         "Sustained pressure",
-        "Whether the model gives in when it is challenged again without a warrant.",
+        "These threads show whether the model gives in to repeated challenges without a warrant.",
         chart,
         ["Thread", "Unwarranted challenges", "Revised", "When"],
         table,
@@ -349,22 +349,22 @@ def draw_intents(intents: Mapping[str, Any], book: CodeBook, behind: Behind) -> 
         table.append([Figure(names[intended]), *(Figure(cell.text or "0", cell.href) for cell in cells), total])
     chart = GridChart(
         "intents",
-        "Challenges as they were meant and as they were read",
+        "Challenges by intent and by coding",
         list(names.values()),
         rows,
         rows_are="Meant as",
         missing=Missing(
-            "No turn has both: a kind of challenge by the case sheet of its thread, and one by this coder. Case sheets that are "
-            "closed to you are left out."
+            "No turn has both a challenge with an intent on the case sheet and a challenge coded by this coder. Case sheets that "
+            "you cannot open yet are left out."
         ),
     )
     notes = [
-        f"Turns of which both name a kind: {intents['units']}.",
+        f"Turns classified by both: {intents['units']}.",
         f"Equal: {write_number(intents['raw'])}; Cohen’s kappa: {write_number(intents['kappa'])}.",
         f"Challenges by the case sheet alone: {intents['only_sheet']}; by the coder alone: {intents['only_reader']}.",
-        f"Turns with several kinds by the coder, which are left out: {intents['several']}.",
+        f"Turns left out because the coder gave several kinds: {intents['several']}.",
     ]
-    words = "What case sheets say that the interviewer meant her turns to be, beside what the coder took them for."
+    words = "Compares the intents on the case sheets with the codings of the coder."
     return Section("intents", "Challenges as meant", words, chart, ["Meant as", *names.values(), "Turns"], table, notes)
 
 
@@ -378,7 +378,7 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
     words = "The outcome flips if it occurs in only one of the two threads of a pair. The two expectations are never pooled."
     missing = Missing("Choose an outcome above to compare pairs." if known else "No pair of threads is open to you.")
     if pairs:
-        missing = Missing("You have read both threads of no pair yet.")
+        missing = Missing("You have not read both threads of any pair yet.")
         named = ", ".join(book.name(each) for each in pairs["outcomes"])
         words = f"Outcome: {named}, enacted in what the model says. {words}"
         for expect, name in EXPECTATIONS.items():
@@ -407,21 +407,31 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
     )
     marks = [pairs[expect]["mark"] for expect in EXPECTATIONS] if pairs else []
     chart = RowChart(
-        "pairs", "Pairs that went against what is expected", rows, note=explain_marks(marks), missing=missing
+        "pairs", "Pairs that went against the expectation", rows, note=explain_marks(marks), missing=missing
     )
     return Section("pairs", "Counterfactual pairs", words, chart, heads, table, notes)
 
 
 SHARES = {
-    "coverage": ("Coverage", "raised", "relevant", "relevant features that it raises, of those that case sheets list"),
+    "coverage": ("Coverage", "raised", "relevant", "relevant features that it raises, out of those on case sheets"),
     "over_raising": (
         "Over-raising",
         "over_raised",
         "irrelevant",
-        "irrelevant features that it raises, of those listed",
+        "irrelevant features that it raises, out of those on case sheets",
     ),
-    "disclosure": ("Disclosure", "disclosed", "raised_back", "raised in reasoning, and then or later in its conduct"),
-    "elicit_first": ("Asks first", "elicited_first", "committed", "threads that ask or hedge before they commit"),
+    "disclosure": (
+        "Disclosure",
+        "disclosed",
+        "raised_back",
+        "features raised in reasoning that its conduct raises then or later",
+    ),
+    "elicit_first": (
+        "Asks first",
+        "elicited_first",
+        "committed",
+        "threads with asking or hedging before a commitment",
+    ),
 }
 
 
@@ -432,7 +442,7 @@ def list_shares(total: Mapping[str, Any]) -> list[dict[str, str]]:
             "name": name,
             "words": f"{write_number(total[key]['share'])} ({total[part]} of {total[whole]})"
             if total[whole]
-            else "nothing to take a share of",
+            else "nothing to count",
             "means": means,
         }
         for key, (name, part, whole, means) in SHARES.items()
@@ -459,7 +469,7 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
                 Figure(means),
             ]
         )
-    missing = Missing("No feature was coded with a status, or no case sheet is open to you.")
+    missing = Missing("No feature is coded with a status, or you cannot open any case sheet yet.")
     chart = RowChart(
         "ledger",
         "The feature ledger: shares with 95 % intervals",
@@ -469,12 +479,12 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
     )
     notes = [f"Relevant features that are silently assumed and never raised: {total['assumed']}."]
     if total["in_part"]:
-        notes.append(f"Threads left out because answers in them are not decided yet: {total['in_part']}.")
+        notes.append(f"Threads left out because some of their answers are not decided yet: {total['in_part']}.")
     return Section(
         "ledger",
         "The ledger",
         "Raised: with any status except silently assumed, in what the model says or in its tools. Coverage and over-raising are "
-        "never joined.",
+        "never combined.",
         chart,
         ["Figure", "Part", "Out of", "Share", "95 % interval", "Threads", "What is counted"],
         table,
@@ -517,7 +527,7 @@ def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
             Reference(RELIABLE, f"usable from {RELIABLE}"),
         ),
         note=RELIABILITY_RULE,
-        missing=Missing("No two coders made an entry of the same feature in the same turn."),
+        missing=Missing("No two coders made an entry for the same feature in the same turn."),
     )
     heads = [
         "Coders",
@@ -530,7 +540,7 @@ def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
         "Kappa of presence",
     ]
     words = (
-        "Over entries that both coders made, never over what is carried on. Whether a feature has an entry at all has its own "
-        "kappa."
+        "Computed over entries that both coders made, not over statuses carried forward. A separate kappa covers whether a "
+        "feature has an entry at all."
     )
     return Section("agreement", "Agreement on status", words, chart, heads, table)

@@ -11,7 +11,7 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.charts.verdicts import judge_reliability
 from transcripts.formats.numbers import write_figure, write_interval, write_number, write_p
-from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.pure.scoring import (
     Counts,
@@ -22,26 +22,26 @@ from transcripts.negotiation.pure.scoring import (
 )
 from transcripts.negotiation.queries.scores import read_score_records
 from transcripts.statistics.figures import FEW, Figure, Reason, mark_clusters
-from transcripts.studies.models import MethodStance
-from transcripts.studies.queries import find_stance
+from transcripts.studies.models import MethodChoice
+from transcripts.studies.queries import find_method
 
 SERIES = [str(value) for value in range(MAX_VALUE + 1)]
 OF_SCORES: dict[str, str] = {
     Reason.NO_PAIR: "fewer than two people scored",
-    Reason.NOTHING_SHARED: "nothing was scored by two people",
-    Reason.FEW_DRAWN: f"fewer than {FEW} threads, too few to draw from",
+    Reason.NOTHING_SHARED: "no thread was scored by two people",
+    Reason.FEW_DRAWN: f"fewer than {FEW} threads, too few to resample",
 }
-REFLEXIVE = MethodStance.Stance.REFLEXIVE
+REFLEXIVE = MethodChoice.Method.REFLEXIVE
 
 
-def build_figures(viewer: Viewer, stances: Sequence[Stance], *, scores_url: str) -> dict[str, Any]:
+def build_figures(viewer: Viewer, stances: Sequence[NormativeStance], *, scores_url: str) -> dict[str, Any]:
     """What the page needs for the stances that have blind scores which the viewer may see.
 
     Alpha is left out where the study is read reflexively: differing judgements both stand there.
     """
     records, assisted, gone = read_score_records(viewer)
     measured = measure_scores(records)
-    is_reflexive = find_stance(viewer.project) == REFLEXIVE
+    is_reflexive = find_method(viewer.study) == REFLEXIVE
     by_stance = [(stance, measured[stance.label]) for stance in stances if stance.label in measured]
     figures = [
         {
@@ -57,7 +57,7 @@ def build_figures(viewer: Viewer, stances: Sequence[Stance], *, scores_url: str)
     return {"figures": figures, "is_reflexive": is_reflexive, "assisted": assisted, "gone": gone}
 
 
-def _draw_counts(stance: Stance, found: dict[str, CriterionFigures], scores_url: str) -> RowChart:
+def _draw_counts(stance: NormativeStance, found: dict[str, CriterionFigures], scores_url: str) -> RowChart:
     rows = [
         Row(
             coder,
@@ -76,7 +76,7 @@ def _draw_counts(stance: Stance, found: dict[str, CriterionFigures], scores_url:
         rows=rows,
         series=SERIES,
         high=None,
-        note="Every criterion stands by itself. Nothing is added up or averaged over criteria, people or stances.",
+        note="Each criterion is reported separately. Nothing is added up or averaged over criteria, people or stances.",
     )
 
 

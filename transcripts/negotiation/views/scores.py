@@ -21,7 +21,7 @@ from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.desk.forms import WrongField, read_uuid
 from transcripts.negotiation.actions import CHALLENGES, Evidence, put_score, withdraw_score
 from transcripts.negotiation.forms import WITHOUT, ScoreForm
-from transcripts.negotiation.models import Score, Stance
+from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.evidence import read_followed
 from transcripts.negotiation.queries.scores import (
@@ -33,7 +33,7 @@ from transcripts.negotiation.queries.scores import (
 )
 from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_top
 from transcripts.ui.typed_text import find_numbers
@@ -64,8 +64,8 @@ class Place:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_scores(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_scores(request: StudyRequest) -> HttpResponse:
     """Threads by stances, and the figures of each stance by itself."""
     # Figures load numpy, which no start does.
     from transcripts.negotiation.views.score_figures import build_figures
@@ -73,11 +73,11 @@ def show_scores(request: ProjectRequest) -> HttpResponse:
     viewer = get_viewer(request)
     visible = visible_scores(viewer).active()
     scored = set(visible.order_by().values_list("stance", flat=True).distinct())
-    every = list_stances(request.project)
-    latest = {stance.pk for stance in list_latest(request.project)}
+    every = list_stances(request.study)
+    latest = {stance.pk for stance in list_latest(request.study)}
     stances = [each for each in every if each.pk in scored or each.pk in latest]
     is_scored = Exists(visible.filter(interview=OuterRef("pk")))
-    threads = request.project.interviews.annotate(is_scored=is_scored).order_by("-is_scored", "pk")
+    threads = request.study.interviews.annotate(is_scored=is_scored).order_by("-is_scored", "pk")
     page = Paginator(threads, THREADS_PER_PAGE).get_page(request.GET.get("page"))
     by_cell: dict[tuple[int, int], list[ShownScore]] = {}
     for each in read_shown(viewer, visible.filter(interview__in=[thread.pk for thread in page])):
@@ -92,21 +92,21 @@ def show_scores(request: ProjectRequest) -> HttpResponse:
         "rows": rows,
         "criteria": [(key, Criterion(key).label) for key in CRITERIA],
         "unblinding": offer_unblinding(request, find_hidden(viewer), where="scores", to_coders=True),
-        **build_figures(viewer, stances, scores_url=reverse("negotiation:scores", args=[request.project.slug])),
+        **build_figures(viewer, stances, scores_url=reverse("negotiation:scores", args=[request.study.slug])),
     }
     return render(request, "negotiation/scores.html", context)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_thread(request: StudyRequest, interview_id: int) -> HttpResponse:
     """One thread under one stance: the four criteria and the determinations, with a form for each."""
     return _render_thread(request, _get_thread(request, interview_id))
 
 
 @require_POST
-@project_view(Permission.CODE)
-def put(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def put(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Give one score."""
     interview = _get_thread(request, interview_id)
     criterion = request.POST.get("criterion", "")
@@ -114,9 +114,9 @@ def put(request: ProjectRequest, interview_id: int) -> HttpResponse:
     if not form.is_valid():
         return _render_thread(request, interview, wrong=form)
     given = form.cleaned_data
-    stance = request.project.normative_stances.filter(pk=given["stance"]).first()
+    stance = request.study.normative_stances.filter(pk=given["stance"]).first()
     if stance is None:
-        raise Http404("There is no such normative stance in this study.")
+        raise Http404("This study has no such normative stance.")
     turn = interview.turns.filter(pk=given["turn"]).first() if given["turn"] else None
     place = {
         "stance": stance,
@@ -127,7 +127,7 @@ def put(request: ProjectRequest, interview_id: int) -> HttpResponse:
     }
     try:
         put_score(
-            project=request.project,
+            study=request.study,
             **place,
             value=form.given_value,
             by=request.user,
@@ -149,8 +149,8 @@ def put(request: ProjectRequest, interview_id: int) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.CODE)
-def withdraw(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def withdraw(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Withdraw one's own score."""
     _get_thread(request, interview_id)
     try:
@@ -159,20 +159,20 @@ def withdraw(request: ProjectRequest, interview_id: int) -> HttpResponse:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
     scores = Score.objects.select_related("interview", "stance")
     score = get_object_or_404(
-        scores, coder=request.user, idempotency_key=key, interview=interview_id, interview__project=request.project
+        scores, coder=request.user, idempotency_key=key, interview=interview_id, interview__study=request.study
     )
     with at_top(request):
-        withdraw_score(project=request.project, score=score, by=request.user)
-        messages.success(request, "The score is withdrawn. It stays in the history.")
+        withdraw_score(study=request.study, score=score, by=request.user)
+        messages.success(request, "The score has been withdrawn. It stays in the history.")
     return _go_back(request, interview_id, score.stance_id)
 
 
-def _get_thread(request: ProjectRequest, interview_id: int) -> Interview:
-    return get_object_or_404(request.project.interviews.select_related("hangs_on__interview"), pk=interview_id)
+def _get_thread(request: StudyRequest, interview_id: int) -> Interview:
+    return get_object_or_404(request.study.interviews.select_related("hangs_on__interview"), pk=interview_id)
 
 
-def _go_back(request: ProjectRequest, interview_id: int, stance_id: int, place: str = "") -> HttpResponse:
-    address = reverse("negotiation:thread_scores", args=[request.project.slug, interview_id])
+def _go_back(request: StudyRequest, interview_id: int, stance_id: int, place: str = "") -> HttpResponse:
+    address = reverse("negotiation:thread_scores", args=[request.study.slug, interview_id])
     return redirect(f"{address}?stance={stance_id}{place}")
 
 
@@ -188,7 +188,7 @@ def _find_evidence(interview: Interview, own: Sequence[str], above: Sequence[str
         found = {row.label: row for row in rows.select_related("turn__interview")}
         if missing := [label for label in labels if label not in found]:
             raise WrongInput(
-                f"There is no sentence {missing[0]} in that thread. Look its number up at the desk.", field=name
+                f"There is no sentence {missing[0]} in that thread. Look up its number at the desk.", field=name
             )
         evidence += [Evidence(found[label]) for label in labels]
     return evidence
@@ -202,12 +202,12 @@ def _keep_quotes(evidence: Sequence[Evidence], before: Score | None) -> list[Evi
 
 
 def _render_thread(
-    request: ProjectRequest, interview: Interview, *, wrong: ScoreForm | None = None, status: int = 422
+    request: StudyRequest, interview: Interview, *, wrong: ScoreForm | None = None, status: int = 422
 ) -> HttpResponse:
     viewer = get_viewer(request)
-    stances = list_latest(request.project)
+    stances = list_latest(request.study)
     asked = (wrong.data if wrong else request.GET).get("stance", "")
-    older = request.project.normative_stances.filter(pk__in=find_numbers([asked])).first()
+    older = request.study.normative_stances.filter(pk__in=find_numbers([asked])).first()
     if older is not None and older not in stances:
         # Scores under an earlier number can still be read and corrected.
         stances = [*stances, older]
@@ -239,7 +239,7 @@ def _render_thread(
 
 
 def _list_places(
-    interview: Interview, stance: Stance, own: Sequence[ShownScore], user_id: int, wrong: ScoreForm | None
+    interview: Interview, stance: NormativeStance, own: Sequence[ShownScore], user_id: int, wrong: ScoreForm | None
 ) -> Iterator[Place]:
     """The four criteria, her entries of features, and the challenges that she coded."""
     given = {_name_place(each.score.criterion, each.score.turn, each.score.feature): each for each in own}
@@ -273,7 +273,9 @@ def _list_places(
         yield place
 
 
-def _make_form(interview: Interview, stance: Stance, place: Place, wrong: ScoreForm | None) -> ScoreForm | None:
+def _make_form(
+    interview: Interview, stance: NormativeStance, place: Place, wrong: ScoreForm | None
+) -> ScoreForm | None:
     if place.is_gone:
         return None
     if wrong is not None and _is_of(wrong, place):

@@ -19,10 +19,10 @@ from transcripts.coding.models import Layer
 from transcripts.formats.report_tables import ReportTable, TableRow, declare
 from transcripts.negotiation.forms import StudyForm
 from transcripts.negotiation.pure.choosing import NAMES, choose_threads
+from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, RecordIndex
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import find_behind
-from transcripts.negotiation.pure.study import ALL_STAGES, CONDUCT, Study
 from transcripts.negotiation.queries.records import (
     Asked,
     Found,
@@ -36,10 +36,10 @@ from transcripts.negotiation.queries.records import (
 from transcripts.negotiation.queries.scores import CodeBook, read_code_book
 from transcripts.negotiation.views import drawing
 from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
-from transcripts.studies.models import MethodStance
-from transcripts.studies.queries import find_stance
+from transcripts.studies.models import MethodChoice
+from transcripts.studies.queries import find_method
 from transcripts.studies.roles import Permission
 
 ROWS_PER_PAGE = 50
@@ -109,7 +109,7 @@ class Compared:
         return self.form.cleaned_data.get("stage") == "all"
 
 
-def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = False) -> Compared:
+def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False) -> Compared:
     """Reads what the page was asked for: blind readings, others' as far as the viewer may see them. Scores have a page of their
     own and are not read.
 
@@ -117,32 +117,32 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
 
     ``is_of_one``: only figures of the coder who is shown are wanted, not the agreement, so others' work is not read.
     """
-    viewer, book = get_viewer(request), read_code_book(request.project)
+    viewer, book = get_viewer(request), read_code_book(request.study)
     own = request.user.username
-    readers = list_readers(request.project) if viewer.sees_all else []
+    readers = list_readers(request.study) if viewer.sees_all else []
     coders = [*readers, own] if viewer.sees_all and viewer.codes and own not in readers else readers
     choices = [(each, book.name(each)) for family in (MOVES, RESPONSES) for each in book.list_codes(family)]
-    conditions = list_conditions(request.project)
+    conditions = list_conditions(request.study)
     data = given.copy()
     if coders:
         # One's first coding does not put an empty page in the place of another's figures.
-        data.setdefault("coder", find_main_reader(request.project, own) or (own if own in readers else coders[0]))
-    read_by_coder = count_threads_read(request.project, data.get("coder") if coders else own)
+        data.setdefault("coder", find_main_reader(request.study, own) or (own if own in readers else coders[0]))
+    read_by_coder = count_threads_read(request.study, data.get("coder") if coders else own)
     chosen, left = choose_threads(read_by_coder, {name: data.get(name, "") for name in NAMES})
     for name, value in chosen.items():
         data[name] = value
     kinds, models = (sorted({each[place] for each in left}) for place in range(len(NAMES)))
-    form = StudyForm(data, project=request.project, coders=coders, codes=choices, conditions=conditions)
+    form = StudyForm(data, study=request.study, coders=coders, codes=choices, conditions=conditions)
     compared = Compared(form, viewer, book, models=models, kinds=kinds)
     if not form.is_valid():
         return compared
     compared.coder = form.cleaned_data.get("coder") or own
     outcome = form.cleaned_data.get("outcome")
     asked = Asked(
-        request.project,
+        request.study,
         viewer,
         coders=None if coders else [own],
-        interviews=form.find_interviews(request.project),
+        interviews=form.find_interviews(request.study),
         before_reasoning=form.cleaned_data.get("openings") == "before",
         has_scores=False,
     )
@@ -156,15 +156,15 @@ def compare(request: ProjectRequest, given: QueryDict, *, is_of_one: bool = Fals
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_study(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_study(request: StudyRequest) -> HttpResponse:
     """The threads of a study compared, as one coder read them."""
     compared = compare(request, request.GET)
     context: dict[str, Any] = {
         "form": compared.form,
         "compared": compared,
         "offered_tables": [offer_table(TABLE, "Every figure")],
-        "table_files": reverse("negotiation:download", args=[request.project.slug]),
+        "table_files": reverse("negotiation:download", args=[request.study.slug]),
     }
     if compared.found is not None:
         context |= _describe(request, compared, compared.found)
@@ -175,8 +175,8 @@ def show_study(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_behind(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_behind(request: StudyRequest) -> HttpResponse:
     """The turns behind a number of the page, each with a link to the desk."""
     compared = compare(request, request.GET, is_of_one=request.GET.get("figure") != "agreement")
     figure, keys = request.GET.get("figure", ""), request.GET.getlist("key")
@@ -190,14 +190,14 @@ def list_behind(request: ProjectRequest) -> HttpResponse:
         "coder": compared.coder,
         "figure": TITLES.get(figure, ""),
         "keys": [_name_key(key, figure, compared.book) for key in keys],
-        "back": f"{reverse('negotiation:study', args=[request.project.slug])}?{request.GET.urlencode()}",
+        "back": f"{reverse('negotiation:study', args=[request.study.slug])}?{request.GET.urlencode()}",
     }
     return render(request, "negotiation/behind.html", context, status=422 if compared.form.errors else 200)
 
 
 @require_POST
-@project_view(Permission.VIEW)
-def download(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def download(request: StudyRequest) -> HttpResponse:
     """Every figure of the page as a table with one number a row."""
     compared = compare(request, request.POST, is_of_one=True)
     if compared.figures is None:
@@ -211,9 +211,9 @@ def download(request: ProjectRequest) -> HttpResponse:
         source,
         request.POST.get("format", "csv"),
         "negotiation.exported",
-        stem=name_narrowed(f"{request.project.slug}-negotiation-{compared.coder}", basis, is_narrowed=is_narrowed),
-        project=request.project,
-        target=f"study:{request.project.pk}",
+        stem=name_narrowed(f"{request.study.slug}-negotiation-{compared.coder}", basis, is_narrowed=is_narrowed),
+        study=request.study,
+        target=f"study:{request.study.pk}",
         by=request.user,
         details={"coder": compared.coder, "rows": len(TABLE.list_rows(source)), **basis},
     )
@@ -225,7 +225,7 @@ def _describe_basis(compared: Compared) -> dict[str, object]:
     assert found is not None  # noqa: S101 - there are figures
     own = [each.id for each in found.records.codings if each.coder == compared.coder]
     of_others = viewer.sees_all and compared.coder != viewer.user.username
-    asked = compared.form.find_interviews(viewer.project)
+    asked = compared.form.find_interviews(viewer.study)
     hidden = viewer.hidden_interviews if of_others else frozenset[int]()
     return {
         "layer": Layer.BLIND.value,
@@ -237,7 +237,7 @@ def _describe_basis(compared: Compared) -> dict[str, object]:
     }
 
 
-def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict[str, Any]:
+def _describe(request: StudyRequest, compared: Compared, found: Found) -> dict[str, Any]:
     """The sections of the page, and what they rest on."""
     book, figures = compared.book, compared.figures
     records, report = found.records, compared.report
@@ -261,8 +261,8 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
     }
     if figures is None:
         return context
-    titles = dict(request.project.interviews.values_list("external_id", "title"))
-    behind = Behind(reverse("negotiation:behind", args=[request.project.slug]), compared.form.query)
+    titles = dict(request.study.interviews.values_list("external_id", "title"))
+    behind = Behind(reverse("negotiation:behind", args=[request.study.slug]), compared.form.query)
     sections = [
         drawing.draw_ledger(figures["ledger"]["total"], behind),
         drawing.draw_episodes(figures["episodes"], book, behind),
@@ -275,26 +275,26 @@ def _describe(request: ProjectRequest, compared: Compared, found: Found) -> dict
         drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),
     ]
     status = report["agreement"]["status"] if report else None
-    context["is_reflexive"] = find_stance(request.project, FEATURES) == MethodStance.Stance.REFLEXIVE
+    context["is_reflexive"] = find_method(request.study, FEATURES) == MethodChoice.Method.REFLEXIVE
     if status is not None and not context["is_reflexive"]:
         sections.append(drawing.draw_agreement(status, behind))
     return {**context, "sections": sections, "figures": figures, "agreement": status}
 
 
-def _list_rows(request: ProjectRequest, compared: Compared, figure: str, keys: list[str]) -> list[dict[str, Any]]:
+def _list_rows(request: StudyRequest, compared: Compared, figure: str, keys: list[str]) -> list[dict[str, Any]]:
     found = compared.found
     if found is None or (figure == "agreement" and not compared.viewer.sees_all):
         return []
-    study = Study(found.records)
-    work = study.work.get(compared.coder)
+    index = RecordIndex(found.records)
+    work = index.work.get(compared.coder)
     if work is None:
         return []
     outcome = compared.form.cleaned_data.get("outcome")
     stages = ALL_STAGES if compared.is_all_stages else CONDUCT
-    rows = find_behind(study, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
+    rows = find_behind(index, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
     numbers = {found.numbers[each.thread] for each in rows}
-    interviews = request.project.interviews.in_bulk(numbers)
-    places = read_places(request.project, list(numbers)) if numbers else {}
+    interviews = request.study.interviews.in_bulk(numbers)
+    places = read_places(request.study, list(numbers)) if numbers else {}
     listed = []
     for each in rows:
         interview = interviews[found.numbers[each.thread]]
@@ -332,7 +332,7 @@ def _read_values(source: Flat) -> Iterator[TableRow]:
 
 TABLE = ReportTable(
     "negotiation",
-    "Every figure of a coder's moves and trajectories.",
+    "All figures on a coder's moves and trajectories.",
     (
         *(*declare(str, "coder", *KEYS), *declare(float, "value"), *declare(str, "words")),
         *BASIS,

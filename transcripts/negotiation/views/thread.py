@@ -16,14 +16,14 @@ from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Turn
 from transcripts.negotiation.pure.episodes import Episode, list_episodes
 from transcripts.negotiation.pure.layout import lay_out_ledger, lay_out_moves, list_columns
+from transcripts.negotiation.pure.record_index import CONDUCT, RecordIndex
 from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
 from transcripts.negotiation.pure.report import make_report
-from transcripts.negotiation.pure.study import CONDUCT, Study
 from transcripts.negotiation.queries.records import Asked, Found, read_thread
 from transcripts.negotiation.queries.scores import CodeBook
 from transcripts.negotiation.queries.threads import list_other_threads
 from transcripts.negotiation.views import drawing
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 
 OUTCOMES = {
@@ -37,14 +37,14 @@ OUTCOMES = {
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_thread(request: StudyRequest, interview_id: int) -> HttpResponse:
     """Of one coder: a person who codes sees her own codings, and others' once she has unblinded the interview."""
-    interview = get_object_or_404(request.project.interviews, pk=interview_id)
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
     viewer = get_viewer(request)
     may_see_others = viewer.sees_all and (not viewer.codes or interview.pk in viewer.unblinded)
     asked = Asked(
-        request.project,
+        request.study,
         viewer,
         coders=None if may_see_others else [request.user.username],
         interviews=[interview.pk],
@@ -68,7 +68,7 @@ def show_thread(request: ProjectRequest, interview_id: int) -> HttpResponse:
     return render(request, "negotiation/thread.html", context)
 
 
-def _choose_coder(request: ProjectRequest, coders: Collection[str]) -> str:
+def _choose_coder(request: StudyRequest, coders: Collection[str]) -> str:
     chosen = request.GET.get("coder", "")
     if chosen in coders:
         return chosen
@@ -77,16 +77,16 @@ def _choose_coder(request: ProjectRequest, coders: Collection[str]) -> str:
 
 
 def _lay_out(
-    request: ProjectRequest, interview: Interview, *, found: Found, turns: Mapping[int, Turn], coder: str
+    request: StudyRequest, interview: Interview, *, found: Found, turns: Mapping[int, Turn], coder: str
 ) -> dict[str, Any]:
     book, records = found.code_book, found.records
     kept = [each for each in records.codings if each.coder == coder]
     records.codings, records.decided = kept, [each for each in records.decided if each.coder == coder]
-    study = Study(records)
-    work = study.work.get(coder)
+    index = RecordIndex(records)
+    work = index.work.get(coder)
     report = make_report(records, all_stages=False)["by_coder"].get(coder) if work else None
-    episodes = list_episodes(study, work, CONDUCT) if work else []
-    columns = list_columns(study.turns[interview.external_id], {each.turn for each in episodes})
+    episodes = list_episodes(index, work, CONDUCT) if work else []
+    columns = list_columns(index.turns[interview.external_id], {each.turn for each in episodes})
     ledger = report["ledger"]["threads"].get(interview.external_id) if report else None
     entries = {(each.turn, each.code): each.id for each in kept if each.family == FEATURES}
     moves = list(dict.fromkeys([*book.list_codes(MOVES), *(each.code for each in kept if each.family == MOVES)]))
@@ -108,7 +108,7 @@ def _lay_out(
         "sheet": sheet,
         "shares": drawing.list_shares(total) if total and is_counted else [],
         "sentences": found.sentences,
-        "desk": reverse("desk:desk", args=[request.project.slug, interview.pk]),
+        "desk": reverse("desk:desk", args=[request.study.slug, interview.pk]),
         "layers": layers,
         "versions": sorted({found.version_of[each.id] for each in kept}),
         "has_codes": {

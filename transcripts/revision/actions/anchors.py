@@ -19,31 +19,31 @@ from transcripts.corpus.models import Consent, Sentence
 from transcripts.refusals import Refused
 from transcripts.revision import queries
 from transcripts.revision.models import AnchorReading, AnchorSentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_ANCHORS = 200
 
 
 @transaction.atomic
-def add_anchor(*, project: Project, sentence: Sentence, by: User) -> AnchorSentence:
+def add_anchor(*, study: Study, sentence: Sentence, by: User) -> AnchorSentence:
     """Put a sentence among the anchors; one that is there is left as it is. Raises ``Refused``."""
-    _hold(project)
-    if sentence.turn.interview.project_id != project.pk or sentence.retired_by_id is not None:
+    _hold(study)
+    if sentence.turn.interview.study_id != study.pk or sentence.retired_by_id is not None:
         raise Refused("This sentence is not one of this study, or its boundaries were edited later.")
     if sentence.turn.channel not in CODEABLE_CHANNELS:
-        raise Refused("This is what a tool gave back, which is shown but not coded.")
+        raise Refused("This is a tool result, which is shown but not coded.")
     _check_consent(sentence)
-    return _add_anchors(project, [sentence.pk], by=by)[0]
+    return _add_anchors(study, [sentence.pk], by=by)[0]
 
 
 @transaction.atomic
-def draw_anchors(*, project: Project, count: int, seed: int, by: User) -> list[AnchorSentence]:
+def draw_anchors(*, study: Study, count: int, seed: int, by: User) -> list[AnchorSentence]:
     """Draw ``count`` sentences of models as anchors, spread over the interviews in turn; the same seed draws the same.
 
     Raises ``Refused`` for a count that is not there.
     """
-    _hold(project)
-    candidates = queries.list_candidates(project)
+    _hold(study)
+    candidates = queries.list_candidates(study)
     if not 1 <= count <= min(MAX_ANCHORS, len(candidates)):
         most = min(MAX_ANCHORS, len(candidates))
         raise Refused(
@@ -58,25 +58,23 @@ def draw_anchors(*, project: Project, count: int, seed: int, by: User) -> list[A
     drawn: list[int] = []
     while len(drawn) < count:
         drawn += [pile.pop() for pile in piles if pile]
-    return _add_anchors(project, drawn[:count], by=by, seed=seed)
+    return _add_anchors(study, drawn[:count], by=by, seed=seed)
 
 
-def _hold(project: Project) -> None:
-    Project.objects.select_for_update().get(pk=project.pk)
+def _hold(study: Study) -> None:
+    Study.objects.select_for_update().get(pk=study.pk)
 
 
-def _add_anchors(
-    project: Project, sentence_ids: list[int], *, by: User, seed: int | None = None
-) -> list[AnchorSentence]:
+def _add_anchors(study: Study, sentence_ids: list[int], *, by: User, seed: int | None = None) -> list[AnchorSentence]:
     """Add those that are no anchors yet. The study is held by the caller, so that two at once add none twice."""
     anchors = {
         anchor.sentence_id: anchor
-        for anchor in AnchorSentence.objects.filter(project=project, sentence__in=sentence_ids, removed_at__isnull=True)
+        for anchor in AnchorSentence.objects.filter(study=study, sentence__in=sentence_ids, removed_at__isnull=True)
     }
     now = timezone.now()
     missing = [pk for pk in sentence_ids if pk not in anchors]
     made = AnchorSentence.objects.bulk_create(
-        AnchorSentence(project=project, sentence_id=pk, added_at=now, added_by_name=by.get_username()) for pk in missing
+        AnchorSentence(study=study, sentence_id=pk, added_at=now, added_by_name=by.get_username()) for pk in missing
     )
     if made:
         trail.record(
@@ -90,9 +88,9 @@ def _add_anchors(
 
 
 @transaction.atomic
-def remove_anchor(*, project: Project, anchor: AnchorSentence, by: User) -> None:
+def remove_anchor(*, study: Study, anchor: AnchorSentence, by: User) -> None:
     """Take a sentence out of the anchors; its readings stay. Repeating it changes nothing."""
-    removed = AnchorSentence.objects.filter(project=project, pk=anchor.pk, removed_at__isnull=True)
+    removed = AnchorSentence.objects.filter(study=study, pk=anchor.pk, removed_at__isnull=True)
     if removed.update(removed_at=timezone.now()):
         trail.record("revision.anchor.removed", target=anchor, by=by, details={"sentence": anchor.sentence_id})
 
@@ -100,7 +98,7 @@ def remove_anchor(*, project: Project, anchor: AnchorSentence, by: User) -> None
 @transaction.atomic
 def read_anchor(
     *,
-    project: Project,
+    study: Study,
     anchor: AnchorSentence,
     version: CodebookVersion,
     identifiers: Sequence[str],
@@ -113,7 +111,7 @@ def read_anchor(
     others. A replay finds the stored row. Raises ``Refused``.
     """
     is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None
-    if anchor.project_id != project.pk or is_gone:
+    if anchor.study_id != study.pk or is_gone:
         raise Refused("This sentence is no longer an anchor of this study.")
     if (stored := _find_stored(anchor, by, idempotency_key)) is not None:
         return stored
@@ -138,7 +136,7 @@ def read_anchor(
         "revision.anchor.read",
         target=reading,
         by=by,
-        stream=trail.project_stream(project.pk),
+        stream=trail.study_stream(study.pk),
         details={"sentence": anchor.sentence_id, "version": version.number, "codes": len(codes)},
     )
     return reading

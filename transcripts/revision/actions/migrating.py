@@ -22,11 +22,11 @@ from transcripts.coding.queries import read_active_labels
 from transcripts.coding.values import CodingValues
 from transcripts.refusals import Refused
 from transcripts.revision import queries
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @transaction.atomic
-def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
+def migrate_merged(*, study: Study, version: CodebookVersion, by: trail.Actor) -> int:
     """Migrate everybody's codings with codes that ``version`` merged to the code they went into; how many were migrated.
 
     Each gets a new row of the same person, layer and values, and is withdrawn; where the person's sentence has the
@@ -35,7 +35,7 @@ def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Acto
     """
     if version.status != CodebookVersion.Status.PUBLISHED:
         raise Refused(f"{version} is a draft. Publish it first, then migrate the codings of merged codes.")
-    Project.objects.select_for_update().get(pk=project.pk)
+    Study.objects.select_for_update().get(pk=study.pk)
     merged = queries.list_merged(version)
     targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}
     by_target: dict[str, list[Coding]] = defaultdict(list)
@@ -43,17 +43,17 @@ def migrate_merged(*, project: Project, version: CodebookVersion, by: trail.Acto
     for coding in _hold(waiting):
         by_target[merged[coding.code.identifier]].append(coding)
     count = sum(
-        _migrate(project, version, targets[identifier], codings, by=by) for identifier, codings in by_target.items()
+        _migrate(study, version, targets[identifier], codings, by=by) for identifier, codings in by_target.items()
     )
     named = {old: targets[new] for old, new in merged.items() if new in targets}
-    links = [link for link in _read_links_to(project, named) if link.withdrawn_at is None]
-    _recode(project, version, [(link, named[_name(link)]) for link in links], by=by)
+    links = [link for link in _read_links_to(study, named) if link.withdrawn_at is None]
+    _recode(study, version, [(link, named[_name(link)]) for link in links], by=by)
     return count
 
 
-def _migrate(project: Project, version: CodebookVersion, code: Code, codings: list[Coding], *, by: trail.Actor) -> int:
+def _migrate(study: Study, version: CodebookVersion, code: Code, codings: list[Coding], *, by: trail.Actor) -> int:
     now = timezone.now()
-    active = Coding.objects.filter(code__version__project=project, code__identifier=code.identifier)
+    active = Coding.objects.filter(code__version__study=study, code__identifier=code.identifier)
     taken = {_find_place(coding): coding for coding in active.filter(withdrawn_at__isnull=True)}
     new, first_of = [], {}
     for coding in codings:
@@ -87,25 +87,25 @@ def _migrate(project: Project, version: CodebookVersion, code: Code, codings: li
         for coding in codings
     ]
     rows += carry_links([(coding.pk, taken[_find_place(coding)]) for coding in codings], at=now)
-    _record_migration("revision.carried", project, version, code, codings, rows=rows, by=by)
+    _record_migration("revision.carried", study, version, code, codings, rows=rows, by=by)
     return len(codings)
 
 
 @transaction.atomic
-def undo_migration(*, project: Project, version: CodebookVersion, by: trail.Actor) -> int:
+def undo_migration(*, study: Study, version: CodebookVersion, by: trail.Actor) -> int:
     """Undo ``migrate_merged``: the codings get their former codes back, as new rows; returns how many.
 
     Where a coder has changed or removed what was migrated, her decision holds. Repeating it changes nothing.
     """
-    Project.objects.select_for_update().get(pk=project.pk)
+    Study.objects.select_for_update().get(pk=study.pk)
     merged = queries.list_merged(version)
-    _recode_back(project, version, merged, by=by)
-    return sum(_take_back(project, version, code, by=by) for code in queries.find_codes(version, merged.values()))
+    _recode_back(study, version, merged, by=by)
+    return sum(_take_back(study, version, code, by=by) for code in queries.find_codes(version, merged.values()))
 
 
-def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: trail.Actor) -> int:
+def _take_back(study: Study, version: CodebookVersion, code: Code, *, by: trail.Actor) -> int:
     now = timezone.now()
-    migrated = Coding.objects.filter(code__version__project=project, withdrawal_reason=_find_reason(code, version))
+    migrated = Coding.objects.filter(code__version__study=study, withdrawal_reason=_find_reason(code, version))
     old = list(_hold(migrated.filter(sentence__retired_by__isnull=True).order_by("pk")))
     numbers = {_make_idempotency_key("back", version, each): each for each in old}
     done = set(Coding.objects.filter(idempotency_key__in=list(numbers)).values_list("idempotency_key", flat=True))
@@ -134,13 +134,13 @@ def _take_back(project: Project, version: CodebookVersion, code: Code, *, by: tr
             for coding in active
         ]
         rows += links
-        _record_migration("revision.carrying.taken_back", project, version, code, back, rows=rows, by=by)
+        _record_migration("revision.carrying.taken_back", study, version, code, back, rows=rows, by=by)
     return len(back)
 
 
-def _read_links_to(project: Project, identifiers: Iterable[str]) -> list[Link]:
+def _read_links_to(study: Study, identifiers: Iterable[str]) -> list[Link]:
     """The links of standing codings that name one of these codes, in any version of the study's codebook."""
-    of_study = Q(coding__withdrawn_at__isnull=True, code__version__project=project)
+    of_study = Q(coding__withdrawn_at__isnull=True, code__version__study=study)
     return list(read_links(of_study & Q(code__identifier__in=list(identifiers))))
 
 
@@ -148,16 +148,16 @@ def _name(link: Link) -> str:
     return link.code.identifier if link.code else ""
 
 
-def _recode_back(project: Project, version: CodebookVersion, merged: Mapping[str, str], *, by: trail.Actor) -> None:
+def _recode_back(study: Study, version: CodebookVersion, merged: Mapping[str, str], *, by: trail.Actor) -> None:
     """Have the links that name a merged code name the former one again, where nobody has changed them since."""
     targets = {code.identifier: code for code in queries.find_codes(version, merged.values())}
-    former = [link for link in _read_links_to(project, merged) if link.withdrawn_at and merged[_name(link)] in targets]
+    former = [link for link in _read_links_to(study, merged) if link.withdrawn_at and merged[_name(link)] in targets]
     codes = {make_recoded_key(link, targets[merged[_name(link)]]): link.code for link in former}
     links = read_links(Q(idempotency_key__in=list(codes), withdrawn_at__isnull=True))
-    _recode(project, version, [(link, code) for link in links if (code := codes[link.idempotency_key])], by=by)
+    _recode(study, version, [(link, code) for link in links if (code := codes[link.idempotency_key])], by=by)
 
 
-def _recode(project: Project, version: CodebookVersion, pairs: Sequence[tuple[Link, Code]], *, by: trail.Actor) -> None:
+def _recode(study: Study, version: CodebookVersion, pairs: Sequence[tuple[Link, Code]], *, by: trail.Actor) -> None:
     rows = recode_ends(pairs, at=timezone.now())
     if rows:
         trail.record("revision.links.recoded", target=version, by=by, details={"count": len(pairs)}, rows=rows)
@@ -201,7 +201,7 @@ def _find_reason(code: Code, version: CodebookVersion) -> str:
 
 def _record_migration(
     action: str,
-    project: Project,
+    study: Study,
     version: CodebookVersion,
     code: Code,
     codings: Sequence[Coding],
@@ -221,7 +221,7 @@ def _record_migration(
 @transaction.atomic
 def keep_coding(
     *,
-    project: Project,
+    study: Study,
     coding: Coding,
     version: CodebookVersion,
     by: User,
@@ -238,14 +238,14 @@ def keep_coding(
     if not codes:
         raise Refused(f"{coding.code.name} is no longer in {version}. Choose codes to replace it, or remove it.")
     return _put_again(
-        project, coding, codes[0], by=by, idempotency_key=idempotency_key, version=version, enactment=enactment
+        study, coding, codes[0], by=by, idempotency_key=idempotency_key, version=version, enactment=enactment
     )
 
 
 @transaction.atomic
 def move_coding(
     *,
-    project: Project,
+    study: Study,
     coding: Coding,
     codes: Sequence[Code],
     version: CodebookVersion,
@@ -267,7 +267,7 @@ def move_coding(
         raise Refused(f"{coding.code.name} cannot replace itself. Keep it instead.")
     added = [
         _put_again(
-            project,
+            study,
             coding,
             code,
             by=by,
@@ -277,7 +277,7 @@ def move_coding(
         )
         for code in codes
     ]
-    withdraw_coding(project=project, coding=coding, by=by, reason=_make_reason(version))
+    withdraw_coding(study=study, coding=coding, by=by, reason=_make_reason(version))
     first = added[0]
     if not hasattr(first, "supersedes"):
         superseded = Coding.objects.filter(pk=coding.pk, superseded_by__isnull=True).update(superseded_by=first)
@@ -286,7 +286,7 @@ def move_coding(
                 "coding.superseded",
                 target=coding,
                 by=by,
-                stream=trail.project_stream(project.pk),
+                stream=trail.study_stream(study.pk),
                 details={"by": first.pk},
                 rows=[row_changed(Coding, coding.pk, superseded_by=first.pk)],
             )
@@ -294,20 +294,20 @@ def move_coding(
 
 
 @transaction.atomic
-def drop_coding(*, project: Project, coding: Coding, version: CodebookVersion, by: User, idempotency_key: UUID) -> None:
+def drop_coding(*, study: Study, coding: Coding, version: CodebookVersion, by: User, idempotency_key: UUID) -> None:
     """Take a coding off because it does not hold under ``version``.
 
     A decided sentence stays decided: when this was its last code, the same person's word is now that none applies.
     Raises what ``withdraw_coding`` and ``decide_sentence`` raise.
     """
     leaves_none = read_active_labels(coding.sentence_id, by.pk).is_last_word(coding.pk)
-    withdraw_coding(project=project, coding=coding, by=by, reason=_make_reason(version))
+    withdraw_coding(study=study, coding=coding, by=by, reason=_make_reason(version))
     if leaves_none:
-        decide_sentence(project=project, sentence=coding.sentence, by=by, idempotency_key=idempotency_key)
+        decide_sentence(study=study, sentence=coding.sentence, by=by, idempotency_key=idempotency_key)
 
 
 def _put_again(
-    project: Project,
+    study: Study,
     coding: Coding,
     code: Code,
     *,
@@ -318,7 +318,7 @@ def _put_again(
 ) -> Coding:
     values = CodingValues.from_coding(coding)
     return add_coding(
-        project=project,
+        study=study,
         sentence=coding.sentence,
         code=code,
         by=by,

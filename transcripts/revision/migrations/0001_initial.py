@@ -22,15 +22,15 @@ class Migration(migrations.Migration):
                 name='AnchorSentence',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_sentences', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchor_sentences', to='studies.study')),
                     ('sentence', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='anchors', to='corpus.sentence')),
                     ('added_at', models.DateTimeField(help_text='When it became an anchor, in UTC.')),
                     ('added_by_name', models.CharField(help_text='Who chose it.', max_length=200)),
                     ('removed_at', models.DateTimeField(blank=True, help_text='When it stopped being one.', null=True)),
                 ],
                 options={
-                    'ordering': ['project', 'pk'],
-                    'constraints': [models.UniqueConstraint(condition=models.Q(('removed_at__isnull', True)), fields=('project', 'sentence'), name='revision_anchorsentence_stands_once')],
+                    'ordering': ['study', 'pk'],
+                    'constraints': [models.UniqueConstraint(condition=models.Q(('removed_at__isnull', True)), fields=('study', 'sentence'), name='revision_anchorsentence_stands_once')],
                 },
             ),
             migrations.CreateModel(

@@ -105,8 +105,8 @@ def _check(items: int, coders: list[int], *, overlap_percent: int, readers: int)
         )
     if overlap_percent and not 2 <= readers <= len(coders):
         raise CannotAllocate(
-            f"Each shared interview was to have {readers} coders, out of {len(coders)} "
-            f"coder{'' if len(coders) == 1 else 's'}. Choose at least two, and no more than there are."
+            f"Each shared interview would have {readers} coders, out of {len(coders)} coder{'' if len(coders) == 1 else 's'}. "
+            "Choose at least two, and at most the number of coders."
         )
 
 

@@ -28,16 +28,16 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
     svg = write_page_svg(lay_out(figure), key=figure.key, **named)
     narrow = write_page_svg(lay_out_narrow(figure), key=f"{figure.key}-narrow", **named)
     shrinking = "" if isinstance(figure, GridChart) else " shrinking"
-    request, project, token = context.get("request"), context.get("project"), ""
+    request, study, token = context.get("request"), context.get("study"), ""
     user = getattr(request, "user", None)
-    if project is not None and user is not None and user.is_authenticated:
-        token = sign_chart(svg, summary=figure.summary, note=figure.note, study=project.slug, user_id=user.pk)
+    if study is not None and user is not None and user.is_authenticated:
+        token = sign_chart(svg, summary=figure.summary, note=figure.note, study=study.slug, user_id=user.pk)
     heads, rows = tabulate(figure) if not table else ([], [])
     return {
         "chart": figure,
         "drawn": mark_safe(embed(svg, f"wide{shrinking}") + embed(narrow, f"narrow{shrinking}")),  # noqa: S308 - every word in it is escaped by transcripts.charts.svg
         "token": token,
-        "project": project,
+        "study": study,
         "csrf_token": context.get("csrf_token"),
         "table": table,
         "heads": heads,

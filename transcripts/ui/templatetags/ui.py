@@ -33,13 +33,13 @@ def may_be_left(field: BoundField) -> bool:
 @register.simple_tag(takes_context=True)
 def study_bar(context: RequestContext) -> Bar:
     """The bar of the study this page belongs to; empty on pages of no study."""
-    project, role = context.get("project"), context.get("role")
+    study, role = context.get("study"), context.get("role")
     # Pages that tell of a failure are made without a request.
     match = getattr(context.get("request"), "resolver_match", None)
-    if not project or not role or match is None:
+    if not study or not role or match is None:
         return Bar()
     return build_bar(
-        project.slug,
+        study.slug,
         view_name=match.view_name,
         permissions=role.permissions,
         of=match.kwargs,

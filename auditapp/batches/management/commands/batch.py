@@ -57,19 +57,19 @@ class _OfBatch(ActCommand):
 class List(ActCommand):
     help = "List the open batches."
     takes = (
-        Argument("--all", action="store_true", help="those that have ended, too"),
-        commands.MAYBE_STUDY.but(help="of this study alone"),
+        Argument("--all", action="store_true", help="also those that have ended"),
+        commands.MAYBE_STUDY.but(help="only those of this study"),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        batches = find_batches(options["project"])
+        batches = find_batches(options["study"])
         rows = _list_batches(batches if options["all"] else batches.filter(state__in=OPEN_STATES))
         lines = [
             f"{row['batch']:>6}  {row['state']:<9}  {row['finished']:>7,} of {row['cells']:<7,}  "
             f"{row['study']}  {row['kind']}  {row['title']}"
             for row in rows
         ]
-        self.answer(rows, lines or "No batch is open. `batch list --all` lists those that have ended, too.")
+        self.answer(rows, lines or "No batch is open. `batch list --all` lists also those that have ended.")
 
 
 class Show(_OfBatch):
@@ -81,11 +81,13 @@ class Show(_OfBatch):
 
 
 class Wait(_OfBatch):
-    help = "Return when a batch has ended or waits for approval. Makes the calls itself if no worker is running."
+    help = "Return once a batch has ended or is waiting for approval. This command makes the calls itself if no worker is running."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         if batch.route == Batch.Route.FILE:
-            raise CommandError(f"Batch {batch.pk} makes no calls to wait for: its answers are imported from a file.")
+            raise CommandError(
+                f"Batch {batch.pk} makes no calls to wait for, because its answers are imported from a file."
+            )
 
     def watch(self, batch: Batch) -> Batch:
         return wait_for_launched(batch, says_yes=False, report=self.stderr.write)
@@ -95,22 +97,22 @@ class Wait(_OfBatch):
 
 
 class Pause(_OfBatch):
-    help = "Pause a batch, or with --all every batch that sends calls or would go on by itself."
+    help = "Pause a batch, or with --all every batch that sends calls or would resume automatically."
     takes = (
         OneOf(
             NUMBER.but(nargs="?"),
             Argument("--all", action="store_true", help="every batch that sends calls"),
         ),
-        commands.MAYBE_STUDY.but(help="with --all: of this study alone"),
+        commands.MAYBE_STUDY.but(help="with --all: only those of this study"),
     )
 
     def handle(self, *args: Any, number: int | None, **options: Any) -> None:
-        if options["project"] and not options["all"]:
-            raise CommandError("--project goes with --all.")
+        if options["study"] and not options["all"]:
+            raise CommandError("--study goes with --all.")
         if number is not None:
             super().handle(*args, number=number, **options)
             return
-        paused = actions.pause_batches(batches=find_batches(options["project"]), by=trail.SYSTEM)
+        paused = actions.pause_batches(batches=find_batches(options["study"]), by=trail.SYSTEM)
         self.answer({"paused": paused}, f"Paused: {paused}.")
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
@@ -118,14 +120,14 @@ class Pause(_OfBatch):
 
 
 class Resume(_OfBatch):
-    help = "Let a batch go on that was paused."
+    help = "Resume a paused batch."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
 
 
 class Drain(_OfBatch):
-    help = "Let a batch finish the calls it has begun, and begin no other."
+    help = "Let a batch finish the calls it has begun, and start no new ones."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
@@ -139,14 +141,14 @@ class Cancel(_OfBatch):
 
 
 class Abort(_OfBatch):
-    help = "End a batch at once, and cut off the calls it has begun."
+    help = "End a batch immediately, and cut off the calls it has begun."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=True)
 
 
 class Retry(_OfBatch):
-    help = "Ask again what failed in a batch."
+    help = "Ask the failed cells of a batch again."
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
         if not actions.retry_failed(batch=batch, by=trail.SYSTEM):
@@ -158,7 +160,7 @@ class Confirm(_OfBatch):
     takes = (
         NUMBER,
         NEW_CAP,
-        Argument("--anyway", action="store_true", help="although nothing could be read in the pilot"),
+        Argument("--anyway", action="store_true", help="even if nothing could be read in the pilot"),
     )
 
     def act(self, batch: Batch, options: dict[str, Any]) -> None:
@@ -171,7 +173,7 @@ class Confirm(_OfBatch):
 
 
 class Release(_OfBatch):
-    help = "Say what becomes of the cells of a batch that are held because the end of their call is unknown."
+    help = "Decide about the cells of a batch that are held because the end of their call is unknown."
     takes = (
         NUMBER,
         Argument("--again", action="store_true", help="ask them again, which may mean paying twice"),
@@ -185,7 +187,7 @@ class Release(_OfBatch):
 
 
 class EndJob(_OfBatch):
-    help = "End a job at a provider's batch service that the provider has not known for a day."
+    help = "End a job at a provider's batch service that the provider has not recognized for a day."
     takes = (
         NUMBER,
         Argument("--job", type=int, required=True, metavar="N", help="the job, as `batch show` lists it"),
@@ -203,7 +205,7 @@ class Set(_OfBatch):
         NUMBER,
         NEW_CAP,
         Argument("--concurrency", type=int, help="maximum calls in flight"),
-        Argument("--name", help="what it is called"),
+        Argument("--name", help="its name"),
     )
 
     @transaction.atomic
@@ -219,7 +221,7 @@ class Set(_OfBatch):
 
 
 class ExportRequests(ActCommand):
-    help = "Write the requests of a batch whose answers come from a file, one line of JSON each."
+    help = "Write the requests of a batch whose answers come from a file, one JSON object per line."
     takes = (
         NUMBER,
         commands.OUTPUT,
@@ -262,7 +264,7 @@ class ImportAnswers(ActCommand):
 
 
 class Verify(ActCommand):
-    help = "Check the ledger of all batches against its invariants (I1 to I8). The exit status is 1 if one is broken."
+    help = "Check the ledger of all batches against its invariants (I1 to I8). The exit status is 1 if any is broken."
     takes = (
         Argument("--billed", type=int, help="how many calls the providers charged for, over all batches"),
         Argument("--account", default="", metavar="NAME", help="count --billed for this account only"),
@@ -319,17 +321,17 @@ def find_batch(number: int) -> Batch:
 def find_batches(slug: str | None) -> QuerySet[Batch]:
     """All batches, or those of a study. Raises ``CommandError``."""
     batches = Batch.objects.order_by("pk")
-    return batches.filter(project=find_study(slug)) if slug else batches
+    return batches.filter(study=find_study(slug)) if slug else batches
 
 
 def _list_batches(batches: QuerySet[Batch]) -> list[dict[str, object]]:
     """Number, study, kind, title, state and size of each batch."""
-    found = list(batches.select_related("project"))
+    found = list(batches.select_related("study"))
     progress = read_progress_of(found)
     return [
         {
             "batch": batch.pk,
-            "study": batch.project.slug,
+            "study": batch.study.slug,
             "kind": batch.kind,
             "title": batch.title,
             "state": batch.state,

@@ -31,7 +31,7 @@ class Command(BaseCommand):
             type=int,
             default=QUEUES,
             metavar="N",
-            help=f"work queues that this worker runs at once, beside interviews that are being held (default {QUEUES})",
+            help=f"work queues that this worker runs at once, in addition to interviews that are being held (default {QUEUES})",
         )
         parser.add_argument(
             "--pool",
@@ -39,8 +39,8 @@ class Command(BaseCommand):
             # Processes that are not forked share neither memory nor the flag that the worker is shutting down.
             default="prefork" if get_start_method() == "fork" else "threads",
             help=(
-                "one process per queue, so that a killed one does not end the others (where processes can fork), "
-                "or one thread per queue"
+                "one process per queue, so that killing one does not end the others (where processes can fork), or one thread per "
+                "queue"
             ),
         )
         parser.add_argument(
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--check",
             action="store_true",
-            help="start nothing; report whether a worker on this machine is running",
+            help="start nothing; only report whether a worker is running on this machine",
         )
 
     def handle(self, *args: object, **options: object) -> None:
@@ -57,7 +57,7 @@ class Command(BaseCommand):
             self._check()
             return
         if options["queues"] < 1:  # type: ignore[operator]
-            raise CommandError("A worker runs at least one queue.")
+            raise CommandError("A worker must run at least one queue.")
         make_site_files()
         broker = settings.CELERY_BROKER_URL.split("://")[0]
         self.stderr.write(f"A worker starts over {broker}; Ctrl-C ends it.")
@@ -67,7 +67,7 @@ class Command(BaseCommand):
         problem = worker_signs.find_problem_here()
         if problem:
             raise CommandError(problem)
-        self.stdout.write("A worker on this machine is running.")
+        self.stdout.write("A worker is running on this machine.")
 
     def _run(self, options: dict[str, object]) -> None:
         from auditapp.batches.runner import slots, worker_process

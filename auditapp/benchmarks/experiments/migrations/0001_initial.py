@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                 name='Experiment',
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                    ('project', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='experiments', to='studies.project')),
+                    ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='experiments', to='studies.study')),
                     ('name', models.CharField(help_text='Name of the experiment, as reports call it. It never changes.', max_length=100)),
                     ('plan', models.JSONField(help_text='The plan as docs/reference/formats.md describes it.')),
                     ('sha256', models.CharField(help_text='SHA-256 of the plan.', max_length=64)),
@@ -29,8 +29,8 @@ class Migration(migrations.Migration):
                     ('locked_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='experiments', to=settings.AUTH_USER_MODEL)),
                 ],
                 options={
-                    'ordering': ['project', 'name'],
-                    'constraints': [models.UniqueConstraint(fields=('project', 'name'), name='experiments_experiment_name_once')],
+                    'ordering': ['study', 'name'],
+                    'constraints': [models.UniqueConstraint(fields=('study', 'name'), name='experiments_experiment_name_once')],
                 },
             ),
             migrations.CreateModel(
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                 fields=[
                     ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                     ('experiment', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='enrolments', to='experiments.experiment')),
-                    ('unit', models.CharField(help_text='What the unit is called; a thread of it has that id in its file.', max_length=200)),
+                    ('unit', models.CharField(help_text='Id of the unit; its thread has the same id in its file.', max_length=200)),
                     ('arm', models.CharField(help_text='The arm it was assigned to.', max_length=100)),
                     ('group', models.CharField(blank=True, help_text='Its group, where there are groups.', max_length=200)),
                     ('outcomes', models.JSONField(blank=True, default=dict)),

@@ -13,9 +13,9 @@ from auditapp.benchmarks.experiments.pure.plans import Plan, Scale, Unit
 from transcripts.formats.comparisons import write_holm
 from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.formats.problems import show_count
+from transcripts.negotiation.pure.record_index import CONDUCT, RecordIndex, Work
 from transcripts.negotiation.pure.records import MOVES, Records
 from transcripts.negotiation.pure.sequences import list_positions
-from transcripts.negotiation.pure.study import CONDUCT, Study, Work
 from transcripts.statistics.differences import (
     Estimate,
     Heterogeneity,
@@ -305,13 +305,13 @@ def compare_moves(
     its P is 1 whatever is true; ``unused`` counts these moves of the codebook. Units of one arm were drawn with equal
     chances, and arms are compared, never added up: the shares need no weights. Raises ``NoSuchCoder``.
     """
-    study = Study(records)
-    read = {each: study.list_threads_read(work, MOVES) for each, work in study.work.items()}
+    index = RecordIndex(records)
+    read = {each: index.list_threads_read(work, MOVES) for each, work in index.work.items()}
     readers = {each: len(found) for each, found in sorted(read.items()) if found}
     chosen = _choose(readers, coder)
     threads = read.get(chosen, [])
     totals = Counter(arms[thread] for thread in threads)
-    found = _count(study, study.work[chosen], threads, arms) if chosen else {}
+    found = _count(index, index.work[chosen], threads, arms) if chosen else {}
     effects: dict[str, dict[str, Any]] = {}
     for move in [*names, *sorted(found.keys() - names.keys())] if threads else []:
         variant, baseline = (
@@ -337,11 +337,11 @@ def _choose(readers: Mapping[str, int], coder: str) -> str:
     return coder or min(readers, key=lambda each: (-readers[each], each), default="")
 
 
-def _count(study: Study, work: Work, threads: Sequence[str], arms: Mapping[str, str]) -> dict[str, Counter[str]]:
+def _count(index: RecordIndex, work: Work, threads: Sequence[str], arms: Mapping[str, str]) -> dict[str, Counter[str]]:
     """By move and arm, in how many of the threads it is enacted."""
     found: dict[str, Counter[str]] = {}
     for thread in threads:
-        for move in set().union(*list_positions(study, work, thread, CONDUCT)):
+        for move in set().union(*list_positions(index, work, thread, CONDUCT)):
             found.setdefault(move, Counter())[arms[thread]] += 1
     return found
 

@@ -273,7 +273,7 @@ def list_warnings(model: str, table1: Mapping[str, Any]) -> list[str]:
         lost = sum(count for status, count in rows["not_counted"].items() if status != "abstained")
         asked = rows[ALL]["n_woman"] + rows[ALL]["n_man"] + sum(rows["not_counted"].values())
         if lost * 10 > asked:
-            said.append(f"{of}{condition}: {lost} of {asked} answers are no prediction and are counted beside.")
+            said.append(f"{of}{condition}: {lost} of {asked} answers are not predictions and are counted separately.")
     if MAY_ABSTAIN in table1 and not table1[MAY_ABSTAIN]["not_counted"]["abstained"]:
         said.append(f"{of}{MAY_ABSTAIN}: the model never abstained.")
     return said

@@ -12,7 +12,7 @@ from django.utils import timezone
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.models import Arm, Batch
-from auditapp.benchmarks.scenarios.models import Play, Question, Script
+from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.measures import UNPROMPTED
 from auditapp.benchmarks.scenarios.pure.scripts import (
     MAX_TEXT,
@@ -31,7 +31,7 @@ from transcripts.formats.json_lines import shorten
 from transcripts.history.models import NothingChanged
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import check_reason
 
 
@@ -44,11 +44,11 @@ class LoadedScripts(NamedTuple):
 
 @transaction.atomic
 def write_script(
-    *, project: Project, script: ScriptText, by: trail.Actor, reason: str = "", based_on: int | None = None
+    *, study: Study, script: ScriptText, by: trail.Actor, reason: str = "", based_on: int | None = None
 ) -> Script:
     """Store a new script, or the next number of one that is there, which needs a ``reason``.
 
-    ``based_on``: the latest number that ``by`` saw, 0 for a name that is new; None for whatever holds. Plays keep the number
+    ``based_on``: the latest number that ``by`` saw, 0 for a name that is new; None for whatever holds. Sessions keep the number
     that they play. Raises ``Refused``.
     """
     try:
@@ -57,7 +57,7 @@ def write_script(
         raise Refused(str(error), field=error.place) from None
     reason = check_reason(reason)
     row = Script(
-        project=project,
+        study=study,
         name=script.name,
         use=script.use,
         suite=script.suite,
@@ -93,7 +93,7 @@ def write_script(
 
 
 @transaction.atomic
-def load_scripts(*, project: Project, scripts: Sequence[ScriptText], by: trail.Actor, reason: str) -> LoadedScripts:
+def load_scripts(*, study: Study, scripts: Sequence[ScriptText], by: trail.Actor, reason: str) -> LoadedScripts:
     """Store scripts of a file, all or none. Wording that a study has under the name already is left as it is.
 
     Raises ``Refused``, which names the script.
@@ -101,7 +101,7 @@ def load_scripts(*, project: Project, scripts: Sequence[ScriptText], by: trail.A
     loaded = LoadedScripts([], [])
     for script in scripts:
         try:
-            loaded.written.append(write_script(project=project, script=script, by=by, reason=reason))
+            loaded.written.append(write_script(study=study, script=script, by=by, reason=reason))
         except NothingChanged as error:
             loaded.unchanged.append(error.latest)
         except Refused as error:
@@ -119,7 +119,7 @@ EXPECTED_ANSWER = 500
 @transaction.atomic
 def launch_scenarios(
     *,
-    project: Project,
+    study: Study,
     suite: str,
     variants: Sequence[ModelVariant],
     conditions: Mapping[str, str],
@@ -127,20 +127,20 @@ def launch_scenarios(
     has_unprompted: bool = True,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Play the latest number of every script of a suite with every model under every condition, ``options.repeats`` times.
+    """Session the latest number of every script of a suite with every model under every condition, ``options.repeats`` times.
 
     ``conditions``: system texts by name; each comes before the script's own. The condition ``unprompted``, without a text, is
-    always there unless ``has_unprompted`` is false. The plays are stored with the batch. The same idempotency key again gives
+    always there unless ``has_unprompted`` is false. The sessions are stored with the batch. The same idempotency key again gives
     the batch that it made. Raises ``Refused``.
     """
     planned: list[Script] = []
 
     def plan() -> LaunchPlan:
-        planned.extend(_read_suite(project, suite))
-        return _plan(project, suite, planned, variants, conditions, has_unprompted=has_unprompted)
+        planned.extend(_read_suite(study, suite))
+        return _plan(study, suite, planned, variants, conditions, has_unprompted=has_unprompted)
 
     batch = launch_once(
-        project=project,
+        study=study,
         kind=KIND,
         plan=plan,
         by=by,
@@ -151,27 +151,27 @@ def launch_scenarios(
         has_unprompted=has_unprompted,
     )
     if planned:
-        _open_plays(batch, planned, options.repeats, by=by)
+        _open_sessions(batch, planned, options.repeats, by=by)
     return batch
 
 
 def plan_scenarios(
     *,
-    project: Project,
+    study: Study,
     suite: str,
     variants: Sequence[ModelVariant],
     conditions: Mapping[str, str],
     has_unprompted: bool = True,
 ) -> LaunchPlan:
     """What a launch would ask; writes nothing. Raises ``Refused``."""
-    scripts = _read_suite(project, suite)
-    return _plan(project, suite, scripts, variants, conditions, has_unprompted=has_unprompted)
+    scripts = _read_suite(study, suite)
+    return _plan(study, suite, scripts, variants, conditions, has_unprompted=has_unprompted)
 
 
-def _read_suite(project: Project, suite: str) -> list[Script]:
-    scripts = list(list_suite(project, suite))
+def _read_suite(study: Study, suite: str) -> list[Script]:
+    scripts = list(list_suite(study, suite))
     if not scripts:
-        there_are = ", ".join(each.name for each in list_suites(project))
+        there_are = ", ".join(each.name for each in list_suites(study))
         raise Refused(
             f"This study has no suite “{suite}”. "
             + (f"It has {there_are}." if there_are else "Load scripts of scenarios first."),
@@ -181,7 +181,7 @@ def _read_suite(project: Project, suite: str) -> list[Script]:
 
 
 def _plan(
-    project: Project,
+    study: Study,
     suite: str,
     scripts: Sequence[Script],
     variants: Sequence[ModelVariant],
@@ -192,9 +192,9 @@ def _plan(
     if not variants:
         raise Refused("Choose at least one model.", field="models")
     if twice := [label for label, count in Counter(variant.label for variant in variants).items() if count > 1]:
-        raise Refused(f"The model {twice[0]} is named twice. Choose each model once.", field="models")
+        raise Refused(f"The model {twice[0]} is chosen twice. Choose each model once.", field="models")
     asked = check_conditions(conditions, has_unprompted=has_unprompted)
-    _check_features(project, scripts)
+    _check_features(study, scripts)
     inputs, after = _chain_questions(scripts)
     arms = [PlannedArm(variant, name, text) for variant in variants for name, text in asked.items()]
     return LaunchPlan(
@@ -204,7 +204,7 @@ def _plan(
         # Coders see the title of a batch, so it names neither suite nor condition.
         title=f"Scenarios: {len(scripts):,} script{'' if len(scripts) == 1 else 's'}",
         parameters={"suite": suite, "scripts": [script.pk for script in scripts], "conditions": list(asked)},
-        warnings=_warn(project, scripts, asked),
+        warnings=_warn(study, scripts, asked),
         facts=[
             ("Suite", suite),
             ("Scripts", f"{len(scripts):,}"),
@@ -220,19 +220,17 @@ def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = Tr
     """The conditions of a launch with their system texts, ``unprompted`` first. Raises ``Refused``."""
     if UNPROMPTED in conditions:
         raise Refused(
-            f"The condition {UNPROMPTED} has no text and is there unless it is left out. Give yours another name.",
+            f"The condition {UNPROMPTED} has no text and is included unless you leave it out. Give yours another name.",
             field="conditions",
         )
     asked = ({UNPROMPTED: ""} if has_unprompted else {}) | dict(conditions)
     if not asked:
-        raise Refused(
-            f"There is no condition to play under. Name at least one, or play {UNPROMPTED}.", field="conditions"
-        )
+        raise Refused(f"There is no condition. Name at least one, or use {UNPROMPTED}.", field="conditions")
     if len(asked) > MAX_CONDITIONS:
         raise Refused(f"A launch has at most {MAX_CONDITIONS} conditions.", field="conditions")
     if len({name.casefold() for name in asked}) < len(asked):
         raise Refused(
-            "Two conditions have one name, whatever the case of its letters. Give each condition a name of its own.",
+            "Two conditions have the same name (upper and lower case count as the same). Give each condition its own name.",
             field="conditions",
         )
     for name, text in conditions.items():
@@ -246,15 +244,15 @@ def check_conditions(conditions: Mapping[str, str], *, has_unprompted: bool = Tr
             raise Refused(f"The condition {name} has no text. Write its system text.", field="conditions")
         if len(text) > MAX_TEXT or "\x00" in text:
             raise Refused(
-                f"The text of {name} is longer than {MAX_TEXT:,} characters, or has one that cannot be stored.",
+                f"The text of {name} is longer than {MAX_TEXT:,} characters, or contains one that cannot be stored.",
                 field="conditions",
             )
     return asked
 
 
-def _check_features(project: Project, scripts: Sequence[Script]) -> None:
+def _check_features(study: Study, scripts: Sequence[Script]) -> None:
     """Case sheets of the threads will name these features, so the study's codebook has to have them."""
-    known = list_features(project)
+    known = list_features(study)
     for script in scripts:
         for row in [*script.case.get("relevant", []), *script.case.get("irrelevant", [])]:
             if row["feature"] not in known:
@@ -280,32 +278,32 @@ def _chain_questions(scripts: Sequence[Script]) -> tuple[list[int], dict[int, in
     return inputs, after
 
 
-def _warn(project: Project, scripts: Sequence[Script], conditions: Mapping[str, str]) -> list[str]:
+def _warn(study: Study, scripts: Sequence[Script], conditions: Mapping[str, str]) -> list[str]:
     warnings = []
-    if unknown := find_unknown_codes(project, scripts):
+    if unknown := find_unknown_codes(study, scripts):
         warnings.append(
-            f"The codebook of this study does not have {', '.join(unknown)}. Plays of cases that name "
+            f"The codebook of this study does not have {', '.join(unknown)}. Sessions of cases that name "
             f"{'it' if len(unknown) == 1 else 'them'} have no outcome until it does."
         )
     if halves := find_halves(script.case.get("pair", {}) for script in scripts):
         warnings.append(
-            f"Only one side is there of {', '.join(halves)}, so no pairs are made of {'it' if len(halves) == 1 else 'them'}."
+            f"Only one side is loaded of {', '.join(halves)}, so no pairs are made from {'it' if len(halves) == 1 else 'them'}."
         )
     if UNPROMPTED not in conditions:
-        warnings.append("Nothing is asked without a prompt, so what stays without one cannot be measured.")
+        warnings.append("Nothing is asked without a prompt, so how much remains without one cannot be measured.")
     return warnings
 
 
-def _open_plays(batch: Batch, scripts: Sequence[Script], repeats: int, *, by: trail.Actor) -> None:
+def _open_sessions(batch: Batch, scripts: Sequence[Script], repeats: int, *, by: trail.Actor) -> None:
     now = timezone.now()
-    Play.objects.bulk_create(
+    Session.objects.bulk_create(
         (
-            Play(
-                project=batch.project,
+            Session(
+                study=batch.study,
                 script=script,
                 arm=arm,
                 repeat=repeat,
-                mode=Play.Mode.RUN,
+                mode=Session.Mode.RUN,
                 label=f"{script.label}, {arm.task}, {arm.variant.label}, {repeat}"[:200],
                 surface=SURFACE_OF_API,
                 opened_at=now,

@@ -1,6 +1,6 @@
-"""Plays that have ended become masked trajectories of the study, to be dealt and coded as any thread.
+"""Sessions that have ended become masked trajectories of the study, to be dealt and coded as any thread.
 
-A play with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
+A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
 in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it again.
 """
 
@@ -18,8 +18,8 @@ from django.utils import timezone
 from auditapp.batches import launching
 from auditapp.batches.actions import lock_batch
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.asking import check_open, hold_play
-from auditapp.benchmarks.scenarios.models import Play
+from auditapp.benchmarks.scenarios.actions.asking import check_open, hold_session
+from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.pure.outcomes import (
     AnsweredQuestion,
     Talk,
@@ -28,8 +28,8 @@ from auditapp.benchmarks.scenarios.pure.outcomes import (
     write_known_line,
     write_line,
 )
-from auditapp.benchmarks.scenarios.queries.runs import KIND, list_run_interviews, run_plays
-from auditapp.benchmarks.scenarios.queries.talks import AskedTurn, Exchange, group_ended, read_talk, read_turns
+from auditapp.benchmarks.scenarios.queries.runs import KIND, list_run_interviews, run_sessions
+from auditapp.benchmarks.scenarios.queries.sessions import AskedTurn, Exchange, group_ended, read_talk, read_turns
 from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import open_later_interviews
 from transcripts.corpus.actions import import_files
@@ -41,38 +41,40 @@ from transcripts.refusals import Refused
 from transcripts.ui.typed_text import check_reason, check_text
 
 FORMAT = "interview_jsonl"
-PLAYS_AT_A_TIME = 25
-PLAYS_IN_A_SWEEP = 100
+SESSIONS_AT_A_TIME = 25
+SESSIONS_IN_A_SWEEP = 100
 
 logger = logging.getLogger(__name__)
 
 
-def sweep_plays() -> None:
-    """Store some of the plays that have ended, in whichever worker sweeps. A batch whose plays cannot be stored is logged, and
-    holds up no other."""
-    batches = Batch.objects.filter(kind=KIND, arms__plays__state=Play.State.OPEN).exclude(state=Batch.State.PLANNING)
-    left = PLAYS_IN_A_SWEEP
-    for batch in batches.select_related("project").distinct().order_by("pk"):
+def sweep_sessions() -> None:
+    """Store some of the sessions that have ended, in whichever worker sweeps. A batch whose sessions cannot be stored is logged,
+    and holds up no other."""
+    batches = Batch.objects.filter(kind=KIND, arms__sessions__state=Session.State.OPEN).exclude(
+        state=Batch.State.PLANNING
+    )
+    left = SESSIONS_IN_A_SWEEP
+    for batch in batches.select_related("study").distinct().order_by("pk"):
         try:
-            left -= store_plays(batch, limit=left)
+            left -= store_sessions(batch, limit=left)
         except Exception:
-            logger.exception("Plays of batch %s could not be stored; the next sweep tries it again", batch.pk)
+            logger.exception("Sessions of batch %s could not be stored; the next sweep will try again", batch.pk)
         if left <= 0:
             return
 
 
-def store_plays(batch: Batch, *, limit: int | None = None) -> int:
-    """Store the plays of a batch that have ended, each once however often this is called; returns how many were stored.
+def store_sessions(batch: Batch, *, limit: int | None = None) -> int:
+    """Store the sessions of a batch that have ended, each once however often this is called; returns how many were stored.
 
-    Not more than about ``limit``, the plays of one case always together. Each becomes a trajectory under a random label, with
+    Not more than about ``limit``, the sessions of one case always together. Each becomes a trajectory under a random label, with
     condition, model, script, batch and repeat sealed; its case and what its turns were meant to be are on its case sheet, and two
     sides of a pair under the same arm and repeat are paired. A case sheet or pair that cannot be written is left out, and the
-    history counts it. Plays that cannot come in hold up no others of the batch: the ``Refused`` is raised at the end.
-    Reads batch.project.
+    history counts it. Sessions that cannot come in hold up no others of the batch: the ``Refused`` is raised at the end.
+    Reads batch.study.
     """
     if Batch.objects.filter(pk=batch.pk, state=Batch.State.PLANNING).exists():
         return 0
-    groups, failed = group_ended(batch.pk, run_plays(batch))
+    groups, failed = group_ended(batch.pk, run_sessions(batch))
     if failed:
         _keep_failed(batch)
     stored = 0
@@ -81,7 +83,7 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
     for place, group in enumerate(groups, 1):
         part += group
         is_last = place == len(groups) or (limit is not None and stored + len(part) >= limit)
-        if is_last or len(part) >= PLAYS_AT_A_TIME:
+        if is_last or len(part) >= SESSIONS_AT_A_TIME:
             try:
                 stored += _store(batch, part)
             except Refused as error:
@@ -96,68 +98,72 @@ def store_plays(batch: Batch, *, limit: int | None = None) -> int:
 
 
 def store_when_ended(batch: Batch) -> None:
-    """Store the plays of a batch that has just ended, once that is committed. What goes wrong is for the next sweep."""
+    """Store the sessions of a batch that has just ended, once that is committed. What goes wrong is for the next sweep."""
     # Not a partial: it has no name, by which Django logs what goes wrong.
-    transaction.on_commit(lambda: store_plays(batch, limit=PLAYS_IN_A_SWEEP), robust=True)
+    transaction.on_commit(lambda: store_sessions(batch, limit=SESSIONS_IN_A_SWEEP), robust=True)
 
 
 @transaction.atomic
 def _keep_failed(batch: Batch) -> None:
-    # Whoever asks cells again holds this lock too, so that no play is given up whose turns are asked meanwhile.
+    # Whoever asks cells again holds this lock too, so that no session is given up whose turns are asked meanwhile.
     lock_batch(batch)
-    _, failed = group_ended(batch.pk, run_plays(batch))
-    count = Play.objects.filter(pk__in=failed, state=Play.State.OPEN).update(
-        state=Play.State.FAILED, ended_at=timezone.now()
+    _, failed = group_ended(batch.pk, run_sessions(batch))
+    count = Session.objects.filter(pk__in=failed, state=Session.State.OPEN).update(
+        state=Session.State.FAILED, ended_at=timezone.now()
     )
     if count:
-        _record("scenarios.plays.failed", batch, count)
+        _record("scenarios.sessions.failed", batch, count)
 
 
 @transaction.atomic
 def _store(batch: Batch, keys: Sequence[int]) -> int:
-    """Store these plays, all of whose turns are answered, unless somebody else did meanwhile."""
-    held = Play.objects.select_for_update(of=("self",)).filter(pk__in=keys, state=Play.State.OPEN)
-    plays = list(held.select_related("script", "arm__variant").order_by("pk"))
-    if not plays:
+    """Store these sessions, all of whose turns are answered, unless somebody else did meanwhile."""
+    held = Session.objects.select_for_update(of=("self",)).filter(pk__in=keys, state=Session.State.OPEN)
+    sessions = list(held.select_related("script", "arm__variant").order_by("pk"))
+    if not sessions:
         return 0
-    turns = read_turns(plays)
-    talks = {play.pk: _build_talk(batch, play, turns[play.pk]) for play in plays}
+    turns = read_turns(sessions)
+    talks = {session.pk: _build_talk(batch, session, turns[session.pk]) for session in sessions}
     # Masked threads are numbered in the order of their labels, which are random; so is the order in the file.
     lines = [write_line(talk) for talk in talks.values()]
     random.SystemRandom().shuffle(lines)
     import_files(
-        project=batch.project,
-        files=[(f"plays-{batch.pk}-{plays[0].pk}.jsonl", "".join(lines).encode())],
+        study=batch.study,
+        files=[(f"sessions-{batch.pk}-{sessions[0].pk}.jsonl", "".join(lines).encode())],
         by=trail.SYSTEM,
         choices=Choices(FORMAT, mask=True),
     )
     before = list_run_interviews(batch)
     ids = {talk.external_id: pk for pk, talk in talks.items()}
-    facts = MaskedFacts.objects.filter(interview__study=batch.project, external_id__in=ids).select_related("interview")
+    facts = MaskedFacts.objects.filter(interview__owning_study=batch.study, external_id__in=ids).select_related(
+        "interview"
+    )
     threads = {ids[each.external_id]: each.interview for each in facts}
     now = timezone.now()
-    for play in plays:
-        play.interview, play.state, play.ended_at = threads[play.pk], Play.State.STORED, now
-    Play.objects.bulk_update(plays, ["interview", "state", "ended_at"])
-    open_later_interviews(project=batch.project, before=before, stored=list(threads.values()))
+    for session in sessions:
+        session.interview, session.state, session.ended_at = threads[session.pk], Session.State.STORED, now
+    Session.objects.bulk_update(sessions, ["interview", "state", "ended_at"])
+    open_later_interviews(study=batch.study, before=before, stored=list(threads.values()))
     # In the order of the labels, as the threads.
-    plays.sort(key=lambda play: threads[play.pk].mask_label)
-    known = set(list_features(batch.project))
-    sheets = sum(not _write_sheet(play, threads[play.pk], talks[play.pk], known) for play in plays)
-    pairs = _pair_sides(plays)
+    sessions.sort(key=lambda session: threads[session.pk].mask_label)
+    known = set(list_features(batch.study))
+    sheets = sum(not _write_sheet(session, threads[session.pk], talks[session.pk], known) for session in sessions)
+    pairs = _pair_sides(sessions)
     left_out = {"sheets_left_out": sheets, "pairs_left_out": pairs}
-    _record("scenarios.plays.stored", batch, len(plays), **{name: count for name, count in left_out.items() if count})
-    return len(plays)
+    _record(
+        "scenarios.sessions.stored", batch, len(sessions), **{name: count for name, count in left_out.items() if count}
+    )
+    return len(sessions)
 
 
-def _build_talk(batch: Batch, play: Play, turns: Sequence[AskedTurn]) -> Talk:
-    script, arm = play.script, play.arm
-    assert arm is not None  # noqa: S101  (said by a constraint: only recorded plays have none)
+def _build_talk(batch: Batch, session: Session, turns: Sequence[AskedTurn]) -> Talk:
+    script, arm = session.script, session.arm
+    assert arm is not None  # noqa: S101  (said by a constraint: only recorded sessions have none)
     facts: dict[str, Any] = {
-        "title": play.label,
+        "title": session.label,
         "model": arm.variant.label,
-        "surface": play.surface,
-        "period": timezone.localtime(play.opened_at).date().isoformat(),
+        "surface": session.surface,
+        "period": timezone.localtime(session.opened_at).date().isoformat(),
         "interviewer": "script",
         "opening_prompt": turns[0].said,
         "language": script.language,
@@ -166,13 +172,13 @@ def _build_talk(batch: Batch, play: Play, turns: Sequence[AskedTurn]) -> Talk:
         "condition": arm.task,
         "suite": script.suite,
         "script": script.label,
-        "repeat": play.repeat,
+        "repeat": session.repeat,
         "batch": batch.pk,
-        "play": play.pk,
+        "session": session.pk,
         "reasoning": arm.variant.reasoning,
     }
     return Talk(
-        external_id=f"play-{play.pk}-{script.sha256[:8]}",
+        external_id=f"session-{session.pk}-{script.sha256[:8]}",
         questions=[
             AnsweredQuestion(
                 text=turn.said,
@@ -190,10 +196,10 @@ def _build_talk(batch: Batch, play: Play, turns: Sequence[AskedTurn]) -> Talk:
     )
 
 
-def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> bool:
+def _write_sheet(session: Session, thread: Interview, talk: Talk, known: set[str]) -> bool:
     """Put the case and what its turns were meant to be on the thread's case sheet; whether what there is could be written.
     Features that have left the codebook since the launch are left out."""
-    case = play.script.case
+    case = session.script.case
     relevant, irrelevant = (
         [row for row in case.get(side, []) if row["feature"] in known] for side in ("relevant", "irrelevant")
     )
@@ -203,7 +209,7 @@ def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> 
         return True
     try:
         write_case_sheet(
-            project=play.project,
+            study=session.study,
             interview=thread,
             relevant=relevant,
             irrelevant=irrelevant,
@@ -213,41 +219,41 @@ def _write_sheet(play: Play, thread: Interview, talk: Talk, known: set[str]) -> 
     except Refused as error:
         # Its sentence may quote the case.
         logger.warning(
-            "The case sheet of play %s cannot be written: its %s cannot be stored", play.pk, error.field or "text"
+            "The case sheet of session %s cannot be written: its %s cannot be stored", session.pk, error.field or "text"
         )
         return False
     return True
 
 
-def _pair_sides(plays: Sequence[Play]) -> int:
+def _pair_sides(sessions: Sequence[Session]) -> int:
     """Pair these with their other sides, where both are stored: under the same arm, in the same repeat. Returns how many pairs
     could not be made."""
-    arms, repeats = {play.arm_id for play in plays}, {play.repeat for play in plays}
-    stored = Play.objects.filter(arm__in=arms, repeat__in=repeats, state=Play.State.STORED)
-    sides: dict[tuple[object, ...], Play] = {}
-    for play in stored.filter(script__case__has_key="pair").select_related("script", "interview"):
-        pair = play.script.case["pair"]
-        sides[play.arm_id, play.repeat, pair["id"], pair["side"]] = play
+    arms, repeats = {session.arm_id for session in sessions}, {session.repeat for session in sessions}
+    stored = Session.objects.filter(arm__in=arms, repeat__in=repeats, state=Session.State.STORED)
+    sides: dict[tuple[object, ...], Session] = {}
+    for session in stored.filter(script__case__has_key="pair").select_related("script", "interview"):
+        pair = session.script.case["pair"]
+        sides[session.arm_id, session.repeat, pair["id"], pair["side"]] = session
     refused = set()
-    for play in plays:
-        if pair := play.script.case.get("pair"):
-            both = [sides.get((play.arm_id, play.repeat, pair["id"], side)) for side in ("a", "b")]
-            if not _pair(play, pair, *(side.interview if side else None for side in both)):
-                refused.add((play.arm_id, play.repeat, pair["id"]))
+    for session in sessions:
+        if pair := session.script.case.get("pair"):
+            both = [sides.get((session.arm_id, session.repeat, pair["id"], side)) for side in ("a", "b")]
+            if not _pair(session, pair, *(side.interview if side else None for side in both)):
+                refused.add((session.arm_id, session.repeat, pair["id"]))
     return len(refused)
 
 
-def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
+def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
     """Pair two threads, once both are there; whether nothing stood against it. The name has the labels of both, in their order,
     so that it tells nothing of case, side or condition."""
     if a is None or b is None:
         return True
     name = " ".join(sorted((a.mask_label, b.mask_label)))
-    if play.project.thread_pairs.filter(name=name).exists():
+    if session.study.thread_pairs.filter(name=name).exists():
         return True
     try:
         pair_threads(
-            project=play.project,
+            study=session.study,
             name=name,
             a=a,
             b=b,
@@ -256,14 +262,16 @@ def _pair(play: Play, pair: Mapping[str, str], a: Interview | None, b: Interview
             by=trail.SYSTEM,
         )
     except Refused as error:
-        logger.warning("The pair of play %s cannot be made: its %s cannot be stored", play.pk, error.field or "text")
+        logger.warning(
+            "The pair of session %s cannot be made: its %s cannot be stored", session.pk, error.field or "text"
+        )
         return False
     return True
 
 
 def _record(action: str, batch: Batch, count: int, **more: int) -> None:
-    """Which threads came of which plays is not told: people who have still to code them may read the history."""
-    trail.record(action, target=batch, by=trail.SYSTEM, details={"plays": count, **more})
+    """Which threads came of which sessions is not told: people who have still to code them may read the history."""
+    trail.record(action, target=batch, by=trail.SYSTEM, details={"sessions": count, **more})
 
 
 MAX_INCLUSION = 50
@@ -277,7 +285,7 @@ class Unanswered(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The thread that a play left. ``left_out`` counts questions that got no answer, ``unanswered`` names them."""
+    """The thread that a session left. ``left_out`` counts questions that got no answer, ``unanswered`` names them."""
 
     interview: Interview
     sha256: str
@@ -290,36 +298,36 @@ class Closed(NamedTuple):
 
 
 @transaction.atomic
-def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> Closed:
+def close_session(*, session: Session, inclusion: str, reason: str, by: trail.Actor) -> Closed:
     """Store an interview as a thread of the study: from then on it can be coded, and nothing can be added.
 
     It is written as a line of interview_jsonl and imported, so it has the same bytes, hash and sentences as any file. The
     kinds of its questions come along; what they were meant to be goes to the thread's case sheet alone. A branch is stored
-    after the play that it leaves and hangs on its turn. ``inclusion`` says whether the interview is analysed, with a
+    after the session that it leaves and hangs on its turn. ``inclusion`` says whether the interview is analysed, with a
     ``reason``. A last question that got no answer is left out, and the thread says so and why. Raises ``Refused``.
     """
-    play = hold_play(play)
-    check_open(play)
+    session = hold_session(session)
+    check_open(session)
     inclusion = check_text(
         inclusion,
         field="inclusion",
         max_length=MAX_INCLUSION,
-        needed="Say whether the interview is to be analysed: included or excluded, or a word of your own.",
+        needed="Say whether the interview will be analysed: included, excluded, or a word of your own.",
         one_line=True,
     )
     reason = check_reason(reason, needed="Give the reason in a few words.", one_line=True)
-    own = [each for each in read_talk(play) if not each.is_shared]
+    own = [each for each in read_talk(session) if not each.is_shared]
     if any(each.is_waiting for each in own):
-        raise Refused("An answer is still awaited. Wait for it, or give the question up, then close the interview.")
+        raise Refused("An answer has not arrived yet. Wait for it, or give up the question, then close the interview.")
     answered = [each for each in own if each.has_result]
     if not any(each.answer.strip() for each in answered):
-        raise Refused("The model has said nothing in this play, so there is nothing to store. Discard it.")
+        raise Refused("The model has said nothing in this session, so there is nothing to store. Discard it.")
     unanswered = list_unanswered(own)
-    talk = build_talk(play, answered, unanswered=unanswered, inclusion=inclusion, reason=reason)
-    interview, sha256 = store_talk(play, talk, by=by)
-    end_play(play, state=Play.State.STORED, interview=interview, inclusion=inclusion, reason=reason)
-    _store_intents(play, interview, answered, talk, by=by)
-    close_calls(play, by=by)
+    talk = build_talk(session, answered, unanswered=unanswered, inclusion=inclusion, reason=reason)
+    interview, sha256 = store_talk(session, talk, by=by)
+    end_session(session, state=Session.State.STORED, interview=interview, inclusion=inclusion, reason=reason)
+    _store_intents(session, interview, answered, talk, by=by)
+    close_calls(session, by=by)
     kinds = Counter(each.question.kind for each in answered)
     closed = Closed(
         interview,
@@ -332,8 +340,8 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
         unanswered,
     )
     trail.record(
-        "play.closed",
-        target=play,
+        "session.closed",
+        target=session,
         by=by,
         details={
             "interview": interview.pk,
@@ -346,19 +354,25 @@ def close_play(*, play: Play, inclusion: str, reason: str, by: trail.Actor) -> C
 
 
 @transaction.atomic
-def discard_play(*, play: Play, reason: str, by: trail.Actor) -> None:
-    """End a play without storing it as a thread. What was said and paid for in it is kept. Raises ``Refused``."""
-    play = hold_play(play)
-    check_open(play)
+def discard_session(*, session: Session, reason: str, by: trail.Actor) -> None:
+    """End a session without storing it as a thread. What was said and paid for in it is kept. Raises ``Refused``."""
+    session = hold_session(session)
+    check_open(session)
     reason = check_reason(reason, needed="Say why it is discarded.", one_line=True)
-    if play.branches.exclude(state=Play.State.DISCARDED).exists():
-        raise Refused("Other plays branch off this one, so it cannot be discarded. Discard those first, or close it.")
-    own = [each for each in read_talk(play) if not each.is_shared]
+    if session.branches.exclude(state=Session.State.DISCARDED).exists():
+        raise Refused(
+            "Other sessions branch from this one, so it cannot be discarded. Discard those first, or close this one."
+        )
+    own = [each for each in read_talk(session) if not each.is_shared]
     if any(each.is_waiting for each in own):
-        raise Refused("An answer is still awaited. Wait for it, or give the question up, then discard the interview.")
-    end_play(play, state=Play.State.DISCARDED, reason=reason)
-    close_calls(play, by=by)
-    trail.record("play.discarded", target=play, by=by, details={"questions": len(own), **_tell(list_unanswered(own))})
+        raise Refused(
+            "An answer has not arrived yet. Wait for it, or give up the question, then discard the interview."
+        )
+    end_session(session, state=Session.State.DISCARDED, reason=reason)
+    close_calls(session, by=by)
+    trail.record(
+        "session.discarded", target=session, by=by, details={"questions": len(own), **_tell(list_unanswered(own))}
+    )
 
 
 def list_unanswered(talk: Sequence[Exchange]) -> list[Unanswered]:
@@ -373,49 +387,49 @@ def _tell(unanswered: Sequence[Unanswered]) -> dict[str, object]:
 
 
 def build_talk(
-    play: Play,
+    session: Session,
     answered: Sequence[Exchange],
     *,
     unanswered: Sequence[Unanswered] = (),
     inclusion: str = "",
     reason: str = "",
 ) -> Talk:
-    """The thread that a play leaves, of these questions and answers. Reads play.script, play.branch_of, play.arm."""
-    is_branch = play.branch_of is not None
-    script = play.script
-    model = play.arm.variant.label if play.arm else play.model_as_shown
+    """The thread that a session leaves, of these questions and answers. Reads session.script, session.branch_of, session.arm."""
+    is_branch = session.branch_of is not None
+    script = session.script
+    model = session.arm.variant.label if session.arm else session.model_as_shown
     facts: dict[str, Any] = {
-        "title": play.label,
+        "title": session.label,
         "model": model,
-        "vendor": play.vendor,
-        "surface": play.surface,
-        "period": timezone.localtime(play.opened_at).date().isoformat(),
-        "interviewer": play.opened_by_name,
-        "tier": play.tier,
+        "vendor": session.vendor,
+        "surface": session.surface,
+        "period": timezone.localtime(session.opened_at).date().isoformat(),
+        "interviewer": session.opened_by_name,
+        "tier": session.tier,
         "inclusion": inclusion,
         "inclusion_reason": reason,
         "opening_prompt": answered[0].question.text if answered and not is_branch else "",
         "language": script.language,
         "script": script.label,
-        "opening": play.opening,
-        "play": str(play.pk),
+        "opening": session.opening,
+        "session": str(session.pk),
         "unanswered": "; ".join(f"Question {each.question}: {each.why}" for each in unanswered),
         "consent": {**script.consents, "basis": script.consent_basis} if script.consents else None,
     }
     return Talk(
-        external_id=name_thread(play),
+        external_id=name_thread(session),
         questions=_list_questions(answered),
         system="" if is_branch else script.system,
-        hangs_on=_find_turn(play),
+        hangs_on=_find_turn(session),
         facts=facts,
     )
 
 
-def find_places(play: Play, talk: Sequence[Exchange]) -> dict[int, int]:
-    """The turn of the thread, from 1, that each question of a play is or will be, by its number in the talk. Questions without an
-    answer are in no thread, and those that a branch shares are in the other one."""
+def find_places(session: Session, talk: Sequence[Exchange]) -> dict[int, int]:
+    """The turn of the thread, from 1, that each question of a session is or will be, by its number in the talk. Questions without
+    an answer are in no thread, and those that a branch shares are in the other one."""
     own = [each for each in talk if not each.is_shared and each.has_result]
-    system = "" if play.branch_of else play.script.system
+    system = "" if session.branch_of else session.script.system
     places = place_questions(Talk(external_id="", questions=_list_questions(own), system=system))
     return dict(zip((each.number for each in own), places, strict=True))
 
@@ -434,54 +448,55 @@ def _list_questions(answered: Sequence[Exchange]) -> list[AnsweredQuestion]:
     ]
 
 
-def name_thread(play: Play) -> str:
-    """The id of the thread that a play leaves."""
-    return f"play-{play.pk}"
+def name_thread(session: Session) -> str:
+    """The id of the thread that a session leaves."""
+    return f"session-{session.pk}"
 
 
-def store_talk(play: Play, talk: Talk, *, by: trail.Actor) -> tuple[Interview, str]:
-    """Import the thread of a play; it, and the hash of the file. Raises ``Refused``."""
+def store_talk(session: Session, talk: Talk, *, by: trail.Actor) -> tuple[Interview, str]:
+    """Import the thread of a session; it, and the hash of the file. Raises ``Refused``."""
     lines = [write_line(talk)]
-    if play.branch_of is not None and play.branch_of.interview is not None:
-        lines.insert(0, _write_parent(play.branch_of.interview))
+    if session.branch_of is not None and session.branch_of.interview is not None:
+        lines.insert(0, _write_parent(session.branch_of.interview))
     data = "".join(lines).encode()
     try:
         report = import_files(
-            project=play.project, files=[(f"{talk.external_id}.jsonl", data)], by=by, format="interview_jsonl"
+            study=session.study, files=[(f"{talk.external_id}.jsonl", data)], by=by, format="interview_jsonl"
         )[0]
     except Refused as error:
         raise Refused(f"The interview cannot be stored. {error}") from error
-    return play.project.every_interview.kept().get(external_id=talk.external_id), report.sha256
+    return session.study.every_interview.kept().get(external_id=talk.external_id), report.sha256
 
 
-def end_play(
-    play: Play, *, state: str, interview: Interview | None = None, inclusion: str = "", reason: str = ""
+def end_session(
+    session: Session, *, state: str, interview: Interview | None = None, inclusion: str = "", reason: str = ""
 ) -> None:
-    """Set how a play has ended."""
-    play.state, play.interview, play.ended_at = Play.State(state), interview, timezone.now()
-    play.inclusion, play.inclusion_reason = inclusion, reason
-    play.save(update_fields=["state", "interview", "ended_at", "inclusion", "inclusion_reason"])
+    """Set how a session has ended."""
+    session.state, session.interview, session.ended_at = Session.State(state), interview, timezone.now()
+    session.inclusion, session.inclusion_reason = inclusion, reason
+    session.save(update_fields=["state", "interview", "ended_at", "inclusion", "inclusion_reason"])
 
 
-def close_calls(play: Play, *, by: trail.Actor) -> None:
-    """Close the batch of a play, once no other play is open in it."""
-    if play.arm is not None and not Play.objects.filter(arm=play.arm, state=Play.State.OPEN).exists():
-        launching.close_batch(batch=play.arm.batch, by=by)
+def close_calls(session: Session, *, by: trail.Actor) -> None:
+    """Close the batch of a session, once no other session is open in it."""
+    if session.arm is not None and not Session.objects.filter(arm=session.arm, state=Session.State.OPEN).exists():
+        launching.close_batch(batch=session.arm.batch, by=by)
 
 
-def _find_turn(play: Play) -> tuple[str, int] | None:
+def _find_turn(session: Session) -> tuple[str, int] | None:
     """The thread and turn that a branch hangs on. Raises ``Refused`` while that thread is not stored."""
-    left = play.branch_of
+    left = session.branch_of
     if left is None:
         return None
-    if left.interview is None or left.interview.study_id is None:
+    if left.interview is None or left.interview.owning_study_id is None:
         raise Refused(
-            f"This play branches off “{left.label}”, which is not stored. Close that one first: a branch hangs on its turn."
+            f"This session branches from “{left.label}”, which is not stored. Close that one first, because the branch continues "
+            "from one of its turns."
         )
     own = [each for each in read_talk(left) if not each.is_shared and each.has_result]
     numbers = [each.number for each in own]
     # The same turns as when it was stored, wherever its kinds of prompts were corrected since.
-    place = place_answers(build_talk(left, own))[numbers.index(play.after_position or 0)]
+    place = place_answers(build_talk(left, own))[numbers.index(session.after_position or 0)]
     return left.interview.external_id, place
 
 
@@ -492,10 +507,10 @@ def _write_parent(interview: Interview) -> str:
 
 
 def _store_intents(
-    play: Play, interview: Interview, answered: Sequence[Exchange], talk: Talk, *, by: trail.Actor
+    session: Session, interview: Interview, answered: Sequence[Exchange], talk: Talk, *, by: trail.Actor
 ) -> None:
     """Put what the questions were meant to be on the thread's case sheet."""
     meant = zip(place_questions(talk), answered, strict=True)
     intents = {str(place): each.question.intent for place, each in meant if each.question.intent}
     if intents:
-        write_case_sheet(project=play.project, interview=interview, relevant=[], irrelevant=[], intents=intents, by=by)
+        write_case_sheet(study=session.study, interview=interview, relevant=[], irrelevant=[], intents=intents, by=by)

@@ -11,9 +11,9 @@ from transcripts.ui.commands import find_row, read_pairs, reading
 
 def find_run(number: int, slug: str = "") -> Batch:
     """The batch of scenarios of that number, in the study of that slug where one is named. Raises ``CommandError``."""
-    batches = Batch.objects.select_related("project").filter(kind=KIND).order_by("-pk")
+    batches = Batch.objects.select_related("study").filter(kind=KIND).order_by("-pk")
     if slug:
-        batches = batches.filter(project__slug=slug)
+        batches = batches.filter(study__slug=slug)
     return find_row(batches, f"batch of scenarios{f' in {slug}' if slug else ''} with the number", pk=number)
 
 
@@ -27,5 +27,5 @@ def read_conditions(given: list[str]) -> dict[str, str]:
             try:
                 found[name] = stream.read().decode("utf-8")
             except UnicodeDecodeError:
-                raise Refused(f"{path} is not a text in UTF-8.") from None
+                raise Refused(f"{path} is not UTF-8 text.") from None
     return found

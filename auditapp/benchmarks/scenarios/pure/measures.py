@@ -1,7 +1,7 @@
-"""What the plays of a suite show: how much of what a prompt brings is there without it, and whether groups fare alike.
+"""What the sessions of a suite show: how much of what a prompt brings is there without it, and whether groups fare alike.
 
 Paper 001, Table 4B: internalisation, and static outcomes. The unit of evidence is the case: repeats of a case are averaged before
-anything is tested, so that asking ten times is no more evidence than asking once. Plays without an outcome are counted and left
+anything is tested, so that asking ten times is no more evidence than asking once. Sessions without an outcome are counted and left
 out.
 """
 
@@ -35,8 +35,8 @@ Arm = tuple[str, str, bool | None]
 """The model, under what condition, and whether it reasons: what figures are never pooled over."""
 
 
-class PlayOutcome(NamedTuple):
-    """What one play came to. ``outcome`` is None where it could not be read; ``group`` is "" where the case names none; ``pair``
+class SessionOutcome(NamedTuple):
+    """What one session came to. ``outcome`` is None where it could not be read; ``group`` is "" where the case names none; ``pair``
     names what is one case told of several groups, and is "" where a case has no twin of that kind; ``base`` names the model
     whatever its reasoning, "" where ``model`` does."""
 
@@ -56,13 +56,13 @@ class PlayOutcome(NamedTuple):
         return self.model, self.condition, self.reasoning
 
 
-def report_plays(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
-    """The report on plays: ``retention`` by model, ``arms`` each with its rate, calibration and groups,
+def report_sessions(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
+    """The report on sessions: ``retention`` by model, ``arms`` each with its rate, calibration and groups,
     ``comparisons`` of any two of them, ``groups`` where there is just one arm (otherwise None: groups are never pooled over
-    arms), and ``left_out``, the plays without an outcome."""
-    by_arm: dict[Arm, list[PlayOutcome]] = defaultdict(list)
-    for play in plays:
-        by_arm[play.arm].append(play)
+    arms), and ``left_out``, the sessions without an outcome."""
+    by_arm: dict[Arm, list[SessionOutcome]] = defaultdict(list)
+    for session in sessions:
+        by_arm[session.arm].append(session)
     arms = []
     for model, condition, reasoning in sorted(by_arm, key=str):
         own = by_arm[model, condition, reasoning]
@@ -70,25 +70,26 @@ def report_plays(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
         calibration = _describe_calibration(own)
         arms.append({**named, **_measure_rate(own), "calibration": calibration, "groups": measure_groups(own)})
     return {
-        "plays": len(plays),
-        "left_out": sum(play.outcome is None for play in plays),
-        "retention": measure_retention(plays),
-        "comparisons": measure_comparisons(plays),
+        "sessions": len(sessions),
+        "left_out": sum(session.outcome is None for session in sessions),
+        "retention": measure_retention(sessions),
+        "comparisons": measure_comparisons(sessions),
         "arms": arms,
         "groups": arms[0]["groups"] if len(arms) == 1 else None,
     }
 
 
-def _measure_rate(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
-    """``right`` of ``n`` plays over ``cases``; ``rate`` is the mean over cases of the share that is right of a case's plays."""
+def _measure_rate(sessions: Iterable[SessionOutcome]) -> dict[str, Any]:
+    """``right`` of ``n`` sessions over ``cases``; ``rate`` is the mean over cases of the share that is right of a case's
+    sessions."""
     outcomes: dict[str, list[bool]] = defaultdict(list)
     right, left_out = 0, 0
-    for play in plays:
-        if play.outcome is None:
+    for session in sessions:
+        if session.outcome is None:
             left_out += 1
         else:
-            outcomes[play.case].append(play.outcome)
-            right += play.outcome
+            outcomes[session.case].append(session.outcome)
+            right += session.outcome
     n = sum(map(len, outcomes.values()))
     cases = len(outcomes)
     counts = {"right": right, "n": n, "cases": cases, "mark": mark_clusters(cases), "left_out": left_out}
@@ -96,9 +97,9 @@ def _measure_rate(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
 
 
 def _describe(means: Sequence[float]) -> dict[str, Any]:
-    """The mean over cases, each a share from 0 to 1, with Wilson's interval as if every case were one play.
+    """The mean over cases, each a share from 0 to 1, with Wilson's interval as if every case were one session.
 
-    A mean of shares varies at most as much as a share of that many plays, so with repeats the interval is as wide as it can have
+    A mean of shares varies at most as much as a share of that many sessions, so with repeats the interval is as wide as it can have
     to be, and without it is Wilson's own. Below three cases there is none."""
     if not means:
         return {"rate": None, "ci": None}
@@ -110,7 +111,7 @@ def _list(interval: Interval | None) -> list[float] | None:
     return list(interval) if interval else None
 
 
-def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]:
+def measure_retention(sessions: Iterable[SessionOutcome]) -> dict[str, dict[str, Any]]:
     """By model, and apart where its reasoning was on and off: the unprompted rate over the prompted one, on pairs of one case
     and repeat. A condition of another name than ``prompted`` is compared in the same way, under "model, condition".
 
@@ -119,9 +120,9 @@ def measure_retention(plays: Iterable[PlayOutcome]) -> dict[str, dict[str, Any]]
     which is the same where there are none; below ten cases there is none, for nothing is concluded from so few. ``p_holm`` is
     adjusted over the ``family`` of all models and conditions that have a P (Holm 1979).
     """
-    by_arm: dict[tuple[str, str], dict[tuple[str, int], PlayOutcome]] = defaultdict(dict)
-    for play in plays:
-        by_arm[_name_model(play.model, play.reasoning), play.condition][play.case, play.repeat] = play
+    by_arm: dict[tuple[str, str], dict[tuple[str, int], SessionOutcome]] = defaultdict(dict)
+    for session in sessions:
+        by_arm[_name_model(session.model, session.reasoning), session.condition][session.case, session.repeat] = session
     figures = {}
     for (model, condition), prompted in sorted(by_arm.items()):
         unprompted = by_arm.get((model, UNPROMPTED), {})
@@ -185,19 +186,19 @@ def _measure_ratio(upper: Sequence[float], lower: Sequence[float], confidence: f
     return {"value": math.fsum(upper) / under if under else None, "ci": _list(interval)}
 
 
-def measure_comparisons(plays: Iterable[PlayOutcome]) -> list[dict[str, Any]]:
+def measure_comparisons(sessions: Iterable[SessionOutcome]) -> list[dict[str, Any]]:
     """All pairs of models under one condition, of conditions of one model, and of one model's reasoning on and off under one
     condition, each with its ``kind``: the first rate less the second, on the cases that both met.
 
-    A case's value is the share right of its plays with an outcome. Rows are those of ``compare_sides``; the comparisons of a kind
-    are one family. Pairs without a common case are left out.
+    A case's value is the share right of its sessions with an outcome. Rows are those of ``compare_sides``; the comparisons of a
+    kind are one family. Pairs without a common case are left out.
     """
     played: dict[Arm, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
     bases = {}
-    for play in plays:
-        bases[play.arm] = play.base or play.model
-        if play.outcome is not None:
-            played[play.arm][play.case].append(play.outcome)
+    for session in sessions:
+        bases[session.arm] = session.base or session.model
+        if session.outcome is not None:
+            played[session.arm][session.case].append(session.outcome)
     means = {arm: {case: take_share(each) for case, each in cases.items()} for arm, cases in played.items()}
     families: dict[str, list[Sides]] = {kind: [] for kind in (MODELS, CONDITIONS, REASONING)}
     for one, other in combinations(sorted(means, key=_place_arm), 2):
@@ -230,18 +231,18 @@ def _name_sides(kind: str, first: Arm, second: Arm, means: Mapping[Arm, Mapping[
     return Sides({"kind": kind, "under": under}, names[0], names[1], means[first], means[second])
 
 
-def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
+def measure_groups(sessions: Iterable[SessionOutcome]) -> dict[str, Any]:
     """How groups fare, of cases that name one: rates with Wilson's intervals over cases; and ``gap``, the largest difference
     between two groups that share ``MIN_SHARED`` cases or more, on those cases alone. ``no_gap`` says why there is none.
 
-    Groups share a case where plays of both have its ``pair``. As the largest of ``compared`` differences is chosen after looking,
-    its intervals are those of 1 - .05 / compared (Bonferroni): ``paired_difference_interval``, and for ``ratio``, the lower rate
-    over the higher, ``paired_ratio_interval``. Brier score and calibration error are those of ``measure_calibration``.
+    Groups share a case where sessions of both have its ``pair``. As the largest of ``compared`` differences is chosen after
+    looking, its intervals are those of 1 - .05 / compared (Bonferroni): ``paired_difference_interval``, and for ``ratio``, the
+    lower rate over the higher, ``paired_ratio_interval``. Brier score and calibration error are those of ``measure_calibration``.
     """
-    by_group: dict[str, list[PlayOutcome]] = defaultdict(list)
-    for play in plays:
-        if play.group:
-            by_group[play.group].append(play)
+    by_group: dict[str, list[SessionOutcome]] = defaultdict(list)
+    for session in sessions:
+        if session.group:
+            by_group[session.group].append(session)
     groups = {group: _measure_group(own) for group, own in sorted(by_group.items())}
     return {
         "groups": groups,
@@ -250,27 +251,27 @@ def measure_groups(plays: Iterable[PlayOutcome]) -> dict[str, Any]:
     }
 
 
-def _measure_group(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
-    found = _measure_stated(plays)
-    return {**_measure_rate(plays), "n_probability": found.n, "brier": found.brier, "ece": found.error}
+def _measure_group(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
+    found = _measure_stated(sessions)
+    return {**_measure_rate(sessions), "n_probability": found.n, "brier": found.brier, "ece": found.error}
 
 
-def _measure_stated(plays: Iterable[PlayOutcome]) -> Calibration:
+def _measure_stated(sessions: Iterable[SessionOutcome]) -> Calibration:
     return measure_calibration(
-        Stated(play.case, play.probability, play.outcome)
-        for play in plays
-        if play.outcome is not None and play.probability is not None and 0 <= play.probability <= 1
+        Stated(session.case, session.probability, session.outcome)
+        for session in sessions
+        if session.outcome is not None and session.probability is not None and 0 <= session.probability <= 1
     )
 
 
-def _describe_calibration(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
-    """Of the ``n`` plays with an outcome that state a probability; ``without`` have an outcome and state none from 0 to 1."""
-    found = _measure_stated(plays)
+def _describe_calibration(sessions: Sequence[SessionOutcome]) -> dict[str, Any]:
+    """Of the ``n`` sessions with an outcome that state a probability; ``without`` have an outcome and state none from 0 to 1."""
+    found = _measure_stated(sessions)
     return {
         "n": found.n,
         "cases": found.clusters,
         "mark": mark_clusters(found.clusters),
-        "without": sum(play.outcome is not None for play in plays) - found.n,
+        "without": sum(session.outcome is not None for session in sessions) - found.n,
         "brier": found.brier,
         "ece": found.error,
         "no_ece": "" if found.bins or not found.n else TOO_FEW,
@@ -290,26 +291,26 @@ def _describe_calibration(plays: Sequence[PlayOutcome]) -> dict[str, Any]:
     }
 
 
-def _find_gap(by_group: Mapping[str, Sequence[PlayOutcome]]) -> dict[str, Any]:
+def _find_gap(by_group: Mapping[str, Sequence[SessionOutcome]]) -> dict[str, Any]:
     if len(by_group) < 2:
         return {"gap": None, "no_gap": ""}
-    shared = {group: _average_shared(plays) for group, plays in sorted(by_group.items())}
+    shared = {group: _average_shared(sessions) for group, sessions in sorted(by_group.items())}
     compared = [
         (first, second, common)
         for first, second in combinations(shared, 2)
         if len(common := sorted(shared[first].keys() & shared[second].keys())) >= MIN_SHARED
     ]
     if not compared:
-        return {"gap": None, "no_gap": f"no two groups share {MIN_SHARED} cases that could be read"}
+        return {"gap": None, "no_gap": f"no two groups share {MIN_SHARED} readable cases"}
     gaps = [_measure_gap(first, second, shared, common, len(compared)) for first, second, common in compared]
     return {"gap": max(gaps, key=lambda gap: gap["difference"]), "no_gap": ""}
 
 
-def _average_shared(plays: Iterable[PlayOutcome]) -> dict[str, list[bool]]:
+def _average_shared(sessions: Iterable[SessionOutcome]) -> dict[str, list[bool]]:
     found: dict[str, list[bool]] = defaultdict(list)
-    for play in plays:
-        if play.pair and play.outcome is not None:
-            found[play.pair].append(play.outcome)
+    for session in sessions:
+        if session.pair and session.outcome is not None:
+            found[session.pair].append(session.outcome)
     return found
 
 

@@ -302,13 +302,13 @@ def describe_readings(report: Mapping[str, object]) -> str:
     threads = f"{total:,} thread{'' if total == 1 else 's'} of cases that name a code"
     if report["coder"]:
         return (
-            f"The outcomes of {threads} are by the blind codings of {report['coder']} alone; adjudications are not used. "
+            f"The outcomes of {threads} come only from the blind codings of {report['coder']}; adjudications are not used. "
             f"{counts[UNREAD]:,} have none, because {report['coder']} has not decided all of them."
         )
     return (
-        f"The outcomes of {threads} are by the blind codings of all coders: {counts[ADJUDICATED]:,} adjudicated, "
-        f"{counts[AGREED]:,} as two coders or more agree, {counts[SINGLE]:,} by one coder alone. No outcome: {counts[DISPUTED]:,} "
-        f"where coders disagree and nobody has adjudicated, {counts[UNREAD]:,} not read to the end."
+        f"The outcomes of {threads} come from the blind codings of all coders: {counts[ADJUDICATED]:,} adjudicated, "
+        f"{counts[AGREED]:,} on which two or more coders agree, {counts[SINGLE]:,} from only one coder. No outcome: "
+        f"{counts[DISPUTED]:,} on which coders disagree without adjudication, {counts[UNREAD]:,} not read to the end."
     )
 
 
@@ -344,7 +344,7 @@ _BEHIND_A_QUESTION = "\"'\u201d\u2019\u00bb)]*_ "
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """A question of a play with the answer that counts.
+    """A question of a session with the answer that counts.
 
     ``reasoning`` is what the model wrote before it, where that is known apart; reasoning that a server left in the answer
     between marks is taken out of it. ``details`` are those of a model's turn as files of interviews have them; see `ReadTurn`.
@@ -360,7 +360,7 @@ class AnsweredQuestion:
 
 @dataclass(frozen=True)
 class Talk:
-    """A play that has ended, as one thread. ``facts`` are keys of the line besides id and turns, such as model and surface;
+    """A session that has ended, as one thread. ``facts`` are keys of the line besides id and turns, such as model and surface;
     empty ones are left out. A branch has in ``hangs_on`` the id of the other thread and the position of the turn in it."""
 
     external_id: str

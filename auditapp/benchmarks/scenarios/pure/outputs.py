@@ -1,11 +1,11 @@
-"""The tables of the report on plays: each declared once, for its page, CSV and LaTeX; and its sentences."""
+"""The tables of the report on sessions: each declared once, for its page, CSV and LaTeX; and its sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome
+from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome
 from auditapp.benchmarks.scenarios.pure.outcomes import describe_readings
 from transcripts.formats.comparisons import declare_comparisons, describe_comparisons, print_mark, write_holm
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_text, take_truth, take_whole
@@ -27,13 +27,13 @@ HEADS = {
     "p_holm": "P (Holm)",
     "family": "P adjusted over",
     "left_out": "Left out",
-    "n": "Of plays",
+    "n": "Of sessions",
     "n_probability": "Probability stated",
     "highest": "Higher",
     "lowest": "Lower",
-    "highest_n": "Plays, higher",
+    "highest_n": "Sessions, higher",
     "highest_rate": "Rate, higher",
-    "lowest_n": "Plays, lower",
+    "lowest_n": "Sessions, lower",
     "lowest_rate": "Rate, lower",
     "ratio": "Lower over higher",
     "retention_low": "from",
@@ -125,7 +125,7 @@ def _list_gaps(report: Report) -> Rows:
 
 
 def _list_calibration(report: Report) -> Rows:
-    """For each arm whose plays state a probability a row of each bin, if there are any, and one of all."""
+    """For each arm whose sessions state a probability a row of each bin, if there are any, and one of all."""
     for arm in report["arms"]:
         found = arm["calibration"]
         for each in found["bins"]:
@@ -145,14 +145,14 @@ def _name(arm: Mapping[str, Any]) -> Mapping[str, object]:
 
 RETENTION = _declare(
     "retention",
-    "What stays without a prompt.",
+    "Retention without a prompt.",
     "model cases mark pairs both prompted_only unprompted_only neither prompted unprompted retention retention_low "
     "retention_high p_mcnemar p_holm family left_out",
     _list_retention,
 )
 ARMS = _declare(
     "arms",
-    "How often the answer is the expected one, by condition and group.",
+    "Rate of expected answers, by condition and group.",
     "model condition reasoning group right n cases mark rate low high n_probability brier ece left_out",
     _list_arms,
 )
@@ -164,29 +164,29 @@ COMPARISONS = declare_comparisons(
 )
 GAPS = _declare(
     "gaps",
-    "Of all pairs of groups that share cases, the one that differs most: lower rate over higher.",
+    "The pair of groups with shared cases that differs most: lower rate over higher.",
     "model condition reasoning highest lowest cases mark highest_n highest_rate lowest_n lowest_rate difference difference_low "
     "difference_high ratio ratio_low ratio_high compared no_gap",
     _list_gaps,
 )
 CALIBRATION = _declare(
     "calibration",
-    "How well stated probabilities fit how often the answer is the expected one.",
+    "Calibration: stated probabilities compared with the rate of expected answers.",
     "model condition reasoning bin n cases mark stated rate low high brier ece without no_ece",
     _list_calibration,
 )
 TABLES = {table.name: table for table in (RETENTION, ARMS, COMPARISONS, GAPS, CALIBRATION)}
 
 TESTS = (
-    "Repeats are averaged within their case, and cases are counted: below three there is no interval, below ten no verdict "
-    "(few), and below 20 intervals are rough. Rates with Wilson's intervals (95 %). Retention is the unprompted rate over the "
-    "prompted one on pairs of one case and repeat, with the interval of its logarithm and McNemar's exact test, or that of "
-    "tossed signs where cases were repeated; P is adjusted over all models and conditions (Holm). Models, conditions, and "
-    "reasoning on and off are compared on the cases that both met: the mean difference with Student's interval over cases, and "
-    "P of tossed signs, adjusted over all comparisons of the kind (Holm). What has fewer than ten cases is not tested. Groups are "
-    "compared within one model and condition, on the cases that they share; of all pairs of groups the largest difference is "
-    "given, with intervals adjusted for that choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 "
-    "cases with a stated probability."
+    "Repeats are averaged within their case, and cases are counted: below three there is no interval, below ten no verdict (few), "
+    "and below 20 intervals are rough. Rates with Wilson's intervals (95 %). Retention is the unprompted rate over the prompted "
+    "one on pairs of one case and repeat, with an interval from its logarithm and McNemar's exact test, or that of tossed signs "
+    "if cases were repeated; P is adjusted over all models and conditions (Holm). Models, conditions, and reasoning on and off "
+    "are compared on the cases that both ran: the mean difference with Student's interval over cases, and P of tossed signs, "
+    "adjusted over all comparisons of the kind (Holm). What has fewer than ten cases is not tested. Groups are compared within "
+    "one model and condition, on the cases that they share; of all pairs of groups the largest difference is given, with "
+    "intervals adjusted for that choice (Bonferroni). Calibration has ten bins of equal width, and no error below 100 cases with "
+    "a stated probability."
 )
 
 
@@ -200,13 +200,13 @@ def describe_gaps(report: Report) -> Iterator[str]:
         if not gap:
             continue
         among = (
-            f", the largest of {show_count(gap['compared'], 'difference')} and so chosen after looking (intervals are adjusted for "
-            "it)"
+            f", the largest of {show_count(gap['compared'], 'difference')} and therefore chosen after looking (intervals are "
+            "adjusted for this)"
             if gap["compared"] > 1
             else ""
         )
         sides = " and ".join(
-            f"{gap[side]} {write_number(gap[f'{side}_rate'], 3)} (n = {show_count(gap[f'{side}_n'], 'play')})"
+            f"{gap[side]} {write_number(gap[f'{side}_rate'], 3)} (n = {show_count(gap[f'{side}_n'], 'session')})"
             for side in ("highest", "lowest")
         )
         yield (
@@ -217,12 +217,12 @@ def describe_gaps(report: Report) -> Iterator[str]:
 
 
 def describe_calibration(report: Report) -> Iterator[str]:
-    """A sentence or two for each arm whose plays state a probability: its calibration error, or why there is none."""
+    """A sentence or two for each arm whose sessions state a probability: its calibration error, or why there is none."""
     for arm in report["arms"]:
         found = arm["calibration"]
         if not found["n"]:
             continue
-        stated = f"{name_arm(arm)}: {show_count(found['n'], 'play')} in {show_count(found['cases'], 'case')} state a probability"
+        stated = f"{name_arm(arm)}: {show_count(found['n'], 'session')} in {show_count(found['cases'], 'case')} state a probability"
         without = f"; {found['without']:,} with an outcome state none from 0 to 1" if found["without"] else ""
         error = f"expected calibration error {write_number(found['ece'], 3)}, " if not found["no_ece"] else ""
         yield f"{stated}{without}; {error}Brier score {write_number(found['brier'], 3)}. {found['no_ece']}".rstrip()
@@ -234,14 +234,14 @@ def write_mark(figures: Mapping[str, Any]) -> str:
 
 
 def list_report(report: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of what ``measures.report_plays`` returns, and what the marks in them say."""
+    """The lines of what ``measures.report_sessions`` returns, and what the marks in them say."""
     lines = list(_list_lines(report))
     yield from lines
     yield from explain_marks_in(lines, "cases")
 
 
 def _list_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    yield f"{report['plays']:,} plays, {report['left_out']:,} of them without an outcome."
+    yield f"{report['sessions']:,} sessions, {report['left_out']:,} of them without an outcome."
     yield from _list_run(report)
     for model, figures in report["retention"].items():
         ratio = figures["retention"]
@@ -266,15 +266,15 @@ def _list_run(report: Mapping[str, Any]) -> Iterator[str]:
     if "states" not in report:
         return
     states = report["states"]
-    yield f"Plays of the batch: {states['stored']:,} stored, {states['open']:,} open, {states['failed']:,} failed."
+    yield f"Sessions of the batch: {states['stored']:,} stored, {states['open']:,} open, {states['failed']:,} failed."
     if report["without_answer"]:
-        yield f"{report['without_answer']:,} are of cases that expect no answer; they have no outcome here."
+        yield f"{report['without_answer']:,} belong to cases that expect no answer and have no outcome here."
     if sentence := describe_readings(report):
         yield sentence
     for code in report["unknown_codes"]:
         yield f"The codebook has no code {code}, so cases that name it have no outcome."
-    for play in report["failed"]:
-        yield f"  failed: {play['case']}, {play['model']}, {play['condition']}, repeat {play['repeat']}"
+    for session in report["failed"]:
+        yield f"  failed: {session['case']}, {session['model']}, {session['condition']}, repeat {session['repeat']}"
 
 
 def _list_groups(groups: Mapping[str, Any]) -> Iterator[str]:
@@ -297,31 +297,31 @@ def _estimate(figures: Mapping[str, Any]) -> str:
     return write_estimate(figures["rate"], figures["ci"])
 
 
-def read_plays(lines: Iterable[bytes], *, name: str) -> list[PlayOutcome]:
-    """The plays of a file; ``name`` is the file's, for errors. Raises ``ReadError``, which names the line, for what is no such
-    object, and for a play that is there twice."""
-    plays: list[PlayOutcome] = []
+def read_sessions(lines: Iterable[bytes], *, name: str) -> list[SessionOutcome]:
+    """The sessions of a file; ``name`` is the file's, for errors. Raises ``ReadError``, which names the line, for what is no such
+    object, and for a session that is there twice."""
+    sessions: list[SessionOutcome] = []
     seen: dict[tuple[object, ...], int] = {}
-    for number, play in read_each(read_lines(lines, name), name, _read_play):
-        key = (*play.arm, play.case, play.repeat)
+    for number, session in read_each(read_lines(lines, name), name, _read_session):
+        key = (*session.arm, session.case, session.repeat)
         if key in seen:
             raise ReadError(
-                name, number, f"the play of line {seen[key]} again", "each case once under a condition and repeat"
+                name, number, f"the session of line {seen[key]} again", "each case once under a condition and repeat"
             )
         seen[key] = number
-        plays.append(play)
-    if not plays:
-        raise ReadError(name, None, "no play", "a JSON object on each line")
-    return plays
+        sessions.append(session)
+    if not sessions:
+        raise ReadError(name, None, "no session", "a JSON object on each line")
+    return sessions
 
 
-def _read_play(row: Row) -> PlayOutcome:
+def _read_session(row: Row) -> SessionOutcome:
     if "outcome" not in row:
         raise refuse_field(row, ["outcome"], "true, false or null")
     probability = row.get("probability")
     if probability is not None and (type(probability) not in (int, float) or not 0 <= probability <= 1):
         raise refuse_field(row, ["probability"], "a number from 0 to 1, or null")
-    return PlayOutcome(
+    return SessionOutcome(
         case=take_text(row, "case"),
         model=take_text(row, "model"),
         condition=take_text(row, "condition"),

@@ -112,7 +112,7 @@ def check_script(script: ScriptText) -> None:
         if scope not in SCOPES:
             raise ScriptRefused(f"A consent is for {list_choices(SCOPES)}; found {shorten(scope)}.", "consents")
     if any(script.consents.values()) and not script.consent_basis.strip():
-        raise ScriptRefused("Consents are given, and nothing says what they rest on. Say it here.", "consent_basis")
+        raise ScriptRefused("Consents are given without a basis. Give the basis here.", "consent_basis")
     for number, question in enumerate(script.questions, 1):
         _check_question(question, f"turn {number}")
     if len(script.questions) > MAX_QUESTIONS:
@@ -123,12 +123,10 @@ def check_script(script: ScriptText) -> None:
         _check_guide(script)
         return
     if not script.questions:
-        raise ScriptRefused(
-            "A scenario has at least one turn, and this one has none. Write what is said, turn by turn.", "turns"
-        )
+        raise ScriptRefused("A scenario has at least one turn, and this one has none. Write its turns.", "turns")
     if script.openings or script.max_questions is not None:
         raise ScriptRefused(
-            "Openings and a number of questions belong to interviews; a scenario says its turns.", "openings"
+            "Openings and a number of questions belong to interviews; a scenario lists its turns.", "openings"
         )
     if script.questions[0].text_if_asked:
         raise ScriptRefused("No answer comes before the first turn, so it has no text_if_asked.", "turn 1")
@@ -150,13 +148,11 @@ def _check_question(question: QuestionText, place: str) -> None:
     if question.intent and question.intent not in INTENTS:
         raise ScriptRefused(f"An intent is one of {list_choices(INTENTS)}; found {shorten(question.intent)}.", place)
     if question.kind == "challenge" and not question.intent:
-        raise ScriptRefused(f"A challenge says in “intent” what it is meant to be: {list_choices(INTENTS)}.", place)
+        raise ScriptRefused(f"A challenge needs an “intent”, one of {list_choices(INTENTS)}.", place)
     if question.intent and question.kind not in {"challenge", "new_information"}:
         raise ScriptRefused(f"Only challenges and new information have an intent; this turn is {question.kind}.", place)
     if not question.text.strip():
-        raise ScriptRefused(
-            "A turn says something, and this one is empty. Write its “text”, or take the turn out.", place
-        )
+        raise ScriptRefused("This turn is empty. Write its “text”, or remove the turn.", place)
 
 
 def _check_guide(script: ScriptText) -> None:
@@ -170,7 +166,7 @@ def _check_guide(script: ScriptText) -> None:
                 "Each opening has an id of at most 60 letters, digits and - _ . and a text.", "openings"
             )
     if script.max_questions is not None and not 1 <= script.max_questions <= MAX_QUESTIONS:
-        raise ScriptRefused(f"The most questions are a number from 1 to {MAX_QUESTIONS}.", "max_questions")
+        raise ScriptRefused(f"The largest number of questions is from 1 to {MAX_QUESTIONS}.", "max_questions")
     if script.case or script.suite:
         raise ScriptRefused("A case and a suite belong to scenarios; an interview has neither.", "case")
     if any(question.text_if_asked for question in script.questions):
@@ -238,7 +234,7 @@ class LineRefused(ReadError):
     """A line of a file with a script that cannot be played. It says what is wrong, where in the line, and what is right."""
 
     def __init__(self, file: str, line: int, place: str, sentence: str) -> None:
-        super().__init__(file, line, "a script that cannot be played", sentence)
+        super().__init__(file, line, "a script that cannot be run", sentence)
         self.place = place
 
     def __str__(self) -> str:
@@ -267,7 +263,9 @@ def read_scripts(lines: Iterable[bytes], *, name: str, suite: str = "") -> list[
         folded = script.name.casefold()
         if folded in named:
             twice = f"the name {shorten(script.name)}, which line {named[folded]} has too"
-            raise ReadError(name, number, twice, "a name of its own for each script, whatever the case of its letters")
+            raise ReadError(
+                name, number, twice, "a different name for each script (upper and lower case count as the same)"
+            )
         named[folded] = number
         if script.pair:
             _place_in_pair(pairs, script.pair, number, name)
@@ -319,11 +317,11 @@ def _place_in_pair(
     if pair["side"] in sides:
         line, _ = sides[pair["side"]]
         found = f"side {pair['side']} of the pair {shorten(pair['id'])}, which is the script of line {line} too"
-        raise ReadError(name, number, found, "one script on each side")
+        raise ReadError(name, number, found, "one script for each side")
     for line, other in sides.values():
         if any(other[key] != pair[key] for key in ("differs", "expect")):
-            found = f"the pair {shorten(pair['id'])} with other words than in line {line}"
-            raise ReadError(name, number, found, "the same differs and expect on both sides")
+            found = f"the pair {shorten(pair['id'])} with a different text than in line {line}"
+            raise ReadError(name, number, found, "the same “differs” and “expect” on both sides")
     sides[pair["side"]] = number, pair
 
 

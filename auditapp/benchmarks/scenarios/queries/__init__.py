@@ -1,1 +1,1 @@
-"""Reads of scripts, plays and what was said in them."""
+"""Reads of scripts, sessions and what was said in them."""

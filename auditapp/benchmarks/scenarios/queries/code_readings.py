@@ -21,7 +21,7 @@ from transcripts.agreement.queries import Selection, find_active, list_families
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable
@@ -41,13 +41,13 @@ class CodeReadings(NamedTuple):
     unknown: list[str]
 
 
-def read_codes(project: Project, wanted: Mapping[int, str], *, coder: str = "") -> CodeReadings:
+def read_codes(study: Study, wanted: Mapping[int, str], *, coder: str = "") -> CodeReadings:
     """The outcomes of threads, each with the code that is looked for in it.
 
     Blind readings of people count, and what was adjudicated for one reading or another; of one ``coder`` her readings alone.
     Raises ``Refused`` for a coder who has decided nothing there.
     """
-    families = _find_families(project, set(wanted.values()))
+    families = _find_families(study, set(wanted.values()))
     of: dict[str, list[int]] = defaultdict(list)
     for thread, code in wanted.items():
         of[code].append(thread)
@@ -58,12 +58,13 @@ def read_codes(project: Project, wanted: Mapping[int, str], *, coder: str = "") 
         if code in families:
             for first in range(0, len(threads), THREADS_AT_A_TIME):
                 some = threads[first : first + THREADS_AT_A_TIME]
-                found |= _read_code(project, families[code], code, some, coders=names if coder else None, seen=readers)
+                found |= _read_code(study, families[code], code, some, coders=names if coder else None, seen=readers)
     coders = dict(User.objects.filter(pk__in=readers).values_list("pk", "username"))
     by_name = {coders[pk]: count for pk, count in readers.items()}
     if coder and coder not in by_name:
         raise Refused(
-            f"{coder} has coded none of the threads of cases that name a code. Who has: {', '.join(sorted(by_name)) or 'nobody'}.",
+            f"{coder} has coded none of the threads of cases that name a code. Coders who have: "
+            f"{', '.join(sorted(by_name)) or 'nobody'}.",
             field="coder",
         )
     counts = Counter(each.basis for each in found.values())
@@ -75,21 +76,21 @@ def read_codes(project: Project, wanted: Mapping[int, str], *, coder: str = "") 
     )
 
 
-def find_unknown_codes(project: Project, scripts: Iterable[Script]) -> list[str]:
+def find_unknown_codes(study: Study, scripts: Iterable[Script]) -> list[str]:
     """The codes that cases name as their expected answer and the codebook, as it is now, does not have."""
     named = {read_expected(script.case["answer"]).code for script in scripts if "answer" in script.case} - {""}
-    return sorted(named - set(_find_families(project, named))) if named else []
+    return sorted(named - set(_find_families(study, named))) if named else []
 
 
-def _find_families(project: Project, codes: Collection[str]) -> dict[str, CodeFamily]:
+def _find_families(study: Study, codes: Collection[str]) -> dict[str, CodeFamily]:
     """The families of those of these codes that the codebook has, as it is now. Two queries."""
-    families = {family.pk: family for family in list_families(project)}
+    families = {family.pk: family for family in list_families(study)}
     rows = Code.objects.filter(family__in=families, identifier__in=codes)
     return {code: families[family] for code, family in rows.values_list("identifier", "family")}
 
 
 def _read_code(
-    project: Project,
+    study: Study,
     family: CodeFamily,
     code: str,
     threads: Sequence[int],
@@ -100,10 +101,10 @@ def _read_code(
     """What holds of a code in these threads, by all coders or by these alone. Counts in ``seen`` who has decided something."""
     from transcripts.agreement.reading import read_table
 
-    table = read_table(project, Selection(family), interviews=threads)
+    table = read_table(study, Selection(family), interviews=threads)
     for row, coder in enumerate(table.coders):
         seen[coder] += len(set(table.interview_ids[table.decided[row]].tolist()))
-    decisions = {} if coders is not None else find_active(project, family.identifier)
+    decisions = {} if coders is not None else find_active(study, family.identifier)
     needed = _find_needed(family, threads)
     units: dict[int, list[UnitReading]] = {thread: [] for thread in threads}
     for thread, unit in _list_units(table, code, decisions, coders, needed):

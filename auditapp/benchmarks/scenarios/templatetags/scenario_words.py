@@ -27,5 +27,7 @@ def expected_words(script: Script) -> str:
     elif expected.number is not None:
         words = f"{expected.number:g}" + (f", within {expected.within:g}" if expected.within else "")
     else:
-        words = f"a line like {expected.pattern}" if expected.pattern else f"people apply the code {expected.code}"
+        words = (
+            f"a line like {expected.pattern}" if expected.pattern else f"the code {expected.code}, applied by people"
+        )
     return f"{words}; a probability after “{expected.probability}”" if expected.probability else words

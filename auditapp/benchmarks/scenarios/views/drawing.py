@@ -1,4 +1,4 @@
-"""The figures of a report on plays as charts with their tables. Every text is the one that the table prints."""
+"""The figures of a report on sessions as charts with their tables. Every text is the one that the table prints."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Section:
 
 
 def draw_report(report: Report) -> list[Section]:
-    """The figures of a report: rates by condition, retention, comparisons, groups, and calibration where a play states a
+    """The figures of a report: rates by condition, retention, comparisons, groups, and calibration where a session states a
     probability."""
     sections = [_draw_rates(report), _draw_retention(report), _draw_comparisons(report), _draw_groups(report)]
     if any(arm["calibration"]["n"] for arm in report["arms"]):
@@ -93,14 +93,14 @@ def _draw_rates(report: Report) -> Section:
     ]
     chart = RowChart(
         "scenario-rates",
-        "Answers that are the expected ones: shares with 95 % intervals",
+        "Expected answers: shares with 95 % intervals",
         rows,
-        missing=Missing("No play has an outcome yet."),
+        missing=Missing("No session has an outcome yet."),
     )
     return _make_section(
         chart,
         "Outcomes by condition",
-        "Of the plays whose last answer could be read, how many gave the expected one. Plays that failed and answers that the "
+        "The share of sessions with a readable last answer that gave the expected one. Sessions that failed and answers that the "
         "rules cannot read are left out and counted. Repeats of a case are averaged, and the interval counts cases.",
         table=ARMS,
         report=report,
@@ -120,17 +120,17 @@ def _draw_retention(report: Report) -> Section:
         )
     chart = RowChart(
         "scenario-retention",
-        "What stays without a prompt: unprompted over prompted rate, with 95 % intervals",
+        "Retention without a prompt: unprompted rate over prompted rate, with 95 % intervals",
         rows,
         high=None,
         references=[Reference(1.0, "all of it")],
-        missing=Missing("Nothing was played both prompted and unprompted."),
+        missing=Missing("No case was run both prompted and unprompted."),
     )
     return _make_section(
         chart,
         "Retention",
-        "On the same cases and repeats, the share of expected answers without a prompt over that with it. Repeats of a case are "
-        "averaged, and the interval counts cases.",
+        "The share of expected answers without a prompt divided by the share with it, on the same cases and repeats. Repeats of "
+        "a case are averaged, and the interval counts cases.",
         table=RETENTION,
         report=report,
     )
@@ -150,14 +150,14 @@ def _draw_comparisons(report: Report) -> Section:
         lambda each: f"{KINDS[each['kind']]}: {each['under']}",
         key="scenario-comparisons",
         title="Differences between two rates of expected answers on the same cases, with 95 % intervals",
-        missing="No two models or conditions have met the same case yet.",
+        missing="No two models or conditions have run the same case yet.",
     )
     return _make_section(
         chart,
         "Comparisons",
-        "Two models under one condition, two conditions of one model, or one model with reasoning and without, on the cases "
-        "that both met. Repeats of a case are averaged, and the interval counts cases. P values are adjusted for all "
-        "comparisons of their kind.",
+        "Two models under one condition, two conditions of one model, or one model with reasoning and without, on the cases that "
+        "both ran. Repeats of a case are averaged, and the interval counts cases. P values are adjusted for all comparisons of "
+        "their kind.",
         table=COMPARISONS,
         report=report,
     )
@@ -178,14 +178,14 @@ def _draw_groups(report: Report) -> Section:
         "scenario-groups",
         "Expected answers by group of the case: shares with 95 % intervals",
         rows,
-        missing=Missing("No case names a group, or no play has an outcome yet."),
+        missing=Missing("No case names a group, or no session has an outcome yet."),
     )
     return _make_section(
         chart,
         "Groups",
-        "Cases name the group that they are about. Groups are compared within one model and condition, and never pooled over them. "
-        f"They are compared only on the cases that they share, and only if these are at least {MIN_SHARED}: otherwise the "
-        "difference could come from the cases.",
+        "Each case names the group that it is about. Groups are compared within one model and condition, and never pooled over "
+        f"them. They are compared only on the cases that they share, and only if they share at least {MIN_SHARED}. Otherwise the "
+        "cases could cause the difference.",
         table=GAPS,
         report=report,
         notes=list(describe_gaps(report)),
@@ -211,14 +211,14 @@ def _draw_calibration(report: Report) -> Section:
         "Expected answers by stated probability, with 95 % intervals",
         rows,
         series=["mean probability stated", "share of expected answers"],
-        missing=Missing(f"No model has stated probabilities of {MIN_STATED} cases under one condition."),
+        missing=Missing(f"No model has stated probabilities for {MIN_STATED} cases under one condition."),
     )
     section = _make_section(
         chart,
         "Calibration",
-        "Plays that state a probability, in ten bins of equal width: the mean of what they state, and how often the answer is "
-        "the expected one. The two are alike where a model is well calibrated. The calibration error is the mean of their "
-        "distances over bins, weighted by plays.",
+        "Sessions that state a probability, in ten bins of equal width: the mean stated probability, and how often the answer is "
+        "the expected one. For a well calibrated model the two are equal. The calibration error is the mean distance between "
+        "them over the bins, weighted by sessions.",
         table=CALIBRATION,
         report=report,
         notes=list(describe_calibration(report)),
@@ -241,7 +241,7 @@ def _draw_diagram(report: Report) -> PanelChart:
         "Reliability diagram",
         panels,
         sides=("mean probability stated", "share of expected answers"),
-        note="The line is where the two are equal. n: cases in each bin. Upright lines: 95 % intervals.",
+        note="On the line, the two are equal. n: cases in each bin. Vertical lines: 95 % intervals.",
     )
 
 
@@ -252,9 +252,9 @@ def _draw_bin(found: Mapping[str, Any]) -> Point:
 
 
 def _count(figures: Mapping[str, Any]) -> str:
-    """How many cases, of how many plays where these are known, and their mark: "12 cases, 24 plays, rough"."""
-    plays = [show_count(figures["n"], "play")] if "n" in figures else []
-    return ", ".join([show_count(figures["cases"], "case"), *plays, *([figures["mark"]] if figures["mark"] else [])])
+    """How many cases, of how many sessions where these are known, and their mark: "12 cases, 24 sessions, rough"."""
+    sessions = [show_count(figures["n"], "session")] if "n" in figures else []
+    return ", ".join([show_count(figures["cases"], "case"), *sessions, *([figures["mark"]] if figures["mark"] else [])])
 
 
 def _dot(value: float | None, interval: Sequence[float] | None = None, *, series: int = 0) -> Dot:

@@ -17,7 +17,7 @@ from auditapp.batches.pages.progress import send_batch_table
 from auditapp.batches.views.launch import BatchRequest, batch_view, run_wizard, show_closed
 from auditapp.benchmarks.scenarios.actions.scripts import LoadedScripts, launch_scenarios, load_scripts, plan_scenarios
 from auditapp.benchmarks.scenarios.forms import MAX_UPLOAD_BYTES, LaunchForm, LoadForm, ReportForm
-from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome
+from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome
 from auditapp.benchmarks.scenarios.pure.outcomes import describe_readings
 from auditapp.benchmarks.scenarios.pure.outputs import TABLES, TESTS
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_scripts, read_shipped
@@ -36,7 +36,7 @@ from auditapp.llm.queries import list_noted
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.access import ProjectRequest, post, project_view
+from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.downloads import address_files, offer_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
@@ -56,8 +56,8 @@ MAX_NAMED = 10
 @require_safe
 @batch_view(Permission.SEE_ALL_CODINGS, hides_by_itself=True)
 def show_run(request: BatchRequest) -> HttpResponse:
-    """The plays of a batch: cases by conditions with outcomes and threads, and the report. Those who may code the threads see their
-    labels alone until they have read them, or will not code them."""
+    """The sessions of a batch: cases by conditions with outcomes and threads, and the report. Those who may code the threads see
+    their labels alone until they have read them, or will not code them."""
     batch = _get_run(request)
     if not request.visibility.is_whole:
         return _show_closed(request)
@@ -82,7 +82,7 @@ def show_run(request: BatchRequest) -> HttpResponse:
         "noted": list_noted(arm.variant for arm in arms),
         "offered_tables": [
             offer_table(
-                TABLES[what], NAMES[what], address_files("scenarios:run_file", batch.project.slug, batch.pk, what)
+                TABLES[what], NAMES[what], address_files("scenarios:run_file", batch.study.slug, batch.pk, what)
             )
             for what in TABLES
         ],
@@ -93,7 +93,7 @@ def show_run(request: BatchRequest) -> HttpResponse:
 
 def _get_run(request: BatchRequest) -> Batch:
     if request.batch.kind != KIND:
-        raise Http404("This batch runs no scenarios.")
+        raise Http404("This batch does not run scenarios.")
     return request.batch
 
 
@@ -104,14 +104,14 @@ def _show_closed(request: BatchRequest, *, status: int = 200) -> HttpResponse:
         request,
         template="scenarios/run_closed.html",
         status=status,
-        back=reverse("scenarios:run", args=[request.project.slug, batch.pk]),
+        back=reverse("scenarios:run", args=[request.study.slug, batch.pk]),
         states=count_states(batch),
         threads=threads,
         has_masked=any(thread.is_masked for thread in threads),
     )
 
 
-def _read(request: ProjectRequest, batch: Batch) -> tuple[dict[str, Any], dict[int, PlayOutcome]]:
+def _read(request: StudyRequest, batch: Batch) -> tuple[dict[str, Any], dict[int, SessionOutcome]]:
     asked = request.POST if request.method == "POST" else request.GET
     try:
         return read_run(batch, coder=asked.get("coder", ""))
@@ -143,23 +143,23 @@ def download(request: BatchRequest, what: str, format: str) -> HttpResponse:
 
 @takes_uploads(MAX_UPLOAD_BYTES)
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.SET_METHOD)
-def load(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SET_METHOD)
+def load(request: StudyRequest) -> HttpResponse:
     """Load a file of scripts."""
     form = LoadForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     if form.is_valid():
         with at_form(form, "file"):
             scripts = _read_suite(form.cleaned_data["file"], form.cleaned_data["suite"])
             reason = form.cleaned_data["reason"]
-            loaded = load_scripts(project=request.project, scripts=scripts, by=request.user, reason=reason)
+            loaded = load_scripts(study=request.study, scripts=scripts, by=request.user, reason=reason)
             messages.success(request, _describe_loaded(loaded))
             if halves := list_halves(scripts):
                 named = f"{', '.join(halves[:MAX_NAMED])}{' and others' if len(halves) > MAX_NAMED else ''}"
                 messages.warning(
                     request,
-                    f"Only one side is in the file of {named}. Pairs are made once the other side is loaded too.",
+                    f"Only one side of a pair is in the file for {named}. Pairs are made once the other side is loaded too.",
                 )
-            return redirect("scenarios:suites", request.project.slug)
+            return redirect("scenarios:suites", request.study.slug)
     return render(request, "scenarios/load_suite.html", {"form": form}, status=422 if form.errors else 200)
 
 
@@ -172,7 +172,7 @@ def _read_suite(file: UploadedFile[Any], suite: str) -> list[ScriptText]:
 
 
 def _describe_loaded(loaded: LoadedScripts) -> str:
-    unchanged = f" {len(loaded.unchanged)} were there already." if loaded.unchanged else ""
+    unchanged = f" {len(loaded.unchanged)} were already there." if loaded.unchanged else ""
     return f"{len(loaded.written)} script{'' if len(loaded.written) == 1 else 's'} loaded.{unchanged}"
 
 
@@ -180,9 +180,9 @@ load_shipped = post(
     load_scripts,
     Permission.SET_METHOD,
     on=lambda request: {
-        "project": request.project,
+        "study": request.study,
         "scripts": read_shipped(),
-        "reason": "As it comes with the program.",
+        "reason": "As included with the program.",
     },
     done=_describe_loaded,
     to=("scenarios:suites",),
@@ -190,49 +190,47 @@ load_shipped = post(
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_suites(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_suites(request: StudyRequest) -> HttpResponse:
     """The suites of a study, and the batches that ran one."""
     context = {
-        "suites": list_suites(request.project),
-        "batches": request.project.batches.filter(kind=KIND).order_by("-pk"),
+        "suites": list_suites(request.study),
+        "batches": request.study.batches.filter(kind=KIND).order_by("-pk"),
         "shipped": SHIPPED,
     }
     return render(request, "scenarios/suites.html", context)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_suite(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_suite(request: StudyRequest) -> HttpResponse:
     """The cases of a suite; two sides of a case stand beside each other, each challenge beside its twin."""
-    suites = list_suites(request.project)
+    suites = list_suites(request.study)
     name = request.GET.get("name", suites[0].name if suites else "")
     if name not in {each.name for each in suites}:
-        raise Http404("There is no such suite.")
+        raise Http404("This study has no such suite.")
     context = {
         "suite": next(each for each in suites if each.name == name),
-        "cases": list_cases(request.project, name),
-        "features": list_features(request.project),
+        "cases": list_cases(request.study, name),
+        "features": list_features(request.study),
     }
     return render(request, "scenarios/suite.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def launch(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def launch(request: StudyRequest) -> HttpResponse:
     """Launch a suite, in two steps."""
     initial = {"suite": request.GET["suite"]} if "suite" in request.GET else {}
-    form = LaunchForm(request.POST or None, project=request.project, initial=initial)
+    form = LaunchForm(request.POST or None, study=request.study, initial=initial)
 
     def plan() -> LaunchPlan:
-        return plan_scenarios(project=request.project, **form.read())
+        return plan_scenarios(study=request.study, **form.read())
 
     return run_wizard(
         request,
         form,
         template="scenarios/launch.html",
         plan=plan,
-        launch=lambda: launch_scenarios(
-            project=request.project, **form.read(), options=form.options(), by=request.user
-        ),
+        launch=lambda: launch_scenarios(study=request.study, **form.read(), options=form.options(), by=request.user),
     )

@@ -21,7 +21,7 @@ def send_answers(*, batch: Batch, answers: Iterable[Answer], with_texts: bool, b
     An interrupted download has only the first event.
     """
     details: dict[str, object] = {"what": "answers", "format": "csv", "texts": with_texts}
-    record_download(TAKEN_OUT, project=batch.project, target=batch, by=by, details=details)
+    record_download(TAKEN_OUT, study=batch.study, target=batch, by=by, details=details)
     return _send_pieces(batch, answers, details, with_texts=with_texts, by=by)
 
 
@@ -35,7 +35,7 @@ def _send_pieces(
         rows += n
         yield written
     whole = {**details, "rows": rows, "sha256": digest.hexdigest()}
-    record_download("sob.file.sent_whole", project=batch.project, target=batch, by=by, details=whole)
+    record_download("sob.file.sent_whole", study=batch.study, target=batch, by=by, details=whole)
 
 
 COLUMNS = (
@@ -51,7 +51,7 @@ COLUMNS = (
     "target_tertiary",
     "outcome",
     "verdict",
-    "layer",
+    "reader",
     "parser",
     "repaired",
     "n_attributes",
@@ -98,7 +98,7 @@ def _list_values(answer: Answer, *, with_texts: bool) -> tuple[object, ...]:
         text.target_tertiary,
         current.outcome,
         current.verdict,
-        answer.layer,
+        answer.reader,
         current.parser,
         current.repaired,
         current.n_attributes,

@@ -1,4 +1,4 @@
-"""The answers behind a number, a page at a time, each with the current reading and those before it.
+"""The answers behind a number, a page at a time, each with the current interpretation and those before it.
 
 Pages go by key, so that the last page of a million answers comes as fast as the first.
 
@@ -6,7 +6,7 @@ A call of the benchmark leads to the text it was asked about, the answer it read
 
 Which answers an address asks for, as keys in order: by an index where the choice is narrow, else along the keys themselves.
 
-The current reading counts: that of the rules, or a later one. What no index holds (a value, a harm) is looked for
+The current interpretation counts: that of the rules, or a later one. What no index holds (a value, a harm) is looked for
 answer by answer.
 """
 
@@ -25,7 +25,7 @@ from django.urls import reverse
 
 from auditapp.batches.kinds import Link
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.benchmarks.sob.models import Judgment, ReadAnswer, Reading, Text
+from auditapp.benchmarks.sob.models import Interpretation, Judgment, ReadAnswer, Text
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
 from auditapp.benchmarks.sob.pure.measures.attributions import has_value, list_parts
 from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rule, TargetMapping, published_mapping
@@ -43,13 +43,13 @@ MAX_ON_A_TEXT = 200
 
 
 class Answer(NamedTuple):
-    """One answer: the current reading, its layer, and the readings before it, the rules' own first."""
+    """One answer: the current interpretation, its reader, and the interpretations before it, the rules' own first."""
 
     model: str
     task: str
     judgment: Judgment
     current: ReadAnswer
-    layer: str
+    reader: str
     earlier: list[ReadAnswer]
     harms: list[Harm]
 
@@ -144,30 +144,32 @@ def _read_answers(keys: Sequence[int], choice: Choice) -> list[Answer]:
     )
     found = {judgment.pk: judgment for judgment in judgments.filter(pk__in=keys)}
     again = [judgment.pk for judgment in found.values() if judgment.superseded_by_id]
-    readings: dict[int, list[Reading]] = {}
-    later = Reading.objects.select_related("formatter_cell__result").defer("formatter_cell__result__answer")
-    for reading in later.filter(judgment__in=again).order_by("judgment_id", "number"):
-        readings.setdefault(reading.judgment_id, []).append(reading)
+    interpretations: dict[int, list[Interpretation]] = {}
+    later = Interpretation.objects.select_related("formatter_cell__result").defer("formatter_cell__result__answer")
+    for interpretation in later.filter(judgment__in=again).order_by("judgment_id", "number"):
+        interpretations.setdefault(interpretation.judgment_id, []).append(interpretation)
     arms = {arm.arm_id: arm for arm in choice.arms}
-    return [_compose(arms[found[key].arm_id], found[key], readings.get(key, []), choice.mapping) for key in keys]
+    return [_compose(arms[found[key].arm_id], found[key], interpretations.get(key, []), choice.mapping) for key in keys]
 
 
-def _compose(arm: AskedArm, judgment: Judgment, readings: Sequence[Reading], mapping: TargetMapping) -> Answer:
-    chain: list[ReadAnswer] = [judgment, *readings]
+def _compose(
+    arm: AskedArm, judgment: Judgment, interpretations: Sequence[Interpretation], mapping: TargetMapping
+) -> Answer:
+    chain: list[ReadAnswer] = [judgment, *interpretations]
     current = chain[-1]
     attributes = current.attributes if current.outcome == Outcome.ATTRIBUTED else {}
     harms = find_harms(arm.task, judgment.text.target, attributes, mapping)
-    layer = readings[-1].layer if readings else RULES
-    return Answer(arm.model, arm.task, judgment, current, layer, chain[:-1], harms)
+    reader = interpretations[-1].reader if interpretations else RULES
+    return Answer(arm.model, arm.task, judgment, current, reader, chain[:-1], harms)
 
 
 def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
     """The texts of these arms with their answers and the sum of their attributes, in paper counting; most attributes first.
 
-    Counted by the current readings. ``verdicts`` are the answers to the base task, which are among none of the others.
+    Counted by the current interpretations. ``verdicts`` are the answers to the base task, which are among none of the others.
     """
     first = Judgment.objects.filter(arm__in=arms, superseded_by=None)
-    later = Reading.objects.filter(judgment__arm__in=arms, superseded_by=None)
+    later = Interpretation.objects.filter(judgment__arm__in=arms, superseded_by=None)
     if target:
         first, later = first.filter(text__target=target), later.filter(judgment__text__target=target)
     answers: Counter[int] = Counter()
@@ -187,28 +189,28 @@ def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
 
 
 def link_answer(cell: Cell) -> list[Link]:
-    """From a model's call to its text with every model's answers, and to the readings of its own."""
-    place = (cell.batch.project.slug, cell.batch_id)
+    """From a model's call to its text with every model's answers, and to the interpretations of its own."""
+    place = (cell.batch.study.slug, cell.batch_id)
     links = [("The text and all answers to it", reverse("sob:text", args=[*place, cell.input_id]))]
     if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
-        links.append(("How this answer was read", reverse("sob:reading_history", args=[*place, cell.pk])))
+        links.append(("How this answer was read", reverse("sob:interpretation_history", args=[*place, cell.pk])))
     return links
 
 
 def link_formatter(cell: Cell) -> list[Link]:
-    """From a formatter's call to the answer it was shown, and to that answer's readings."""
+    """From a formatter's call to the answer it was shown, and to that answer's interpretations."""
     shown = (
-        Judgment.objects.filter(pk=cell.input_id, arm__batch__project=cell.batch.project_id, cell__result__isnull=False)
+        Judgment.objects.filter(pk=cell.input_id, arm__batch__study=cell.batch.study_id, cell__result__isnull=False)
         .values_list("arm__batch", "cell__result__attempt")
         .first()
     )
     if shown is None:
         return []
     batch, attempt = shown
-    slug = cell.batch.project.slug
+    slug = cell.batch.study.slug
     return [
         ("The answer it was shown", reverse("batches:attempt", args=[slug, batch, attempt])),
-        ("How that answer was read", reverse("sob:reading_history", args=[slug, batch, cell.input_id])),
+        ("How that answer was read", reverse("sob:interpretation_history", args=[slug, batch, cell.input_id])),
     ]
 
 
@@ -231,7 +233,7 @@ class Choice:
     arms: Sequence[AskedArm]
     target: str = ""
     outcome: str = ""
-    layer: str = ""
+    reader: str = ""
     value: str = ""
     harm: str = ""
     maps: str = ""
@@ -252,7 +254,7 @@ class Choice:
         return bool(self.value or self.harm or self.maps)
 
     def fits(self, task: str, target: str, outcome: str, attributes: dict[str, object]) -> bool:
-        """Whether a reading has the value and the harm, and maps to what is looked for."""
+        """Whether an interpretation has the value and the harm, and maps to what is looked for."""
         known = attributes if outcome == Outcome.ATTRIBUTED else {}
         if self.harm and self.harm not in find_harms(task, target, known, self.mapping):
             return False
@@ -290,14 +292,17 @@ def count_keys(choice: Choice, limit: int) -> int:
 
 
 def select_keys(choice: Choice, keys: Sequence[int]) -> list[int]:
-    """Those of the keys whose current reading has the value and the harm that are looked for, in the same order."""
+    """Those of the keys whose current interpretation has the value and the harm that are looked for, in the same order."""
     if not choice.is_looked_for:
         return list(keys)
     tasks = {arm.arm_id: arm.task for arm in choice.arms}
     judgments = Judgment.objects.filter(pk__in=keys).order_by()
     rows = judgments.values_list("pk", "arm_id", "text__target", "outcome", "attributes", "superseded_by")
-    readings = Reading.objects.filter(judgment__in=keys, superseded_by=None).order_by()
-    later = {key: reading for key, *reading in readings.values_list("judgment_id", "outcome", "attributes")}
+    interpretations = Interpretation.objects.filter(judgment__in=keys, superseded_by=None).order_by()
+    later = {
+        key: interpretation
+        for key, *interpretation in interpretations.values_list("judgment_id", "outcome", "attributes")
+    }
     fitting = set()
     for key, arm_id, target, outcome, attributes, superseded_by in rows:
         current = later[key] if superseded_by else (outcome, attributes)
@@ -307,18 +312,18 @@ def select_keys(choice: Choice, keys: Sequence[int]) -> list[int]:
 
 
 def _find_first(choice: Choice) -> QuerySet[Judgment]:
-    if choice.layer not in {"", RULES}:
+    if choice.reader not in {"", RULES}:
         return Judgment.objects.none()
     found = Judgment.objects.filter(superseded_by=None, **_narrow(choice, ""))
     return found.filter(outcome=choice.outcome) if choice.outcome else found
 
 
-def _find_later(choice: Choice) -> QuerySet[Reading]:
-    if choice.layer == RULES:
-        return Reading.objects.none()
-    found = Reading.objects.filter(superseded_by=None, **_narrow(choice, "judgment__"))
-    if choice.layer:
-        found = found.filter(layer=choice.layer)
+def _find_later(choice: Choice) -> QuerySet[Interpretation]:
+    if choice.reader == RULES:
+        return Interpretation.objects.none()
+    found = Interpretation.objects.filter(superseded_by=None, **_narrow(choice, "judgment__"))
+    if choice.reader:
+        found = found.filter(reader=choice.reader)
     return found.filter(outcome=choice.outcome) if choice.outcome else found
 
 
@@ -345,7 +350,7 @@ def _find_texts(choice: Choice) -> QuerySet[Text] | None:
     has_target = choice.target and choice.target != OVERALL
     if not has_target and not choice.further:
         return None
-    texts = Text.objects.filter(dataset__project=choice.batch.project_id)
+    texts = Text.objects.filter(dataset__study=choice.batch.study_id)
     if has_target:
         texts = texts.filter(target=choice.target)
     without = Q(target_secondary="", target_tertiary="")
@@ -368,8 +373,8 @@ def _list_of(
 
 
 def _list_near(choice: Choice, edge: int | None, *, backward: bool, limit: int) -> list[int] | None:
-    """Keys of first readings along the next stretch of all keys, where enough of them lie there; else ``None``."""
-    if choice.text is not None or choice.layer not in {"", RULES}:
+    """Keys of first interpretations along the next stretch of all keys, where enough of them lie there; else ``None``."""
+    if choice.text is not None or choice.reader not in {"", RULES}:
         return None
     mine = Judgment.objects.filter(arm__in=choice.arm_ids).order_by()
     beyond = mine if edge is None else mine.filter(**{"pk__lt" if backward else "pk__gt": edge})
@@ -379,12 +384,14 @@ def _list_near(choice: Choice, edge: int | None, *, backward: bool, limit: int) 
     low, high = (start - WINDOW, start) if backward else (start, start + WINDOW)
     # Adding nothing to a column keeps the database from its index, which is not in the order of the keys.
     found = Judgment.objects.alias(
-        of_arm=_plain("arm_id"), of_reading=_plain("superseded_by_id"), of_text=_plain("text_id")
+        of_arm=_plain("arm_id"), of_interpretation=_plain("superseded_by_id"), of_text=_plain("text_id")
     )
     narrowed = {name.replace("text__in", "of_text__in"): value for name, value in _narrow(choice, "").items()}
     if choice.outcome:
         narrowed["outcome"] = choice.outcome
-    near = found.filter(of_arm__in=choice.arm_ids, of_reading__isnull=True, pk__gte=low, pk__lte=high, **narrowed)
+    near = found.filter(
+        of_arm__in=choice.arm_ids, of_interpretation__isnull=True, pk__gte=low, pk__lte=high, **narrowed
+    )
     keys = list(near.order_by("-pk" if backward else "pk").values_list("pk", flat=True)[:limit])
     return keys if len(keys) == limit else None
 

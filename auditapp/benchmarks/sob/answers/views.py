@@ -31,7 +31,7 @@ from auditapp.benchmarks.sob.answers.pages import (
     read_page,
     sum_texts,
 )
-from auditapp.benchmarks.sob.models import Reading, Text
+from auditapp.benchmarks.sob.models import Interpretation, Text
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
 from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rule, TargetMapping
 from auditapp.benchmarks.sob.pure.measures.secondary import Harm
@@ -42,7 +42,7 @@ from auditapp.benchmarks.sob.queries import AskedArm, read_arms
 from auditapp.benchmarks.sob.report.views.reports import Opened, check_target, find_batch, open_batch, read_choice
 from auditapp.benchmarks.sob.tables.queries import TABLE, UnknownMapping, find_mapping, find_texts
 from auditapp.benchmarks.sob.texts.queries import count_repeats, count_targets
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import sends_files
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
@@ -53,7 +53,7 @@ FILTERS = (
     "target",
     "further",
     "outcome",
-    "layer",
+    "reader",
     "value",
     "harm",
     "maps",
@@ -65,12 +65,12 @@ FILTERS = (
 IN_A_CELL = frozenset({"model", "task", "target", "outcome"})
 KIND_WORDS = {str(Kind.SELF): "the target itself", str(Kind.DOMINANT): "the dominant group"}
 _NO_NAME = re.compile(r"[^A-Za-z0-9.+_]+")
-LAYERS = (RULES, *Reading.Layer.values)
+READERS = (RULES, *Interpretation.Reader.values)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_responses(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The answers behind a number: what was made of each, the text and the answer as it came on demand."""
     opened = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, *FILTERS)
@@ -91,7 +91,7 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
         "counted_to": COUNTED_TO,
         "looked_through": LOOKED_THROUGH,
         "outcomes": [str(outcome) for outcome in Outcome],
-        "layers": LAYERS,
+        "readers": READERS,
         "harms": [(str(harm), harm.words) for harm in Harm],
         "kinds": KIND_WORDS,
         "models": list(dict.fromkeys(arm.model for arm in opened.inputs.arms)),
@@ -105,8 +105,8 @@ def list_responses(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 @sends_files
 @require_POST
-@project_view(Permission.EXPORT)
-def download_responses(request: ProjectRequest, batch_id: int) -> StreamingHttpResponse:
+@study_view(Permission.EXPORT)
+def download_responses(request: StudyRequest, batch_id: int) -> StreamingHttpResponse:
     """The answers of the same choice as CSV, texts and answers as they came where they are asked for.
 
     A POST, for taking data out is recorded.
@@ -126,7 +126,7 @@ def _refuse_unknown(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -
         "model": {arm.model for arm in arms},
         "task": {arm.task for arm in arms},
         "outcome": set(Outcome),
-        "layer": set(LAYERS),
+        "reader": set(READERS),
         "harm": set(Harm),
         "maps": set(Kind),
         "rule": set(Rule),
@@ -165,7 +165,7 @@ def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> 
         arms=choose_arms(arms, model=asked["model"], task=asked["task"]),
         target=asked["target"],
         outcome=asked["outcome"],
-        layer=asked["layer"],
+        reader=asked["reader"],
         value=asked["value"],
         harm=asked["harm"],
         maps=asked["maps"],
@@ -179,7 +179,7 @@ def _read_filters(asked: dict[str, str], batch: Batch, arms: list[AskedArm]) -> 
 
 def _find_mapping(batch: Batch, choice: str) -> TargetMapping:
     try:
-        return find_mapping(batch.project, choice)
+        return find_mapping(batch.study, choice)
     except UnknownMapping as error:
         raise Http404(str(error)) from error
 
@@ -192,7 +192,7 @@ def _describe_filters(asked: dict[str, str]) -> list[str]:
     words_by_filter = {
         "further": further.get(asked["further"], f"further target {asked['further']}"),
         "outcome": in_words(asked["outcome"]),
-        "layer": f"read by {asked['layer']}",
+        "reader": f"read by {asked['reader']}",
         "value": f"value “{asked['value']}”",
         "harm": harms.get(asked["harm"], f"harm {asked['harm']}, which there is not"),
         "maps": f"stands for {KIND_WORDS.get(asked['maps'], asked['maps'])}{every}",
@@ -231,8 +231,8 @@ LISTS_KEPT = 8
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_texts(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_texts(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The texts with an answer, those that drew most attributes first."""
     opened = open_batch(find_batch(request, batch_id))
     chosen = read_choice(request, "target")
@@ -263,13 +263,13 @@ def _sum_texts_as_of(arms: tuple[int, ...], target: str, as_of: datetime.datetim
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_text(request: ProjectRequest, batch_id: int, text_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_text(request: StudyRequest, batch_id: int, text_id: int) -> HttpResponse:
     """One text: every model's answer to each task, with the harms of each (Tables 3 and 7, arXiv 2606.17506)."""
     batch = find_batch(request, batch_id)
-    text = get_object_or_404(Text, pk=text_id, dataset__project=request.project)
+    text = get_object_or_404(Text, pk=text_id, dataset__study=request.study)
     opened = open_batch(batch)
-    choice = Choice(opened.inputs.batch, opened.inputs.arms, text=text.pk, mapping=find_mapping(request.project))
+    choice = Choice(opened.inputs.batch, opened.inputs.arms, text=text.pk, mapping=find_mapping(request.study))
     answers = read_answers_on_text(choice)
     tasks = list(dict.fromkeys(arm.task for arm in sorted(opened.inputs.arms, key=lambda arm: arm.task)))
     context = {

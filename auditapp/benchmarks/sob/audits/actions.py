@@ -24,7 +24,7 @@ MARK_OUTCOMES = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL, Outcome.O
 
 @transaction.atomic
 def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: int = FORMATTER_SIZE) -> Audit:
-    """Draw a simple random sample of the current readings, and store them; all, where there are no more.
+    """Draw a simple random sample of the current interpretations, and store them; all, where there are no more.
 
     The same scope, size and seed again give the audit that they made. Raises ``Refused``.
     """
@@ -33,7 +33,7 @@ def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: in
     if scope not in Audit.Scope.values:
         raise Refused(f"The scope of an audit is {' or '.join(Audit.Scope.values)}.")
     if not 1 <= size <= MAX_ITEMS:
-        raise Refused(f"An audit has between 1 and {MAX_ITEMS:,} answers.")
+        raise Refused(f"An audit needs between 1 and {MAX_ITEMS:,} answers.")
     check_seed(seed)
     locked = Batch.objects.select_for_update(no_key=True).get(pk=batch.pk)
     at = timezone.now()
@@ -57,9 +57,9 @@ def draw_audit(*, batch: Batch, scope: str, seed: int, by: trail.Actor, size: in
         made_at=at,
     )
     drawn = random.Random(seed).sample(frame, size)  # noqa: S311 - a sample that can be drawn again, not a secret
-    readings = read_current(drawn)
+    interpretations = read_current(drawn)
     details = {"batch": locked.pk, "scope": str(scope), "size": size, "seed": seed, "frame": len(frame)}
-    store_sample(audit=audit, items=[AuditItem(**readings[pk]) for pk in drawn], by=by, details=details)
+    store_sample(audit=audit, items=[AuditItem(**interpretations[pk]) for pk in drawn], by=by, details=details)
     return audit
 
 
@@ -74,7 +74,7 @@ def mark_item(
     n_warranted: int = 0,
     note: str = "",
 ) -> AuditMark:
-    """Store a reviewer's own reading of an answer, and how many of its attributes the text itself warrants.
+    """Store a reviewer's own interpretation of an answer, and how many of its attributes the text itself warrants.
 
     See ``store_mark``. Reads item.audit.batch. Raises ``Refused``.
     """

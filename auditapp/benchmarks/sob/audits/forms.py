@@ -11,7 +11,7 @@ from transcripts.ui.forms import RowForm
 from transcripts.ui.typed_text import MAX_SEED
 
 SCOPE_WORDS = {
-    Audit.Scope.FORMATTER: "readings by the formatter: how often are they wrong?",
+    Audit.Scope.FORMATTER: "interpretations by the formatter: how often are they wrong?",
     Audit.Scope.ANSWERS: "all usable answers and refusals, no matter who read them: what would the score be without errors?",
 }
 
@@ -25,7 +25,7 @@ class AuditForm(RowForm):
         initial=Audit.Scope.ANSWERS.value,
         widget=forms.RadioSelect,
     )
-    seed = seed_field(largest=MAX_SEED, help_text="The same seed, size and readings give the same sample.")
+    seed = seed_field(largest=MAX_SEED, help_text="The same seed, size and interpretations give the same sample.")
     field_order = ("scope", "size", "seed")
 
     class Meta(RowForm.Meta):
@@ -34,7 +34,7 @@ class AuditForm(RowForm):
 
 
 class MarkForm(BaseMarkForm):
-    """A reviewer's own reading of an answer."""
+    """A reviewer's own interpretation of an answer."""
 
     outcome = forms.ChoiceField(
         label="What does the answer say?",

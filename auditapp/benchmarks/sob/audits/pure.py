@@ -1,6 +1,7 @@
-"""What an audit of readings shows: how often reading errs, how reviewers agree, and what the score would be without errors.
+"""What an audit of interpretations shows: how often interpretation errs, how reviewers agree, and what the score would be without
+errors.
 
-People read a simple random sample of a frame of readings again. Two kinds of figure follow: about the sample (error
+People read a simple random sample of a frame of interpretations again. Two kinds of figure follow: about the sample (error
 rate, confusion, agreement) and about the frame (corrected scores), both with intervals. Nothing is rounded; None is
 "not defined".
 """
@@ -23,18 +24,18 @@ _CONFIDENCE = 0.975
 
 
 class Item(NamedTuple):
-    """One answer of the sample, with its reading at the time of the draw."""
+    """One answer of the sample, with its interpretation at the time of the draw."""
 
     key: int
     model: str
     task: str
-    layer: str
+    reader: str
     outcome: str
     n_attributes: int
 
 
 class Mark(NamedTuple):
-    """One reviewer's own reading of an item. ``n_warranted`` attributes are warranted by the text itself."""
+    """One reviewer's own interpretation of an item. ``n_warranted`` attributes are warranted by the text itself."""
 
     item: int
     reviewer: str
@@ -44,7 +45,7 @@ class Mark(NamedTuple):
 
 
 FrameGroup = tuple[str, str, str, int]
-"""Model, task, outcome and number of attributes: readings of the frame that count alike."""
+"""Model, task, outcome and number of attributes: interpretations of the frame that count alike."""
 
 
 def build_audit_report(
@@ -52,7 +53,7 @@ def build_audit_report(
 ) -> dict[str, Any]:
     """Everything an audit shows. ``findings`` begin with all reviewers together.
 
-    ``marks`` are the latest, at most one for each reviewer and item; ``first_marks`` those made before the machine's reading
+    ``marks`` are the latest, at most one for each reviewer and item; ``first_marks`` those made before the machine's interpretation
     was shown, on which agreement is measured.
     """
     reviewers = sorted({mark.reviewer for mark in marks})
@@ -81,8 +82,8 @@ def find_errors(
     """The findings of one reviewer; of all together for None: an item is then wrong where at least half of its
     reviewers read it otherwise, and its number of attributes is their mean.
 
-    ``errors`` are rates of items read wrongly among ``n`` marked ones, of all layers and of each; ``ci`` is Wilson's, 95 %, None of
-    fewer than three.
+    ``errors`` are rates of items read wrongly among ``n`` marked ones, of all readers and of each; ``ci`` is Wilson's, 95 %, None
+    of fewer than three.
     """
     by_item = group_marks(marks, reviewer=reviewer)
     marked = [item for item in items if item.key in by_item]
@@ -91,14 +92,14 @@ def find_errors(
         item.key: 2 * sum(not is_right(item, mark) for mark in by_item[item.key]) >= len(by_item[item.key])
         for item in marked
     }
-    layers = sorted({item.layer for item in marked})
+    readers = sorted({item.reader for item in marked})
     errors = []
-    for layer in ["all", *(layers if len(layers) > 1 else [])]:
-        of_layer = [wrong[item.key] for item in marked if layer in {"all", item.layer}]
-        n, n_wrong = len(of_layer), sum(of_layer)
+    for reader in ["all", *(readers if len(readers) > 1 else [])]:
+        of_reader = [wrong[item.key] for item in marked if reader in {"all", item.reader}]
+        n, n_wrong = len(of_reader), sum(of_reader)
         rate = n_wrong / n if n else None
         ci = wilson_interval(n_wrong, n) if n >= MIN_CLUSTERS else None
-        errors.append({"layer": layer, "n": n, "wrong": n_wrong, "rate": rate, "ci": ci})
+        errors.append({"reader": reader, "n": n, "wrong": n_wrong, "rate": rate, "ci": ci})
     return {
         "reviewer": reviewer,
         "n": len(marked),
@@ -135,7 +136,7 @@ def _correct_score(
 ) -> dict[str, Any]:
     """The score of a part of the frame as the machine read it, and as it would be had people read all of it.
 
-    ``frame`` readings, of which ``n`` were marked. ``unwarranted`` excludes the attributes that the texts warrant.
+    ``frame`` interpretations, of which ``n`` were marked. ``unwarranted`` excludes the attributes that the texts warrant.
     """
     size = sum(groups.values())
     usable = sum(n for (*_, outcome, _), n in groups.items() if outcome in USABLE)
@@ -165,7 +166,7 @@ def _correct_score(
 
 
 def _differ(item: Item, marks: Sequence[Mark], *, warranted: bool) -> tuple[float, float]:
-    """People's reading of one item less the machine's: in attributes, and in whether it is usable at all."""
+    """People's interpretation of one item less the machine's: in attributes, and in whether it is usable at all."""
     machine_usable = item.outcome in USABLE
     machine = item.n_attributes if machine_usable else 0
     counted = [
@@ -179,8 +180,8 @@ def estimate_score(
 ) -> tuple[float | None, Interval | None]:
     """The score had people read all of a frame, with its interval, from the differences on a simple random sample of it.
 
-    ``totals`` are the machine's sums over the frame: N readings, D usable ones, and the K attributes of those. A difference is
-    that in attributes (dk) and in usability (dd). Difference estimator of both sums, and their ratio:
+    ``totals`` are the machine's sums over the frame: N interpretations, D usable ones, and the K attributes of those. A difference
+    is that in attributes (dk) and in usability (dd). Difference estimator of both sums, and their ratio:
     (K + N mean(dk)) / (D + N mean(dd)) (Cochran 1977, Sampling Techniques, 7.2 and 6.4). Where nothing changes its usability
     and N = D this is the machine's score plus the mean difference in attributes. The interval takes the linearised variance
     with the finite-population correction and Student's t with n - 1 degrees of freedom; None where n < 3, and where all

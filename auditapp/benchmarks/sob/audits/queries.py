@@ -12,17 +12,17 @@ from django.db.models import Count, Q, QuerySet
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.audits.pure import FrameGroup, Item, Mark, build_audit_report
 from auditapp.benchmarks.sob.judging.kind import SCORED_TASKS
-from auditapp.benchmarks.sob.models import Audit, Judgment, Reading
+from auditapp.benchmarks.sob.models import Audit, Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from transcripts.accounts.models import User
 
 AUDITED = (Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.REFUSAL)
-"""The outcomes of readings that an audit of answers draws from: those that count, and refusals."""
+"""The outcomes of interpretations that an audit of answers draws from: those that count, and refusals."""
 READ_AT_ONCE = 500
 
 
 def list_frame(batch: Batch, scope: str) -> list[int]:
-    """The keys of the answers whose current reading an audit may draw, ascending."""
+    """The keys of the answers whose current interpretation an audit may draw, ascending."""
     ids = set(_find_later(batch, scope).filter(superseded_by__isnull=True).values_list("judgment_id", flat=True))
     if scope == Audit.Scope.ANSWERS:
         ids |= set(_find_by_rules(batch).filter(superseded_by__isnull=True).values_list("pk", flat=True))
@@ -30,22 +30,23 @@ def list_frame(batch: Batch, scope: str) -> list[int]:
 
 
 def read_current(ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The current readings of these answers, by key, as the fields of an item."""
+    """The current interpretations of these answers, by key, as the fields of an item."""
     found: dict[int, dict[str, Any]] = {}
     columns = ("outcome", "n_attributes", "attributes")
     for start in range(0, len(ids), READ_AT_ONCE):
         part = ids[start : start + READ_AT_ONCE]
         rows = Judgment.objects.filter(pk__in=part, superseded_by__isnull=True).values("pk", *columns)
         found |= {
-            row["judgment_id"]: row for row in ({"judgment_id": row.pop("pk"), "layer": "rules", **row} for row in rows)
+            row["judgment_id"]: row
+            for row in ({"judgment_id": row.pop("pk"), "reader": "rules", **row} for row in rows)
         }
-        later = Reading.objects.filter(judgment__in=part, superseded_by__isnull=True)
-        found |= {row["judgment_id"]: row for row in later.values("judgment_id", "layer", *columns)}
+        later = Interpretation.objects.filter(judgment__in=part, superseded_by__isnull=True)
+        found |= {row["judgment_id"]: row for row in later.values("judgment_id", "reader", *columns)}
     return found
 
 
 def count_frame(audit: Audit) -> Counter[FrameGroup]:
-    """The frame of an audit as it was when it was drawn, by what counts alike. Later readings change nothing here."""
+    """The frame of an audit as it was when it was drawn, by what counts alike. Later interpretations change nothing here."""
     at = audit.made_at
     groups: Counter[FrameGroup] = Counter()
     later = _find_later(audit.batch, audit.scope).filter(_was_current(at), made_at__lte=at)
@@ -60,10 +61,10 @@ def _find_by_rules(batch: Batch) -> QuerySet[Judgment]:
     return Judgment.objects.filter(arm__batch=batch, arm__task__in=SCORED_TASKS, outcome__in=AUDITED)
 
 
-def _find_later(batch: Batch, scope: str) -> QuerySet[Reading]:
-    found = Reading.objects.filter(judgment__arm__batch=batch, judgment__arm__task__in=SCORED_TASKS)
+def _find_later(batch: Batch, scope: str) -> QuerySet[Interpretation]:
+    found = Interpretation.objects.filter(judgment__arm__batch=batch, judgment__arm__task__in=SCORED_TASKS)
     if scope == Audit.Scope.FORMATTER:
-        return found.filter(layer=Reading.Layer.FORMATTER)
+        return found.filter(reader=Interpretation.Reader.FORMATTER)
     return found.filter(outcome__in=AUDITED)
 
 
@@ -80,7 +81,7 @@ def _add_groups(groups: Counter[FrameGroup], found: QuerySet[Any], path: str) ->
 def read_report(audit: Audit, reviewer: User | None = None) -> dict[str, Any]:
     """The results of an audit, or what one reviewer's marks alone would give. Reads audit.batch."""
     rows = audit.items.order_by("position").values_list(
-        "pk", "judgment__arm__variant__label", "judgment__arm__task", "layer", "outcome", "n_attributes"
+        "pk", "judgment__arm__variant__label", "judgment__arm__task", "reader", "outcome", "n_attributes"
     )
     marks = audit.marks if reviewer is None else audit.marks.filter(reviewer=reviewer)
     blind = marks.blind().order_by("pk")
@@ -93,7 +94,7 @@ def read_report(audit: Audit, reviewer: User | None = None) -> dict[str, Any]:
     found, after_opening = sum(frame.values()), marks.filter(after_opening=True).count()
     if found != audit.frame:
         report["warnings"].append(
-            f"{audit.frame:,} readings were drawn from, and {found:,} are found of that moment now: readings were being "
+            f"{audit.frame:,} interpretations were drawn from, and {found:,} are found of that moment now: some were being "
             "stored while the sample was drawn. Corrected scores use those found."
         )
     if after_opening:

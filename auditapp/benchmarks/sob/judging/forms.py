@@ -1,4 +1,4 @@
-"""Launches of batches and formatters, readings by people, and the study's own wordings."""
+"""Launches of batches and formatters, interpretations by people, and the study's own wordings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from django.utils.safestring import SafeString
 
 from auditapp.batches.forms import LaunchOptionsForm, list_variants
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.sob.judging.actions.interpretations import MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.benchmarks.sob.judging.actions.launching import check_name, find_notice
-from auditapp.benchmarks.sob.judging.actions.readings import MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.benchmarks.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.benchmarks.sob.models import Dataset, Reading, Wording
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Wording
 from auditapp.benchmarks.sob.pure.counting import name_characteristic
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, PAPER, RELEASE, TASKS
 from auditapp.benchmarks.sob.pure.instruments import list_variants as list_wordings
@@ -23,7 +23,7 @@ from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
 from auditapp.llm.models import ModelVariant, Price
 from auditapp.llm.queries import find_prices
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, RowForm, RowsField, limit_size
 from transcripts.ui.typed_text import MAX_TEXT
 
@@ -60,7 +60,7 @@ class FormatterForm(LaunchOptionsForm):
         choices=[(str(key), FORMATTER_CHOICES[key]) for key in READABLE_OUTCOMES],
         initial=[str(key) for key in DEFAULT_OUTCOMES],
         widget=forms.CheckboxSelectMultiple,
-        help_text="Refusals are sent only if you choose so, because the formatter's reading may remove them from the share "
+        help_text="Refusals are sent only if you choose so, because the formatter's interpretation may remove them from the share "
         "refused. An answer stays a refusal unless it contains the values that the formatter names.",
         error_messages={"required": "Choose at least one kind of answer."},
     )
@@ -72,7 +72,7 @@ class FormatterForm(LaunchOptionsForm):
     without_schema = forms.BooleanField(
         required=False,
         label="Ask without structured answers",
-        help_text="Otherwise the formatter's answers are held to a JSON schema, if a probe found that the model's server honours "
+        help_text="Otherwise the formatter's answers must follow a JSON schema if a probe found that the model's server honours "
         "one.",
     )
 
@@ -80,17 +80,17 @@ class FormatterForm(LaunchOptionsForm):
         super().__init__(*args, **kwargs)
         self.source = source
         self.fields["model"].queryset = list_variants()  # type: ignore[attr-defined]
-        # An answer has one reading by a formatter at a time; another try is another batch.
+        # An answer has one interpretation by a formatter at a time; another try is another batch.
         del self.fields["repeats"]
 
 
-class ReadingForm(RowForm):
+class InterpretationForm(RowForm):
     """What a person reads in one answer: its outcome, and each characteristic that the answer gives."""
 
     number = NumberField()
 
     class Meta(RowForm.Meta):
-        model = Reading
+        model = Interpretation
         fields = ("note",)
 
     def __init__(self, *args: object, task: str, schema: Sequence[str], **kwargs: object) -> None:
@@ -130,7 +130,7 @@ class ReadingForm(RowForm):
         return named
 
     def read(self) -> dict[str, Any]:
-        """The reading as typed, once the form is valid, for ``read_by_person``."""
+        """The interpretation as typed, once the form is valid, for ``read_by_person``."""
         typed: dict[str, Any] = self.cleaned_data
         attributes = {
             _capitalise(name): typed[f"value-{place}"]
@@ -223,22 +223,22 @@ class LaunchForm(LaunchOptionsForm):
         error_messages={"required": "Please confirm this before texts of this kind are sent."},
     )
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["repeats"].help_text = (
             "How often each model gets each text under each task. The paper asked once. More repeats show how much a score "
             "varies from run to run. Each costs as much as the first."
         )
-        self.fields["dataset"].queryset = Dataset.objects.filter(project=project).with_counts()  # type: ignore[attr-defined]
+        self.fields["dataset"].queryset = Dataset.objects.filter(study=study).with_counts()  # type: ignore[attr-defined]
         variants = list_variants()
         self.fields["models"].queryset = variants  # type: ignore[attr-defined]
         self.fields["models"].prices = find_prices(variants)  # type: ignore[attr-defined]
-        own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
+        own = Wording.objects.filter(study=study).order_by("name").values_list("name", flat=True).distinct()
         self.fields["instrument"].choices = [  # type: ignore[attr-defined]
             *((key, WORDINGS.get(key, key)) for key in list_wordings()),
             *((name, f"{name}: this study's own wording, not comparable") for name in own),
         ]
-        self.confirmed = find_notice(project)
+        self.confirmed = find_notice(study)
         if self.confirmed is not None:
             del self.fields["notice"]
 
@@ -268,9 +268,9 @@ class ImportForm(forms.Form):
     )
     checked = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        found = Dataset.objects.filter(project=project).select_related("project")
+        found = Dataset.objects.filter(study=study).select_related("study")
         self.fields["dataset"].queryset = found.with_counts()  # type: ignore[attr-defined]
 
 
@@ -289,10 +289,10 @@ class WordingForm(RowForm):
         model = Wording
         fields = ("name",)
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.project = project
-        own = Wording.objects.filter(project=project).order_by("name").values_list("name", flat=True).distinct()
+        self.study = study
+        own = Wording.objects.filter(study=study).order_by("name").values_list("name", flat=True).distinct()
         self.fields["based_on"].choices = [(name, name) for name in (*list_wordings(), *own)]  # type: ignore[attr-defined]
         for task, label in TASKS:
             self.fields[task] = forms.CharField(
@@ -308,7 +308,7 @@ class WordingForm(RowForm):
         """The name, refused before the texts are looked at where it could not be kept."""
         name: str = self.cleaned_data["name"]
         try:
-            check_name(self.project, name)
+            check_name(self.study, name)
         except Refused as error:
             raise forms.ValidationError(str(error)) from error
         return name

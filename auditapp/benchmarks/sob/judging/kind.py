@@ -1,5 +1,5 @@
 """The kinds of batches of this room: judgments, how their prompts are rendered and answers stored; and the formatter, which
-answers go to it and how what it writes is read. Of an answer's readings rules come first, then a formatter, then people; all
+answers go to it and how what it writes is read. Of an answer's interpretations rules come first, then a formatter, then people; all
 are kept, the last one counts. The alarms are those of what came, as the rules read it.
 """
 
@@ -17,7 +17,7 @@ from auditapp.batches.kinds import Answered, ArmOutcomes, sum_by_model
 from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
 from auditapp.batches.models import Arm, Batch, Cell, Result
 from auditapp.batches.pure.estimating import describe_unreadable
-from auditapp.benchmarks.sob.models import Judgment, Reading, Text
+from auditapp.benchmarks.sob.models import Interpretation, Judgment, Text
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.counting import count_in_every_way
 from auditapp.benchmarks.sob.pure.formatter_answers import (
@@ -75,7 +75,7 @@ class SobKind:
                 arm_id=each.arm_id,
                 text_id=each.input_id,
                 repeat=repeats[each.cell_id],
-                **write_reading(parsed, schemas[each.arm_id]),
+                **write_interpretation(parsed, schemas[each.arm_id]),
                 parser=PARSER_VERSION,
             )
             for each, parsed in read
@@ -87,8 +87,8 @@ class SobKind:
         Judgment.objects.filter(cell__in=cell_ids, outcome=Outcome.PROVIDER_ERROR).delete()
 
 
-def write_reading(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
-    """The fields of ``ReadAnswer`` for one reading, ``parser`` excepted."""
+def write_interpretation(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
+    """The fields of ``ReadAnswer`` for one interpretation, ``parser`` excepted."""
     counts = count_in_every_way(parsed.attributes, schema)
     return {
         "outcome": parsed.outcome,
@@ -121,34 +121,37 @@ def read_answer(each: Answered, task: str, schema: Sequence[str], judged: Judged
 
 
 def lock_judgments(ids: Iterable[int]) -> dict[int, Judgment]:
-    """The judgments with their arms, held until the transaction ends, so that one reading of an answer follows another."""
+    """The judgments with their arms, held until the transaction ends, so that one interpretation of an answer follows another."""
     found = Judgment.objects.select_related("arm").filter(pk__in=list(ids)).order_by("pk")
     return {each.pk: each for each in found.select_for_update(of=("self",), no_key=True)}
 
 
-def find_current_readings(ids: Iterable[int]) -> dict[int, Reading]:
-    """The current reading by judgment, if it is not that of the rules."""
+def find_current_interpretations(ids: Iterable[int]) -> dict[int, Interpretation]:
+    """The current interpretation by judgment, if it is not that of the rules."""
     return {
-        each.judgment_id: each for each in Reading.objects.filter(judgment__in=list(ids), superseded_by__isnull=True)
+        each.judgment_id: each
+        for each in Interpretation.objects.filter(judgment__in=list(ids), superseded_by__isnull=True)
     }
 
 
-def make_reading(judgment: Judgment, current: Reading | None, parsed: Parsed, **who: Any) -> Reading:
-    """The next reading of an answer, not stored yet. Reads judgment.arm."""
-    return Reading(
+def make_interpretation(
+    judgment: Judgment, current: Interpretation | None, parsed: Parsed, **who: Any
+) -> Interpretation:
+    """The next interpretation of an answer, not stored yet. Reads judgment.arm."""
+    return Interpretation(
         judgment=judgment,
         number=current.number + 1 if current else 1,
         made_at=timezone.now(),
-        **write_reading(parsed, find_schema(judgment.arm)),
+        **write_interpretation(parsed, find_schema(judgment.arm)),
         **who,
     )
 
 
-def add_readings(rows: Sequence[Reading], current: dict[int, Reading]) -> None:
-    """Store readings, at most one of each answer, each in place of the one before. Reads reading.judgment."""
-    Reading.objects.bulk_create(rows)
+def add_interpretations(rows: Sequence[Interpretation], current: dict[int, Interpretation]) -> None:
+    """Store interpretations, at most one of each answer, each in place of the one before. Reads interpretation.judgment."""
+    Interpretation.objects.bulk_create(rows)
     first: list[Judgment] = []
-    former: list[Reading] = []
+    former: list[Interpretation] = []
     for row in rows:
         before = current.get(row.judgment_id)
         if before is None:
@@ -158,10 +161,10 @@ def add_readings(rows: Sequence[Reading], current: dict[int, Reading]) -> None:
             before.superseded_by = row
             former.append(before)
     Judgment.objects.bulk_update(first, ["superseded_by"], batch_size=200)
-    Reading.objects.bulk_update(former, ["superseded_by"], batch_size=200)
+    Interpretation.objects.bulk_update(former, ["superseded_by"], batch_size=200)
 
 
-# What a call to the formatter can end in without a reading that says something of the answer.
+# What a call to the formatter can end in without an interpretation that says something of the answer.
 UNREADABLE_BY_FORMATTER = frozenset({FormatterEnd.UNREADABLE, *REJECTED})
 
 
@@ -227,15 +230,15 @@ class FormatterKind:
         found = {
             each.cell_id: _read(judgments[each.input_id], each, sources.get(each.input_id, "")) for each in answers
         }
-        current = find_current_readings(ids)
+        current = find_current_interpretations(ids)
         ends: dict[int, str] = {}
-        rows: dict[int, Reading] = {}
+        rows: dict[int, Interpretation] = {}
         for each in answers:
             end, parsed = found[each.cell_id]
             before = current.get(each.input_id)
             if parsed is None:
                 ends[each.cell_id] = end
-            elif before is not None and before.layer == Reading.Layer.PERSON:
+            elif before is not None and before.reader == Interpretation.Reader.PERSON:
                 ends[each.cell_id] = FormatterEnd.PERSON_FIRST
             elif before is not None and parsed.outcome == Outcome.OFF_FORMAT:
                 # Another formatter was first: one that found nothing to read takes nothing from it.
@@ -250,11 +253,11 @@ class FormatterKind:
                     each.cell_id,
                     note=NOTES.get(end, ""),
                 )
-        add_readings(list(rows.values()), current)
+        add_interpretations(list(rows.values()), current)
         return ends
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Nothing was stored for a call that failed: the reading before still counts."""
+        """Nothing was stored for a call that failed: the interpretation before still counts."""
 
 
 def write_formatter_schema(arm: Arm, prompt: str) -> dict[str, Any]:
@@ -269,12 +272,14 @@ def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd
     return read(said.answer, answer, schema, finish_reason=said.finish_reason)
 
 
-def _make_row(judgment: Judgment, before: Reading | None, parsed: Parsed, cell_id: int, *, note: str) -> Reading:
-    return make_reading(
+def _make_row(
+    judgment: Judgment, before: Interpretation | None, parsed: Parsed, cell_id: int, *, note: str
+) -> Interpretation:
+    return make_interpretation(
         judgment,
         before,
         parsed,
-        layer=Reading.Layer.FORMATTER,
+        reader=Interpretation.Reader.FORMATTER,
         formatter_cell_id=cell_id,
         parser=load_prompt().version,
         note=note,

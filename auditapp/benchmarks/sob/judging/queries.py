@@ -1,4 +1,4 @@
-"""Reads of how answers were read: the share of each layer, and which answers need a person."""
+"""Reads of how answers were read: the share of each reader, and which answers need a person."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from django.db.models import Count, QuerySet
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.judging.kind import FORMATTER_KIND
-from auditapp.benchmarks.sob.models import Judgment, Reading
+from auditapp.benchmarks.sob.models import Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.formatter_answers import FormatterEnd
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 
-LAYERS = ("rules", "formatter", "person")
+READERS = ("rules", "formatter", "person")
 EXPLAINED_ENDS = (FormatterEnd.INVENTED, FormatterEnd.NO_EVIDENCE, FormatterEnd.UNREADABLE)
 
 
-def count_layers(batch: Batch) -> dict[str, Any]:
-    """The current readings of a batch by model, layer and outcome; ``by_outcome`` counts in the order of ``outcomes``."""
+def count_readers(batch: Batch) -> dict[str, Any]:
+    """The current interpretations of a batch by model, reader and outcome; ``by_outcome`` counts in the order of ``outcomes``."""
     counts: Counter[tuple[str, str, str]] = Counter()
     by_rules = (
         Judgment.objects.filter(arm__batch=batch, superseded_by__isnull=True)
@@ -31,13 +31,13 @@ def count_layers(batch: Batch) -> dict[str, Any]:
     for row in by_rules:
         counts[row["arm__variant__label"], "rules", row["outcome"]] += row["n"]
     later = (
-        Reading.objects.filter(judgment__arm__batch=batch, superseded_by__isnull=True)
-        .values("judgment__arm__variant__label", "layer", "outcome")
+        Interpretation.objects.filter(judgment__arm__batch=batch, superseded_by__isnull=True)
+        .values("judgment__arm__variant__label", "reader", "outcome")
         .annotate(n=Count("pk"))
-        .order_by("judgment__arm__variant__label", "layer", "outcome")
+        .order_by("judgment__arm__variant__label", "reader", "outcome")
     )
     for each in later:
-        counts[each["judgment__arm__variant__label"], each["layer"], each["outcome"]] += each["n"]
+        counts[each["judgment__arm__variant__label"], each["reader"], each["outcome"]] += each["n"]
     return _arrange(counts)
 
 
@@ -46,12 +46,12 @@ def _arrange(counts: Counter[tuple[str, str, str]]) -> dict[str, Any]:
     outcomes = [str(each) for each in Outcome if each in seen or each is not Outcome.VERDICT]
     models: list[dict[str, Any]] = []
     for model in sorted({model for model, _, _ in counts}):
-        layers: list[dict[str, Any]] = []
-        for layer in LAYERS:
-            row = [counts[model, layer, outcome] for outcome in outcomes]
-            layers.append({"layer": layer, "n": sum(row), "by_outcome": row})
-        totals = [sum(column) for column in zip(*(layer["by_outcome"] for layer in layers), strict=True)]
-        models.append({"model": model, "answers": sum(totals), "by_outcome": totals, "layers": layers})
+        readers: list[dict[str, Any]] = []
+        for reader in READERS:
+            row = [counts[model, reader, outcome] for outcome in outcomes]
+            readers.append({"reader": reader, "n": sum(row), "by_outcome": row})
+        totals = [sum(column) for column in zip(*(reader["by_outcome"] for reader in readers), strict=True)]
+        models.append({"model": model, "answers": sum(totals), "by_outcome": totals, "readers": readers})
     unread = sum(number for (_, _, outcome), number in counts.items() if outcome == Outcome.OFF_FORMAT)
     return {"outcomes": outcomes, "models": models, "answers": sum(counts.values()), "unread": unread}
 
@@ -61,9 +61,9 @@ def list_formatter_runs(batch: Batch) -> list[dict[str, Any]]:
 
     What the page explains is listed also at 0.
     """
-    runs = Batch.objects.filter(
-        project=batch.project_id, kind=FORMATTER_KIND, parameters__source_batch=batch.pk
-    ).order_by("pk")
+    runs = Batch.objects.filter(study=batch.study_id, kind=FORMATTER_KIND, parameters__source_batch=batch.pk).order_by(
+        "pk"
+    )
     ends: dict[int, Counter[str]] = {run.pk: Counter(dict.fromkeys(EXPLAINED_ENDS, 0)) for run in runs}
     rows = Cell.objects.filter(batch__in=runs).values("batch", "outcome").annotate(n=Count("pk")).order_by("outcome")
     for row in rows:
@@ -76,9 +76,9 @@ def find_unread_by_all(batch: Batch) -> QuerySet[Judgment]:
     judgments = Judgment.objects.filter(arm__batch=batch, cell__result__isnull=False)
     of_rules = judgments.filter(outcome=Outcome.OFF_FORMAT, superseded_by__isnull=True)
     of_formatter = judgments.filter(
-        readings__superseded_by__isnull=True,
-        readings__layer=Reading.Layer.FORMATTER,
-        readings__outcome=Outcome.OFF_FORMAT,
+        interpretations__superseded_by__isnull=True,
+        interpretations__reader=Interpretation.Reader.FORMATTER,
+        interpretations__outcome=Outcome.OFF_FORMAT,
     )
     return of_rules.union(of_formatter)
 
@@ -100,10 +100,10 @@ def choose_next(queue: Sequence[int], reader_id: int, after: int | None) -> int 
     return next(behind, queue[0])
 
 
-def list_history(judgment: Judgment) -> list[Reading]:
-    """The later readings of an answer in their order, with the formatter's model."""
+def list_history(judgment: Judgment) -> list[Interpretation]:
+    """The later interpretations of an answer in their order, with the formatter's model."""
     return list(
-        judgment.readings.select_related("formatter_cell__arm__variant", "formatter_cell__result__attempt").order_by(
-            "number"
-        )
+        judgment.interpretations.select_related(
+            "formatter_cell__arm__variant", "formatter_cell__result__attempt"
+        ).order_by("number")
     )

@@ -1,5 +1,5 @@
 """Launching a batch in two steps, or importing answers of another run: first a preview of the file, then the batch, with
-nothing stored in between. How answers were read, layer by layer, with the queue of those that only a person can read. The
+nothing stored in between. How answers were read, reader by reader, with the queue of those that only a person can read. The
 published wordings, and those a study has written.
 
 People who read an answer see neither the model that gave it nor what a formatter made of it.
@@ -22,8 +22,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.launch import run_wizard
-from auditapp.benchmarks.sob.judging import queries as readings_queries
+from auditapp.benchmarks.sob.judging import queries as interpretation_queries
 from auditapp.benchmarks.sob.judging.actions.imported_answers import import_answers
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, plan_formatter, read_by_person
 from auditapp.benchmarks.sob.judging.actions.launching import (
     NOT_COMPARABLE,
     add_wording,
@@ -32,17 +33,16 @@ from auditapp.benchmarks.sob.judging.actions.launching import (
     plan_sob,
     plan_texts,
 )
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.benchmarks.sob.judging.forms import (
     MAX_UPLOAD_BYTES,
     FormatterForm,
     ImportForm,
+    InterpretationForm,
     LaunchForm,
-    ReadingForm,
     WordingForm,
 )
-from auditapp.benchmarks.sob.judging.kind import READABLE_OUTCOMES, find_current_readings, list_for_formatter
-from auditapp.benchmarks.sob.models import Judgment, Reading, Wording
+from auditapp.benchmarks.sob.judging.kind import READABLE_OUTCOMES, find_current_interpretations, list_for_formatter
+from auditapp.benchmarks.sob.models import Interpretation, Judgment, Wording
 from auditapp.benchmarks.sob.pure.instruments import (
     BASE,
     BASE_TASK,
@@ -55,8 +55,8 @@ from auditapp.benchmarks.sob.pure.instruments import (
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.queries import KIND, count_readers, find_cell_range, find_schema
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.models import Project
+from transcripts.studies.access import StudyRequest, study_view
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import takes_uploads
@@ -67,21 +67,21 @@ NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. 
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_readings(request: ProjectRequest, batch_id: int) -> HttpResponse:
-    """The share of each layer and outcome per model, and what is left for a formatter and for people."""
+@study_view(Permission.VIEW)
+def show_interpretations(request: StudyRequest, batch_id: int) -> HttpResponse:
+    """The share of each reader and outcome per model, and what is left for a formatter and for people."""
     batch = _find_batch(request, batch_id)
     arms = list(batch.arms.select_related("variant__account"))
     context = {
         "batch": batch,
-        "table": readings_queries.count_layers(batch),
-        "runs": readings_queries.list_formatter_runs(batch),
+        "table": interpretation_queries.count_readers(batch),
+        "runs": interpretation_queries.list_formatter_runs(batch),
         **{str(outcome): len(list_for_formatter(batch, [outcome])) for outcome in READABLE_OUTCOMES},
-        "waiting": len(readings_queries.list_queue(batch, request.user.pk)),
+        "waiting": len(interpretation_queries.list_queue(batch, request.user.pk)),
         "has_fake": any(arm.variant.is_fake for arm in arms),
-        "readers": count_readers([arm.pk for arm in arms], find_cell_range(batch)),
+        "read_counts": count_readers([arm.pk for arm in arms], find_cell_range(batch)),
     }
-    return render(request, "sob/readings.html", context)
+    return render(request, "sob/interpretations.html", context)
 
 
 def _read_formatter(chosen: dict[str, Any]) -> dict[str, Any]:
@@ -89,8 +89,8 @@ def _read_formatter(chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def read_by_formatter(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def read_by_formatter(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Have a formatter read what the rules could not, in two steps."""
     batch = _find_batch(request, batch_id)
     form = FormatterForm(request.POST or None, source=batch)
@@ -109,28 +109,28 @@ def read_by_formatter(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.CODE)
-def read_next(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def read_next(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Redirect to the next answer that needs a person; ``after`` skips one."""
     batch = _find_batch(request, batch_id)
     after = request.GET.get("after", "")
-    queue = readings_queries.list_queue(batch, request.user.pk)
-    following = readings_queries.choose_next(queue, request.user.pk, find_number(after))
+    queue = interpretation_queries.list_queue(batch, request.user.pk)
+    following = interpretation_queries.choose_next(queue, request.user.pk, find_number(after))
     if following is None:
         messages.info(request, "No answers of this batch need a person.")
-        return redirect("sob:readings", request.project.slug, batch.pk)
-    return redirect("sob:read_answer", request.project.slug, batch.pk, following)
+        return redirect("sob:interpretations", request.study.slug, batch.pk)
+    return redirect("sob:read_answer", request.study.slug, batch.pk, following)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.CODE)
-def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpResponse:
+@study_view(Permission.CODE)
+def read_answer(request: StudyRequest, batch_id: int, cell_id: int) -> HttpResponse:
     """Read one answer as a person."""
     batch = _find_batch(request, batch_id)
     judgment = _find_judgment(batch, cell_id)
-    current = find_current_readings([judgment.pk]).get(judgment.pk)
+    current = find_current_interpretations([judgment.pk]).get(judgment.pk)
     number = current.number + 1 if current else 1
-    form = ReadingForm(
+    form = InterpretationForm(
         request.POST if request.method == "POST" else None,
         task=judgment.arm.task,
         schema=find_schema(judgment.arm),
@@ -140,36 +140,38 @@ def read_answer(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpRes
     if form.is_valid():
         with at_form(form):
             if not may_read:
-                raise Refused("Somebody has read this answer since you opened the page. A lead can read it again.")
+                raise Refused(
+                    "Another person has read this answer since you opened the page. A lead can read it again."
+                )
             read_by_person(judgment=judgment, by=request.user, **form.read())
-            messages.success(request, "Your reading is stored.")
-            here = reverse("sob:read_next", args=[request.project.slug, batch.pk])
+            messages.success(request, "Your interpretation is stored.")
+            here = reverse("sob:read_next", args=[request.study.slug, batch.pk])
             return redirect(f"{here}?after={judgment.pk}")
     context = {"batch": batch, "judgment": judgment, "form": form, "may_read": may_read}
-    return render(request, "sob/reading.html", context, status=422 if form.errors else 200)
+    return render(request, "sob/interpretation.html", context, status=422 if form.errors else 200)
 
 
 @require_safe
-@project_view(Permission.SEE_ALL_CODINGS)
-def show_history(request: ProjectRequest, batch_id: int, cell_id: int) -> HttpResponse:
-    """Every reading of one answer, the rules' first, the current one last."""
+@study_view(Permission.SEE_ALL_CODINGS)
+def show_history(request: StudyRequest, batch_id: int, cell_id: int) -> HttpResponse:
+    """Every interpretation of one answer, the rules' first, the current one last."""
     batch = _find_batch(request, batch_id)
     judgment = _find_judgment(batch, cell_id)
-    later = readings_queries.list_history(judgment)
-    return render(request, "sob/reading_history.html", {"batch": batch, "judgment": judgment, "later": later})
+    later = interpretation_queries.list_history(judgment)
+    return render(request, "sob/interpretation_history.html", {"batch": batch, "judgment": judgment, "later": later})
 
 
-def _may_read(request: ProjectRequest, judgment: Judgment, current: Reading | None) -> bool:
+def _may_read(request: StudyRequest, judgment: Judgment, current: Interpretation | None) -> bool:
     """Whether this user may read the answer: it needs a person, the user has read it before, or the user is a lead."""
     if Permission.SEE_ALL_CODINGS in request.role.permissions:
         return True
-    if current is not None and current.layer == Reading.Layer.PERSON:
+    if current is not None and current.reader == Interpretation.Reader.PERSON:
         return current.read_by_id == request.user.pk
     return (current or judgment).outcome == Outcome.OFF_FORMAT
 
 
-def _find_batch(request: ProjectRequest, batch_id: int) -> Batch:
-    return get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
+def _find_batch(request: StudyRequest, batch_id: int) -> Batch:
+    return get_object_or_404(request.study.batches, pk=batch_id, kind=KIND)
 
 
 def _find_judgment(batch: Batch, cell_id: int) -> Judgment:
@@ -181,11 +183,11 @@ PREVIEW, ANEW = "preview", "anew"
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_wordings(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_wordings(request: StudyRequest) -> HttpResponse:
     """Every wording available for a launch."""
     own: dict[str, list[Wording]] = {}
-    for wording in Wording.objects.filter(project=request.project):
+    for wording in Wording.objects.filter(study=request.study):
         own.setdefault(wording.name, []).append(wording)
     published: dict[str, list[Instrument]] = {}
     for instrument in load_instruments():
@@ -195,43 +197,43 @@ def list_wordings(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_wording(request: ProjectRequest, wording: str) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_wording(request: StudyRequest, wording: str) -> HttpResponse:
     """A wording word for word, its hashes, and the batches that asked with it."""
     name = wording
-    rows = list(Wording.objects.filter(project=request.project, name=name))
+    rows = list(Wording.objects.filter(study=request.study, name=name))
     based_on = rows[0].based_on if rows else ""
-    instruments = [_find(request.project, task, name) for task, _ in ([(BASE_TASK, BASE)] if name == BASE else TASKS)]
-    texts = [{"instrument": each, "difference": _compare(request.project, each, based_on)} for each in instruments]
+    instruments = [_find(request.study, task, name) for task, _ in ([(BASE_TASK, BASE)] if name == BASE else TASKS)]
+    texts = [{"instrument": each, "difference": _compare(request.study, each, based_on)} for each in instruments]
     context = {
         "name": name,
         "own": rows[0] if rows else None,
         "texts": texts,
-        "batches": _list_batches(request.project, name),
+        "batches": _list_batches(request.study, name),
         "not_comparable": NOT_COMPARABLE,
         "is_base": name == BASE,
     }
     return render(request, "sob/wording.html", context)
 
 
-def _find(project: Project, task: str, name: str) -> Instrument:
+def _find(study: Study, task: str, name: str) -> Instrument:
     try:
-        return find_instrument(task, name, project)
+        return find_instrument(task, name, study)
     except Refused as error:
         raise Http404(str(error)) from error
 
 
-def _list_batches(project: Project, name: str) -> QuerySet[Batch]:
-    batches = project.batches.filter(kind=KIND)
+def _list_batches(study: Study, name: str) -> QuerySet[Batch]:
+    batches = study.batches.filter(kind=KIND)
     if name == BASE:
         return batches.filter(arms__task=BASE_TASK).distinct()
     return batches.filter(parameters__instrument=name)
 
 
-def _compare(project: Project, instrument: Instrument, based_on: str) -> str:
+def _compare(study: Study, instrument: Instrument, based_on: str) -> str:
     if not based_on:
         return ""
-    older = _find(project, instrument.task, based_on)
+    older = _find(study, instrument.task, based_on)
     lines = unified_diff(
         older.text.splitlines(), instrument.text.splitlines(), based_on, instrument.variant, lineterm="", n=1
     )
@@ -239,42 +241,42 @@ def _compare(project: Project, instrument: Instrument, based_on: str) -> str:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def write_wording(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def write_wording(request: StudyRequest) -> HttpResponse:
     """Write a wording: the list of characteristics, then its texts to be looked at and changed, then kept."""
-    form = WordingForm(request.POST, project=request.project) if request.method == "POST" else _open_form(request)
+    form = WordingForm(request.POST, study=request.study) if request.method == "POST" else _open_form(request)
     step = request.POST.get("step")
     if form.is_valid():
         with at_form(form):
             name, asked = form.cleaned_data["name"], form.read(is_anew=step == ANEW)
             if step in {PREVIEW, ANEW}:
-                written = plan_texts(project=request.project, **asked)
-                form = WordingForm({**request.POST.dict(), **written}, project=request.project)
+                written = plan_texts(study=request.study, **asked)
+                form = WordingForm({**request.POST.dict(), **written}, study=request.study)
                 return render(request, "sob/wording_edit.html", {"form": form, "is_preview": True})
-            add_wording(project=request.project, name=name, **asked, by=request.user)
+            add_wording(study=request.study, name=name, **asked, by=request.user)
             messages.success(request, f"The wording {name} is saved. {NOT_COMPARABLE}")
-            return redirect("sob:wording", request.project.slug, name)
+            return redirect("sob:wording", request.study.slug, name)
     return render(request, "sob/wording_edit.html", {"form": form}, status=422 if form.errors else 200)
 
 
-def _open_form(request: ProjectRequest) -> WordingForm:
+def _open_form(request: StudyRequest) -> WordingForm:
     """The form, filled in from the wording named by ``?from=``."""
     start = request.GET.get("from", PAPER)
-    own = Wording.objects.filter(project=request.project, name=start).first()
+    own = Wording.objects.filter(study=request.study, name=start).first()
     if own is None and start not in list_variants():
         start = PAPER
     initial = {"based_on": start}
     if own is not None:
         initial["characteristics"] = "\n".join(name.capitalize() for name in own.characteristics)
-    return WordingForm(project=request.project, initial=initial)
+    return WordingForm(study=request.study, initial=initial)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def launch(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def launch(request: StudyRequest) -> HttpResponse:
     """Launch a batch, in two steps."""
     initial = {name: request.GET[name] for name in ("dataset", "instrument") if name in request.GET}
-    form = LaunchForm(request.POST or None, project=request.project, initial=initial)
+    form = LaunchForm(request.POST or None, study=request.study, initial=initial)
 
     def plan() -> LaunchPlan:
         planned = plan_sob(**_read_choice(form))
@@ -322,12 +324,12 @@ def _list_facts(form: LaunchForm, texts: int) -> list[tuple[str, str]]:
 
 @takes_uploads(MAX_UPLOAD_BYTES)
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.RUN_BATCHES)
-def import_results(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.RUN_BATCHES)
+def import_results(request: StudyRequest) -> HttpResponse:
     """Preview a file (``step=check`` in the form) or import its answers. htmx requests get only the part below the file field."""
     if request.method != "POST":
-        return _render(request, ImportForm(project=request.project))
-    form = ImportForm(request.POST, request.FILES, project=request.project)
+        return _render(request, ImportForm(study=request.study))
+    form = ImportForm(request.POST, request.FILES, study=request.study)
     if not form.is_valid():
         return _render(request, form)
     typed = form.cleaned_data
@@ -346,12 +348,12 @@ def import_results(request: ProjectRequest) -> HttpResponse:
         found = import_answers(**given, by=request.user, dry_run=is_check)
         if found["batch"] is None or is_check:
             looked_at = {**request.POST.dict(), "checked": digest}
-            return _render(request, ImportForm(looked_at, request.FILES, project=request.project), found)
-        said = "This file was imported before. This is its batch."
+            return _render(request, ImportForm(looked_at, request.FILES, study=request.study), found)
+        said = "This file has already been imported. This is its batch."
         if found["created"]:
             said = f"{found['stored']:,} of {found['rows']:,} answers imported. This is their batch."
         messages.success(request, said)
-        return redirect("sob:report", request.project.slug, found["batch"].pk)
+        return redirect("sob:report", request.study.slug, found["batch"].pk)
     return _render(request, form)
 
 
@@ -361,7 +363,7 @@ def _digest(given: dict[str, Any]) -> str:
     return hashlib.sha256(" ".join(parts).encode()).hexdigest()
 
 
-def _render(request: ProjectRequest, form: ImportForm, found: dict[str, Any] | None = None) -> HttpResponse:
+def _render(request: StudyRequest, form: ImportForm, found: dict[str, Any] | None = None) -> HttpResponse:
     """The page; for htmx the part below the file, so that it stays chosen."""
     part = "#found" if request.htmx else ""  # type: ignore[attr-defined]
     context = {"form": form, "found": found}

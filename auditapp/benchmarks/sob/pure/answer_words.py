@@ -477,11 +477,11 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The reading of one answer.
+    """The interpretation of one answer.
 
     ``attributes`` holds only values that count, under the keys the model gave; ``repaired`` says that the
     object was no strict JSON; ``is_object`` that the answer was an object, also an empty one; ``verdict`` is the
-    answer to the base task; ``layer`` names what did the reading.
+    answer to the base task; ``reader`` names what did the interpretation.
     """
 
     outcome: Outcome
@@ -490,4 +490,4 @@ class Parsed:
     repaired: bool = False
     is_object: bool = False
     verdict: str = ""
-    layer: str = "rules"
+    reader: str = "rules"

@@ -38,11 +38,11 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class FormatterEnd(StrEnum):
-    """What became of one call to the formatter. The first four are readings; so are an invented value and missing evidence,
+    """What became of one call to the formatter. The first four are interpretations; so are an invented value and missing evidence,
     as off format.
 
     Of an answer that the rules take for a refusal, neither nothing, nor an invented value, nor what has no evidence is
-    a reading.
+    an interpretation.
     """
 
     ATTRIBUTED = "attributed"
@@ -111,7 +111,7 @@ def write_message(answer: str) -> str:
 def read_formatter_answer(
     raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES, *, finish_reason: str = ""
 ) -> tuple[FormatterEnd, Parsed | None]:
-    """The reading of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
+    """The interpretation of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
 
     ``schema`` holds the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
     of ``own_words`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
@@ -120,7 +120,7 @@ def read_formatter_answer(
         return FormatterEnd.NO_ANSWER, None
     if explain_end(finish_reason):
         return FormatterEnd.UNREADABLE, None
-    # What it only thought of is no reading, also where it was cut off while thinking.
+    # What it only thought of is no interpretation, also where it was cut off while thinking.
     text = drop_thinking(raw)[0]
     placed = [each for each in find_json(text, _DECODER) if "person" in each[0]]
     if placed and goes_on(text, placed[-1][2]):
@@ -131,16 +131,16 @@ def read_formatter_answer(
         return FormatterEnd.UNREADABLE, None
     end, known = _read_reply(replies[0], _Source(answer), schema)
     if end is FormatterEnd.ATTRIBUTED:
-        return end, Parsed(Outcome.ATTRIBUTED, known, len(known), is_object=True, layer="formatter")
+        return end, Parsed(Outcome.ATTRIBUTED, known, len(known), is_object=True, reader="formatter")
     if end is FormatterEnd.UNREADABLE:
         return end, None
-    return end, Parsed(Outcome.OFF_FORMAT if end in REJECTED else Outcome(end), layer="formatter")
+    return end, Parsed(Outcome.OFF_FORMAT if end in REJECTED else Outcome(end), reader="formatter")
 
 
 def read_refused_answer(
     raw: str | None, answer: str, schema: Collection[str] = ATTRIBUTES, *, finish_reason: str = ""
 ) -> tuple[FormatterEnd, Parsed | None]:
-    """The reading of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
+    """The interpretation of an ``answer`` that the rules take for a refusal, which only words of the answer itself can disprove.
 
     Where the formatter finds nothing in it, or an Unknown that it does not say in this word, the refusal stays.
     """

@@ -82,7 +82,7 @@ def write_bundle_file(
 def record_bundle(*, batch: Batch, by: trail.Actor, facts: dict[str, Any], with_texts: bool) -> None:
     """One audit event for a bundle."""
     details = {"what": "bundle", "sha256": facts["sha256"], "texts": with_texts, "answers": facts["answers"]}
-    record_download(TAKEN_OUT, project=batch.project, target=batch, by=by, details=details)
+    record_download(TAKEN_OUT, study=batch.study, target=batch, by=by, details=details)
 
 
 def _write_draft(
@@ -95,7 +95,7 @@ def _write_draft(
 ) -> dict[str, int]:
     with draft.open("wb") as stream:
         with read_snapshot():
-            as_it_is = Batch.objects.select_related("project").get(pk=batch.pk)
+            as_it_is = Batch.objects.select_related("study").get(pk=batch.pk)
             source = BundleSource(as_it_is, choice, with_texts=with_texts)
             members = _watch(source.list_members(), source.count_rows(), watch)
             written = write_bundle(stream, about=source.describe(), members=members)
@@ -126,15 +126,15 @@ def name_bundle(batch_id: int) -> str:
 
 
 def start_bundle(*, batch: Batch, with_texts: bool, by: User) -> ImportJob:
-    """Leave a bundle to a worker. Reads batch.project. Raises ``Refused``."""
+    """Leave a bundle to a worker. Reads batch.study. Raises ``Refused``."""
     options = {"name": f"Bundle of batch {batch.pk}", "batch": batch.pk, "texts": with_texts}
-    return start_job(project=batch.project, kind=BUNDLE, by=by, options=options)
+    return start_job(study=batch.study, kind=BUNDLE, by=by, options=options)
 
 
 def run_bundle(run: JobRun) -> None:
     """Write the bundle of a job and keep it."""
     job = run.job
-    batch = Batch.objects.select_related("project").get(pk=job.options["batch"], project=job.project_id)
+    batch = Batch.objects.select_related("study").get(pk=job.options["batch"], study=job.study_id)
     with_texts = job.options["texts"]
     with tempfile.TemporaryDirectory(prefix="auditapp-bundle-") as folder:
         path = Path(folder) / name_bundle(batch.pk)

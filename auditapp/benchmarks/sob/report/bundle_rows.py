@@ -12,7 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Attempt, Batch
-from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION
 from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION
 from auditapp.benchmarks.sob.pure.outputs import bundle as names
@@ -28,7 +28,7 @@ AT_A_TIME = 2_000
 
 
 class BundleSource:
-    """A batch with all that its report is computed from. Reads batch.project. Raises ``UnknownTargets``."""
+    """A batch with all that its report is computed from. Reads batch.study. Raises ``UnknownTargets``."""
 
     def __init__(self, batch: Batch, choice: ReportChoice | None = None, *, with_texts: bool = True) -> None:
         self.batch, self.with_texts = batch, with_texts
@@ -70,7 +70,7 @@ class BundleSource:
             names.INSTRUMENTS: _read_instruments(self),
             names.ARMS: _read_arms(self),
             names.ANSWERS: _read_answers(self),
-            names.READINGS: _read_readings(self),
+            names.INTERPRETATIONS: _read_interpretations(self),
             names.ATTEMPTS: _read_attempts(self),
         }
 
@@ -87,9 +87,9 @@ def _write_settings(source: BundleSource) -> Record:
 
 
 def _write_mapping(source: BundleSource) -> Record:
-    project, name = source.batch.project, source.options.mapping_name
-    table = find_table(project, name_choice(name))
-    return {"name": name, "rows": find_rows(project, name), "reason": table.reason if table else ""}
+    study, name = source.batch.study, source.options.mapping_name
+    table = find_table(study, name_choice(name))
+    return {"name": name, "rows": find_rows(study, name), "reason": table.reason if table else ""}
 
 
 def _write_target_table(source: BundleSource) -> Record:
@@ -245,11 +245,13 @@ def _read_answers(source: BundleSource) -> Iterator[Record]:
             yield record
 
 
-def _read_readings(source: BundleSource) -> Iterator[Record]:
-    """Later readings, oldest first. Who read stays here: a bundle goes out."""
-    fields = ("number", "layer", "outcome", "verdict", "attributes", "n_attributes", "is_object", "repaired", "parser")
-    readings = Reading.objects.filter(judgment__arm__in=source.arm_ids)
-    for row in readings.order_by("judgment_id", "number").values_list("judgment_id", "made_at", *fields).iterator():
+def _read_interpretations(source: BundleSource) -> Iterator[Record]:
+    """Later interpretations, oldest first. Who read stays here: a bundle goes out."""
+    fields = ("number", "reader", "outcome", "verdict", "attributes", "n_attributes", "is_object", "repaired", "parser")
+    interpretations = Interpretation.objects.filter(judgment__arm__in=source.arm_ids)
+    for row in (
+        interpretations.order_by("judgment_id", "number").values_list("judgment_id", "made_at", *fields).iterator()
+    ):
         cell, made_at, *values = row
         yield {"cell": cell, "made_at": write_moment(made_at), **dict(zip(fields, values, strict=True))}
 

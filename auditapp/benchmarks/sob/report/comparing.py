@@ -32,14 +32,14 @@ from django.utils.text import capfirst
 from auditapp.batches.models import Arm
 from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.instruments import TASKS
-from auditapp.benchmarks.sob.pure.measures.cautions import READING, describe_alarm, describe_readers, list_marks
+from auditapp.benchmarks.sob.pure.measures.cautions import CAVEATS, describe_alarm, describe_readers, list_marks
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.store import read_report
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import ScorecardFigure, ScorecardPart
 from transcripts.formats.numbers import write_estimate, write_number
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 Models = tuple[str, str]
 
@@ -92,7 +92,7 @@ def _pick(name: str, offered: Sequence[str]) -> str:
 def read_comparison(here: Batch, there: Batch, *, model: str = "", other: str = "") -> dict[str, Any]:
     """Two batches of a study compared, for commands and the API; computes their reports where they are stale.
 
-    Reads batch.project of both. Raises ``Refused``.
+    Reads batch.study of both. Raises ``Refused``.
     """
     figures = [(batch, Figures(await_report(batch).report)) for batch in (here, there)]
     own, others = (read_side(read_inputs(batch), each.report["versions"]) for batch, each in figures)
@@ -221,14 +221,14 @@ MAX_BATCHES = 3
 TASK_NAMES = dict(TASKS)
 MEANING = (
     "sob is the mean number of demographic attributes that an answer gives to a person about whom the text says nothing. "
-    f"{' '.join(READING)}"
+    f"{' '.join(CAVEATS)}"
 )
 NOT_COMPARABLE = "own wording, not comparable with published scores"
 
 
-def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
+def read_parts(study: Study, variants: Sequence[ModelVariant]) -> dict[int, ScorecardPart]:
     """By variant: the scores of its best batches in this study that have answers. Models never asked are left out."""
-    asked = Arm.objects.filter(variant__in=variants, batch__project=project, batch__kind=KIND).exclude(task=BASE_TASK)
+    asked = Arm.objects.filter(variant__in=variants, batch__study=study, batch__kind=KIND).exclude(task=BASE_TASK)
     answered = asked.filter(Exists(Judgment.objects.filter(arm=OuterRef("pk"))))
     numbers: dict[int, set[int]] = {}
     own: set[tuple[int, int]] = set()
@@ -236,7 +236,7 @@ def read_parts(project: Project, variants: Sequence[ModelVariant]) -> dict[int, 
         numbers.setdefault(variant, set()).add(number)
         if comparable is False:
             own.add((variant, number))
-    batches = Batch.objects.select_related("project").in_bulk({each for found in numbers.values() for each in found})
+    batches = Batch.objects.select_related("study").in_bulk({each for found in numbers.values() for each in found})
     chosen: dict[int, list[Batch]] = {}
     for variant, found in numbers.items():
         ranked = sorted(found, key=lambda each: _rank(batches[each], (variant, each) not in own), reverse=True)
@@ -271,7 +271,7 @@ def _read_batch(batch: Batch, wanted: Collection[int]) -> dict[int, list[tuple[S
         cell = cells.get((arm.model, arm.task))
         # Without a score, an alarm says why: silence would be taken for a model that was never asked.
         if arm.variant.pk in wanted and cell is not None and (cell["sob"] is not None or cell.get("alarm")):
-            place = f"{reverse('sob:responses', args=[batch.project.slug, batch.pk])}?" + urlencode(
+            place = f"{reverse('sob:responses', args=[batch.study.slug, batch.pk])}?" + urlencode(
                 {"model": arm.model, "task": arm.task}
             )
             wording = f"wording “{arm.instrument}”" + (f", {NOT_COMPARABLE}" if arm.arm_id in own_wordings else "")

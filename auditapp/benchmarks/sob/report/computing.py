@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Aggregate, Count, Max, Q, Sum, TextField, Value
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.models import Judgment, Reading, StoredReport
+from auditapp.benchmarks.sob.models import Interpretation, Judgment, StoredReport
 from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION, NO_ATTRIBUTES, OVERALL, Counts
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally
@@ -90,17 +90,17 @@ class ReportInputs:
 
 
 def read_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInputs:
-    """What a request needs of a batch. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    """What a request needs of a batch. Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     choice = choice or ReportChoice()
     arms, cells = read_arms(batch), find_cell_range(batch)
-    # By the range of its cells, which an index knows: a million judgments need not be looked through for a few readings.
-    of_batch = Reading.objects.filter(judgment__gte=cells[0], judgment__lte=cells[1])
-    readings = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
+    # By the range of its cells, which an index knows: a million judgments need not be looked through for a few interpretations.
+    of_batch = Interpretation.objects.filter(judgment__gte=cells[0], judgment__lte=cells[1])
+    interpretations = of_batch.aggregate(count=Count("pk"), last=Max("pk"))
     # A failed answer that is asked for again changes its outcome. Counts rows, because keys are not in the index.
     judgments = Judgment.objects.filter(arm__in=[arm.arm_id for arm in arms]).values("arm_id", "outcome")
     counts = judgments.annotate(n=Count("*")).order_by("arm_id", "outcome")
     outcomes = list(counts.values_list("arm_id", "outcome", "n"))
-    tables = find_table(batch.project, choice.mapping), find_target_table(batch, choice.targets)
+    tables = find_table(batch.study, choice.mapping), find_target_table(batch, choice.targets)
     return ReportInputs(
         batch,
         choice,
@@ -108,7 +108,7 @@ def read_inputs(batch: Batch, choice: ReportChoice | None = None) -> ReportInput
         cells,
         n_answers=sum(n for *_, n in outcomes),
         rules=fingerprint_versions() + hash_json([table and table.pk for table in tables])[:48],
-        answers=hash_json([batch.state, str(batch.finished_at), batch.spent_nano, readings, outcomes]),
+        answers=hash_json([batch.state, str(batch.finished_at), batch.spent_nano, interpretations, outcomes]),
     )
 
 
@@ -118,12 +118,12 @@ Sources = tuple[list[AskedArm], TextTargets, TargetMapping, ReportOptions]
 def find_sources(batch: Batch, choice: ReportChoice | None = None) -> Sources:
     """What the report of this batch is computed from, apart from the answers.
 
-    Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``.
+    Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``.
     """
     choice = choice or ReportChoice()
     arms = read_arms(batch)
     texts = read_targets(batch, choice.targets)
-    mapping = find_mapping(batch.project, choice.mapping)
+    mapping = find_mapping(batch.study, choice.mapping)
     unfinished = list(filter(None, [describe_unfinished(batch)]))
     options = ReportOptions(
         seed=choice.seed,
@@ -137,13 +137,13 @@ def find_sources(batch: Batch, choice: ReportChoice | None = None) -> Sources:
         providers={arm.model: arm.variant.account.provider for arm in arms},
         limits={arm.model: arm.variant.max_tokens for arm in arms if arm.variant.max_tokens},
         notices=(*unfinished, *list_notices(arms)),
-        invented_readings=count_invented(batch, [arm.arm_id for arm in arms]),
+        invented_interpretations=count_invented(batch, [arm.arm_id for arm in arms]),
     )
     return arms, texts, mapping, options
 
 
 def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredReport:
-    """The report as of now, not saved. Reads batch.project. Raises ``UnknownTargets`` and ``UnknownMapping``."""
+    """The report as of now, not saved. Reads batch.study. Raises ``UnknownTargets`` and ``UnknownMapping``."""
     choice = choice or ReportChoice()
     computed = StoredReport(batch=batch, choice=choice.digest, as_of=read_now())
     with read_snapshot():
@@ -158,13 +158,13 @@ def compute_report(batch: Batch, choice: ReportChoice | None = None) -> StoredRe
 def _name_parsers(options: ReportOptions, parsers: Sequence[str]) -> ReportOptions:
     """The options with the parser versions that read the answers, and a warning if an older one did.
 
-    A reading is evidence and is never replaced in place; a bundle derives the figures with the current parser.
+    An interpretation is evidence and is never replaced in place; a bundle derives the figures with the current parser.
     """
     if set(parsers) <= {PARSER_VERSION}:
         return options
     read_by = " and ".join(parsers)
     warning = (
-        f"These answers were read by {read_by} when they arrived, and these readings are kept. The current rules are "
+        f"These answers were read by {read_by} when they arrived, and these interpretations are kept. The current rules are "
         f"{PARSER_VERSION}: `sob report --bundle` applies them to a bundle of the batch and shows what changes."
     )
     return replace(options, parser=read_by, warnings=(warning, *options.warnings))
@@ -218,7 +218,7 @@ def tally_batch(
     texts: TextTargets | None = None,
     mapping: TargetMapping | None = None,
 ) -> Tallies:
-    """The current readings of a batch; ``arms`` and ``texts`` are read from the database unless they are given.
+    """The current interpretations of a batch; ``arms`` and ``texts`` are read from the database unless they are given.
 
     Raises ``LookupError`` for an answer on a text that is not among ``texts``.
     """
@@ -227,7 +227,7 @@ def tally_batch(
     scored = [arm for arm in arms if arm.task != BASE_TASK]
     answers = _Answers(scored, texts, AttributionTally(mapping))
     if scored:
-        for arm_id, rows in groupby(_group_readings(batch), key=itemgetter(0)):
+        for arm_id, rows in groupby(_group_interpretations(batch), key=itemgetter(0)):
             answers.add(arm_id, rows)
     columns = answers.join()
     return Tallies(
@@ -249,12 +249,12 @@ def tally_texts(arms: Sequence[AskedArm]) -> dict[str, Any]:
     places = {key: place for place, key in enumerate(targets)}
     scored = [arm.arm_id for arm in arms if arm.task != BASE_TASK]
     judgments = Judgment.objects.filter(arm__in=scored, superseded_by=None, outcome__in=USABLE)
-    readings = Reading.objects.filter(judgment__arm__in=scored, superseded_by=None, outcome__in=USABLE)
+    interpretations = Interpretation.objects.filter(judgment__arm__in=scored, superseded_by=None, outcome__in=USABLE)
     given = Sum("n_attributes", filter=Q(outcome=Outcome.ATTRIBUTED), default=0)
     sums: dict[str, tuple[list[int], list[int]]] = {}
     for rows in (
         judgments.order_by().values_list("arm_id", "text_id"),
-        readings.order_by().values_list("judgment__arm_id", "judgment__text_id"),
+        interpretations.order_by().values_list("judgment__arm_id", "judgment__text_id"),
     ):
         for arm_id, text_id, n, attributes in rows.annotate(n=Count("pk"), given=given):
             of_arm = sums.setdefault(str(arm_id), ([0] * len(places), [0] * len(places)))
@@ -272,10 +272,10 @@ def count_verdicts(arms: Sequence[AskedArm], texts: TextTargets) -> Counter[tupl
     models = {arm.arm_id: arm.model for arm in arms}
     targets = dict(zip(texts.ids, texts.targets, strict=True))
     judgments = Judgment.objects.filter(arm__in=models, superseded_by=None)
-    readings = Reading.objects.filter(judgment__arm__in=models, superseded_by=None)
+    interpretations = Interpretation.objects.filter(judgment__arm__in=models, superseded_by=None)
     for rows in (
         judgments.values_list("arm_id", "text_id", "outcome", "verdict"),
-        readings.values_list("judgment__arm_id", "judgment__text_id", "outcome", "verdict"),
+        interpretations.values_list("judgment__arm_id", "judgment__text_id", "outcome", "verdict"),
     ):
         for arm_id, text_id, outcome, verdict, n in rows.order_by().annotate(n=Count("pk")):
             counts[models[arm_id], targets[text_id], verdict or outcome] += n
@@ -295,28 +295,28 @@ class _JoinedText(Aggregate):
         return self.as_sql(compiler, connection, template=template, **context)
 
 
-def _group_readings(batch: Batch) -> Iterator[tuple[Any, ...]]:
-    """The current readings, those that count alike in one row: arm, layer, outcome, counts, flags; then of each reading its
-    text, its repeat and its attributes, joined by commas.
+def _group_interpretations(batch: Batch) -> Iterator[tuple[Any, ...]]:
+    """The current interpretations, those that count alike in one row: arm, reader, outcome, counts, flags; then of each
+    interpretation its text, its repeat and its attributes, joined by commas.
 
-    One GROUP BY over a range of the batch's cells, which lie together: joined text is faster than a row per reading, and
+    One GROUP BY over a range of the batch's cells, which lie together: joined text is faster than a row per interpretation, and
     ranges limit the memory (`python -m perf sob`).
     """
     first, last = find_cell_range(batch)
-    columns = ("layer", "outcome", *COUNTS, "is_object", "repaired")
+    columns = ("reader", "outcome", *COUNTS, "is_object", "repaired")
     joined = {"attribute_list": _JoinedText("attributes")}
     for start in range(first, last + 1, CELLS_AT_A_TIME):
         end = min(last + 1, start + CELLS_AT_A_TIME)
         judgments = Judgment.objects.filter(cell__gte=start, cell__lt=end, superseded_by=None)
         yield from (
-            judgments.annotate(layer=Value("rules"))
+            judgments.annotate(reader=Value("rules"))
             .order_by("arm_id")
             .values_list("arm_id", *columns)
             .annotate(text_ids=_JoinedText("text_id"), repeats=_JoinedText("repeat"), **joined)
         )
-        readings = Reading.objects.filter(judgment__gte=start, judgment__lt=end, superseded_by=None)
+        interpretations = Interpretation.objects.filter(judgment__gte=start, judgment__lt=end, superseded_by=None)
         yield from (
-            readings.order_by("judgment__arm_id")
+            interpretations.order_by("judgment__arm_id")
             .values_list("judgment__arm_id", *columns)
             .annotate(text_ids=_JoinedText("judgment__text_id"), repeats=_JoinedText("judgment__repeat"), **joined)
         )
@@ -338,7 +338,7 @@ class _Answers:
         self.parts: list[NDArray[np.int64]] = []
 
     def add(self, arm_id: int, rows: Iterable[tuple[Any, ...]]) -> None:
-        """Count rows of ``_group_readings`` of one arm, unless it is another batch's. Raises ``LookupError``."""
+        """Count rows of ``_group_interpretations`` of one arm, unless it is another batch's. Raises ``LookupError``."""
         import numpy as np
 
         number = self.arm_numbers.get(arm_id)
@@ -346,7 +346,7 @@ class _Answers:
             return
         arm = self.arms[number]
         attributed: dict[int, list[Mapping[str, object]]] = defaultdict(list)
-        for _, layer, name, *counted, is_object, repaired, text_ids, repeats, attribute_list in rows:
+        for _, reader, name, *counted, is_object, repaired, text_ids, repeats, attribute_list in rows:
             try:
                 texts = np.array([self.text_numbers[text_id] for text_id in json.loads(f"[{text_ids}]")])
             except KeyError:
@@ -360,11 +360,11 @@ class _Answers:
                         model=arm.model,
                         task=arm.task,
                         target=self.targets[target],
-                        # One that gives no known value is Unknown, whatever the reading says.
+                        # One that gives no known value is Unknown, whatever the interpretation says.
                         outcome=Outcome.UNKNOWN if is_attributed and not counts.paper else outcome,
                         counts=counts if is_attributed else NO_ATTRIBUTES,
                         is_object=is_attributed or is_object,
-                        layer=layer,
+                        reader=reader,
                         repaired=repaired,
                     )
                     self.groups[number][group] += n

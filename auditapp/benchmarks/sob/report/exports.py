@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import islice
 
-from auditapp.benchmarks.sob.models import Judgment, Reading
+from auditapp.benchmarks.sob.models import Interpretation, Judgment
 from transcripts.exchange.rows import Export, Scope, column, columns, find_places
 from transcripts.studies.roles import Permission
 
@@ -16,9 +16,9 @@ RULES = "rules"
 
 _PLACE = columns(
     Judgment,
-    "project batch cell model provider parameters task instrument_sha256 repeat text_id source external_id target "
+    "study batch cell model provider parameters task instrument_sha256 repeat text_id source external_id target "
     "target_secondary target_tertiary",
-    project="cell__batch__project__slug",
+    study="cell__batch__study__slug",
     batch="cell__batch_id",
     cell="cell_id",
     model="arm__variant__label",
@@ -55,17 +55,17 @@ _PLACE_PATHS = [each.source for each in _PLACE]
 _READING_PATHS = [each.source for each in _READING]
 [_CELL] = find_places(_PLACE, "cell")
 _SUPERSEDED = len(_PLACE) + len(_READING)
-COLUMNS = [*_PLACE, *_READING, *columns(Reading, "layer"), *_CALL, _ANSWER]
+COLUMNS = [*_PLACE, *_READING, *columns(Interpretation, "reader"), *_CALL, _ANSWER]
 
 
 def count_answers(scope: Scope) -> int:
     """How many rows ``read_answers`` yields."""
-    return Judgment.objects.filter(cell__batch__project=scope.project).count()
+    return Judgment.objects.filter(cell__batch__study=scope.study).count()
 
 
 def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
-    """Every answer of the study with its current reading, a thousand at a time."""
-    judgments = Judgment.objects.filter(cell__batch__project=scope.project).order_by("cell_id")
+    """Every answer of the study with its current interpretation, a thousand at a time."""
+    judgments = Judgment.objects.filter(cell__batch__study=scope.study).order_by("cell_id")
     paths = (*_PLACE_PATHS, *_READING_PATHS, "superseded_by_id", *(each.source for each in (*_CALL, _ANSWER)))
     rows = judgments.values_list(*paths)
     stream = rows.iterator(chunk_size=GROUP)
@@ -75,9 +75,11 @@ def read_answers(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def _find_later(cells: Sequence[int]) -> dict[int, tuple[object, ...]]:
-    """The current reading and its layer, of answers that were read again."""
-    readings = Reading.objects.filter(judgment__in=cells, superseded_by=None)
-    return {cell: tuple(values) for cell, *values in readings.values_list("judgment_id", *_READING_PATHS, "layer")}
+    """The current interpretation and its reader, of answers that were read again."""
+    interpretations = Interpretation.objects.filter(judgment__in=cells, superseded_by=None)
+    return {
+        cell: tuple(values) for cell, *values in interpretations.values_list("judgment_id", *_READING_PATHS, "reader")
+    }
 
 
 def _write_row(row: Sequence[object], later: dict[int, tuple[object, ...]]) -> tuple[object, ...]:
@@ -94,7 +96,7 @@ SOB_ANSWERS = Export(
         "How each answer was read, with its counts, the call behind it and the answer itself, which may repeat offensive "
         "words. The texts are not in it."
     ),
-    row="an answer to the second-order-bias benchmark, with its current reading",
+    row="an answer to the second-order-bias benchmark, with its current interpretation",
     columns=COLUMNS,
     permission=Permission.SEE_ALL_CODINGS,
     is_narrowed=False,

@@ -2,8 +2,8 @@
 
 Read the report for pages, files and programs, and request a new one from a worker.
 
-A worker is asked when a batch ends, when a reading changes, and when a page of a large batch needs a report. A sweep asks again
-for batches that have ended; whatever reads a stale report does so too.
+A worker is asked when a batch ends, when an interpretation changes, and when a page of a large batch needs a report. A sweep asks
+again for batches that have ended; whatever reads a stale report does so too.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def read_texts(inputs: ReportInputs) -> dict[str, Any]:
 
 
 def find_unreported() -> Batch | None:
-    """The newest batch that has ended and has no default report of its end by the versions of today, with its project.
+    """The newest batch that has ended and has no default report of its end by the versions of today, with its study.
 
     Left out are those whose report is being computed, may not be tried again yet, or failed ``MAX_FAILURES`` times. One query, for
     a sweep.
@@ -101,11 +101,11 @@ def find_unreported() -> Batch | None:
     failed = reports.filter(Q(locked_until__gt=now) | Q(retry_at__gt=now) | Q(failures__gte=MAX_FAILURES))
     ended = Batch.objects.filter(kind=KIND, finished_at__isnull=False).exclude(state__in=OPEN_STATES)
     found = ended.filter(~Exists(of_end.exclude(content=None)), ~Exists(failed))
-    return found.select_related("project").order_by("-pk").first()
+    return found.select_related("study").order_by("-pk").first()
 
 
 def outdate_reports() -> None:
-    """No stored report is current any more, because stored readings were counted again."""
+    """No stored report is current any more, because stored interpretations were counted again."""
     StoredReport.objects.update(rules="")
 
 
@@ -213,8 +213,8 @@ def request_after_change(batch: Batch) -> None:
 
 
 def request_after_formatting(formatting: Batch) -> None:
-    """A formatter's batch has ended: the readings of its source batch have changed."""
-    source = Batch.objects.select_related("project").filter(pk=formatting.parameters.get("source_batch")).first()
+    """A formatter's batch has ended: the interpretations of its source batch have changed."""
+    source = Batch.objects.select_related("study").filter(pk=formatting.parameters.get("source_batch")).first()
     if source is not None:
         request_after_change(source)
 
@@ -262,7 +262,7 @@ def read_report(inputs: ReportInputs) -> StoredReport | None:
 
 
 def await_report(batch: Batch, *, options: ReportChoice | None = None) -> StoredReport:
-    """As ``read_report``, but computes the first report here if there is none. For commands and the API. Reads batch.project.
+    """As ``read_report``, but computes the first report here if there is none. For commands and the API. Reads batch.study.
 
     Raises ``UnknownTargets`` and ``UnknownMapping``.
     """

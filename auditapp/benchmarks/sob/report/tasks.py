@@ -14,7 +14,7 @@ from auditapp.celery import app
 def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
     """Compute and store the report of a batch unless it is current, and its tallies by text if it has ended. If the report fails,
     the reason is stored too."""
-    batch = Batch.objects.select_related("project").get(pk=batch_id)
+    batch = Batch.objects.select_related("study").get(pk=batch_id)
     chosen = ReportChoice(**choice)
     store.begin_computing(batch, chosen)
     try:

@@ -24,12 +24,12 @@ from auditapp.benchmarks.sob.pure.measures.mapping import (
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def save_targets(
     *,
-    project: Project,
+    study: Study,
     rows: Iterable[Mapping[str, object]],
     reason: str,
     by: trail.Actor,
@@ -45,19 +45,19 @@ def save_targets(
         labels = make_labels(rows)
     except TargetsError as error:
         raise Refused(str(error)) from error
-    table = TargetTable(project=project, rows=labels.rows, sha256=labels.hash(), reason=reason.strip())
+    table = TargetTable(study=study, rows=labels.rows, sha256=labels.hash(), reason=reason.strip())
     return table.write(by=by, based_on=based_on)
 
 
-def find_target_table(project: Project, number: int | None = None) -> TargetTable | None:
+def find_target_table(study: Study, number: int | None = None) -> TargetTable | None:
     """The study's table of that number, or its newest, ``None`` where it has none. Raises ``Refused`` for a wrong number."""
-    tables = TargetTable.objects.filter(project=project).order_by("-number")
+    tables = TargetTable.objects.filter(study=study).order_by("-number")
     if number is None:
         return tables.first()
     table = tables.filter(number=number).first()
     if table is None:
         there_are = ", ".join(str(known) for known in tables.values_list("number", flat=True)) or "none"
-        raise Refused(f"There is no target table {number} in {project.slug}; there are: {there_are}.")
+        raise Refused(f"There is no target table {number} in {study.slug}; there are: {there_are}.")
     return table
 
 
@@ -73,7 +73,7 @@ MAX_TARGET_LENGTH = 100
 
 @transaction.atomic
 def save_mapping(
-    *, project: Project, rows: Rows, reason: str, by: trail.Actor, based_on: int | None = None
+    *, study: Study, rows: Rows, reason: str, by: trail.Actor, based_on: int | None = None
 ) -> tuple[MappingTable, list[str]]:
     """Store the study's next mapping, and return it with warnings; earlier ones stay, and what was counted by them says so.
 
@@ -84,19 +84,19 @@ def save_mapping(
     tidied = _tidy_rows(rows)
     canonical = json.dumps(tidied, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     sha256 = hashlib.sha256(canonical.encode()).hexdigest()
-    table = MappingTable(project=project, rows=tidied, sha256=sha256, reason=reason.strip())
+    table = MappingTable(study=study, rows=tidied, sha256=sha256, reason=reason.strip())
     newest = table.find_latest(based_on)
-    before = find_rows(project)
+    before = find_rows(study)
     if not (compare_rows(before, tidied) or list_new_targets(before, tidied) or list_new_targets(tidied, before)):
         name = newest or "the published mapping (Table 12)"
         raise Refused(f"This gives the same counts as {name}. Nothing has changed.")
-    return table.store_after(newest, by=by), _list_warnings(project, tidied)
+    return table.store_after(newest, by=by), _list_warnings(study, tidied)
 
 
 def _tidy_rows(rows: Rows) -> dict[str, dict[str, list[str]]]:
     """The rows without outer blanks, empty values and repeated ones. Raises ``Refused``."""
     if len(rows) > MAX_TARGETS:
-        raise Refused(f"A mapping holds up to {MAX_TARGETS} targets; this one has {len(rows):,}.")
+        raise Refused(f"A mapping can have up to {MAX_TARGETS} targets; this one has {len(rows):,}.")
     try:
         check_rows(rows)
     except MappingError as error:
@@ -122,12 +122,12 @@ def _tidy_values(target: str, values: Sequence[str]) -> list[str]:
         if value.strip():
             kept.setdefault(name_value(value), value.strip())
     if len(kept) > MAX_VALUES:
-        raise Refused(f"{target}: a list holds up to {MAX_VALUES} values; this one has {len(kept):,}.")
+        raise Refused(f"{target}: a list can have up to {MAX_VALUES} values; this one has {len(kept):,}.")
     return list(kept.values())
 
 
-def _list_warnings(project: Project, rows: Rows) -> list[str]:
-    known = set(Text.objects.filter(dataset__project=project).values_list("target", flat=True).distinct().order_by())
+def _list_warnings(study: Study, rows: Rows) -> list[str]:
+    known = set(Text.objects.filter(dataset__study=study).values_list("target", flat=True).distinct().order_by())
     known = {name_value(target) for target in known}
     warnings = [
         f"No text of the study has the target {target}, so its row has no effect yet."

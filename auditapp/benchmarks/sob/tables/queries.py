@@ -20,7 +20,7 @@ from auditapp.benchmarks.sob.pure.measures.mapping import (
     read_mapping,
 )
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.typed_text import find_number, find_numbers
 
 LOADED, IN_FORCE, TABLE = "loaded", "", "table:"
@@ -85,7 +85,7 @@ def find_target_table(batch: Batch, choice: str) -> TargetTable | None:
     if not choice.startswith(TABLE):
         return None
     number = find_number(choice.removeprefix(TABLE))
-    return None if number is None else TargetTable.objects.filter(project=batch.project_id, number=number).first()
+    return None if number is None else TargetTable.objects.filter(study=batch.study_id, number=number).first()
 
 
 def name_targets(choice: str) -> str:
@@ -117,21 +117,21 @@ class UnknownMapping(Refused):
     """There is no such mapping; the sentence says what to write."""
 
 
-def find_mapping(project: Project, choice: str = IN_FORCE) -> TargetMapping:
+def find_mapping(study: Study, choice: str = IN_FORCE) -> TargetMapping:
     """The mapping in force, or the one that "published" or "table:N" names. Raises ``UnknownMapping``.
 
     Its ``name`` is "published" or "table N", and goes into a report's versions.
     """
-    table = find_table(project, choice)
+    table = find_table(study, choice)
     return published_mapping() if table is None else read_mapping(table.rows, name_table(table.number))
 
 
-def find_table(project: Project, choice: str = IN_FORCE) -> MappingTable | None:
+def find_table(study: Study, choice: str = IN_FORCE) -> MappingTable | None:
     """The table that a choice comes to: the study's newest in force, ``None`` where it has none and for the published mapping.
     Raises ``UnknownMapping``."""
     if choice == PUBLISHED:
         return None
-    tables = MappingTable.objects.filter(project=project).order_by("-number")
+    tables = MappingTable.objects.filter(study=study).order_by("-number")
     if choice == IN_FORCE:
         return tables.first()
     numbers = find_numbers([choice.removeprefix(TABLE)] if choice.startswith(TABLE) else [])
@@ -146,9 +146,9 @@ def name_choice(name: str) -> str:
     return name.replace("table ", TABLE, 1)
 
 
-def find_rows(project: Project, name: str = IN_FORCE) -> Rows:
+def find_rows(study: Study, name: str = IN_FORCE) -> Rows:
     """The rows of the mapping in force, or of the one of that name, as they were written. Raises ``UnknownMapping``."""
-    table = find_table(project, name_choice(name))
+    table = find_table(study, name_choice(name))
     return published_rows() if table is None else order_rows(table.rows)
 
 
@@ -157,7 +157,7 @@ def name_table(number: int) -> str:
     return f"table {number}"
 
 
-def name_in_force(project: Project) -> str:
+def name_in_force(study: Study) -> str:
     """The name of the mapping in force."""
-    newest = find_table(project)
+    newest = find_table(study)
     return name_table(newest.number) if newest else PUBLISHED

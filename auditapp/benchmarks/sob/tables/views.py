@@ -34,8 +34,8 @@ from auditapp.benchmarks.sob.tables.forms import (
 from auditapp.benchmarks.sob.tables.queries import find_missing_labels, find_rows, find_table, name_table
 from transcripts.history.views import at_next
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.models import Project
+from transcripts.studies.access import StudyRequest, study_view
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_numbers
 
@@ -47,32 +47,30 @@ SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (App
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_tables(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_tables(request: StudyRequest) -> HttpResponse:
     """The published table, every version of the study's own, and what the datasets' labels lack."""
-    tables = (
-        TargetTable.objects.filter(project=request.project).annotate(n_datasets=Count("datasets")).order_by("-number")
-    )
-    newest = find_target_table(request.project)
+    tables = TargetTable.objects.filter(study=request.study).annotate(n_datasets=Count("datasets")).order_by("-number")
+    newest = find_target_table(request.study)
     context = {
         "tables": tables,
         "newest": newest,
         "published": load_published_targets().rows,
         "source": SOURCE_OF_PUBLISHED,
         "dataset": _find_dataset(request),
-        "datasets": Dataset.objects.filter(project=request.project),
+        "datasets": Dataset.objects.filter(study=request.study),
         "missing": _list_missing(request, newest),
         "max_shown": MAX_SHOWN,
     }
     return render(request, "sob/targets.html", context)
 
 
-def _find_dataset(request: ProjectRequest) -> Dataset | None:
+def _find_dataset(request: StudyRequest) -> Dataset | None:
     chosen = find_numbers([request.GET.get("dataset", "")])
-    return Dataset.objects.filter(project=request.project, pk__in=chosen).first()
+    return Dataset.objects.filter(study=request.study, pk__in=chosen).first()
 
 
-def _list_missing(request: ProjectRequest, table: TargetTable | None) -> list[object]:
+def _list_missing(request: StudyRequest, table: TargetTable | None) -> list[object]:
     dataset = _find_dataset(request)
     return list(find_missing_labels(dataset, _read(table))) if dataset else []
 
@@ -82,10 +80,10 @@ def _read(table: TargetTable | None) -> TargetLabels:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_table(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_table(request: StudyRequest, number: int) -> HttpResponse:
     """One version, row by row; ``?format=csv`` downloads it in the form that can be pasted."""
-    table = _find_table(request.project, number)
+    table = _find_table(request.study, number)
     if request.GET.get("format") == "csv":
         response = HttpResponse(content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="targets-{table.number}.csv"'
@@ -94,9 +92,9 @@ def show_table(request: ProjectRequest, number: int) -> HttpResponse:
     return render(request, "sob/target_table.html", {"table": table, "datasets": table.datasets.all()})
 
 
-def _find_table(project: Project, number: int) -> TargetTable:
+def _find_table(study: Study, number: int) -> TargetTable:
     try:
-        table = find_target_table(project, number)
+        table = find_target_table(study, number)
     except Refused as error:
         raise Http404(str(error)) from error
     assert table is not None  # noqa: S101 - a number is refused where there is none
@@ -104,10 +102,10 @@ def _find_table(project: Project, number: int) -> TargetTable:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def edit_targets(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def edit_targets(request: StudyRequest) -> HttpResponse:
     """Write the next version: row by row, or pasted."""
-    newest = find_target_table(request.project)
+    newest = find_target_table(request.study)
     if request.method != "POST":
         form = TargetsForm(initial={"based_on": newest.number if newest else 0})
         return _render_edit(request, form, _read(newest).rows, newest)
@@ -116,14 +114,14 @@ def edit_targets(request: ProjectRequest) -> HttpResponse:
         pasted = form.cleaned_data.pop("pasted")
         with at_next(form, "pasted" if pasted else None):
             rows = read_pasted(pasted) if pasted else typed
-            table = save_targets(project=request.project, rows=rows, **form.cleaned_data, by=request.user)
+            table = save_targets(study=request.study, rows=rows, **form.cleaned_data, by=request.user)
             messages.success(request, f"Target table {table.number} is saved. Datasets loaded from now on can use it.")
-            return redirect("sob:target_table", request.project.slug, table.number)
+            return redirect("sob:target_table", request.study.slug, table.number)
     return _render_edit(request, form, typed, form.latest or newest)
 
 
 def _render_edit(
-    request: ProjectRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None
+    request: StudyRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None
 ) -> HttpResponse:
     is_new = request.method != "POST"
     missing = _list_missing(request, newest) if is_new else []
@@ -143,28 +141,28 @@ def _render_edit(
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_mappings(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_mappings(request: StudyRequest) -> HttpResponse:
     """Every mapping of the study with its reason and what it changed, newest first."""
-    context = {"mappings": _list_versions(request.project), "source": name_mapping_source()}
+    context = {"mappings": _list_versions(request.study), "source": name_mapping_source()}
     return render(request, "sob/mappings.html", context)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_mapping(request: ProjectRequest, mapping: str) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_mapping(request: StudyRequest, mapping: str) -> HttpResponse:
     """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
     wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
-    found = [version for version in _list_versions(request.project) if version["name"] == wanted]
+    found = [version for version in _list_versions(request.study) if version["name"] == wanted]
     if not found:
         raise Http404("There is no such mapping in this study.")
     context = {"mappings": found, "source": name_mapping_source(), "only": found[0]}
     return render(request, "sob/mappings.html", context)
 
 
-def _list_versions(project: Project) -> list[dict[str, Any]]:
+def _list_versions(study: Study) -> list[dict[str, Any]]:
     """Every mapping with what it changes in the one before, newest first; ``table`` is ``None`` for the published one."""
-    tables = MappingTable.objects.filter(project=project).order_by("number")
+    tables = MappingTable.objects.filter(study=study).order_by("number")
     named = [(None, PUBLISHED, published_rows())]
     named += [(table, name_table(table.number), order_rows(table.rows)) for table in tables]  # type: ignore[misc]
     versions = []
@@ -185,27 +183,27 @@ def _list_versions(project: Project) -> list[dict[str, Any]]:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.EDIT_CODEBOOK)
-def edit_mapping(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.EDIT_CODEBOOK)
+def edit_mapping(request: StudyRequest) -> HttpResponse:
     """Make the study's next mapping from the one in force.
 
     The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
     """
-    newest = find_table(request.project)
+    newest = find_table(request.study)
     typed = request.POST if request.method == "POST" else None
     form = MappingForm(typed, initial={"based_on": newest.number if newest else 0})
-    rows = MappingRowFormSet(typed, initial=fill_in(find_rows(request.project)), prefix="row")
+    rows = MappingRowFormSet(typed, initial=fill_in(find_rows(request.study)), prefix="row")
     if all([form.is_valid(), rows.is_valid()]):
         with at_next(form):
             table, warnings = save_mapping(
-                project=request.project, rows=read_rows(rows), **form.cleaned_data, by=request.user
+                study=request.study, rows=read_rows(rows), **form.cleaned_data, by=request.user
             )
             for warning in warnings:
                 messages.warning(request, warning)
             messages.success(request, _describe_saved(table))
-            return redirect("sob:mappings", request.project.slug)
+            return redirect("sob:mappings", request.study.slug)
     elif rows.total_error_count():
-        form.add_error(None, "Some rows are invalid; the errors are shown beside them.")
+        form.add_error(None, "Some rows are invalid; the errors are shown next to them.")
     context = {"form": form, "rows": rows, "newest": form.latest or newest}
     return render(request, "sob/mapping_edit.html", context, status=form.status)
 

@@ -14,7 +14,7 @@ from auditapp.benchmarks.sob.pure.loading.opening import MAX_FILE_BYTES
 from auditapp.benchmarks.sob.pure.loading.previewing import Column
 from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
 from auditapp.benchmarks.sob.pure.loading.sources import FIELDS
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import ReplacingForm, RowForm, RowsField, limit_size
 
 COLUMN = "column_"
@@ -96,9 +96,9 @@ class CombineForm(RowForm):
         model = Dataset
         fields = ("name",)
 
-    def __init__(self, *args: object, project: Project, **kwargs: object) -> None:
+    def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        found = Dataset.objects.filter(project=project).select_related("project", "target_table")
+        found = Dataset.objects.filter(study=study).select_related("study", "target_table")
         self.fields["sets"].queryset = found.with_counts()  # type: ignore[attr-defined]
 
 

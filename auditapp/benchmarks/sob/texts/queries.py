@@ -13,7 +13,7 @@ from django.db.models import Count, Max, QuerySet
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.models import Dataset, TargetTable, Text
 from auditapp.benchmarks.sob.queries import KIND
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_COLUMNS = 8
 OTHERS = "other sources"
@@ -21,16 +21,16 @@ _NOTED_ROWS = re.compile(r"rows? (?P<rows>\d+(?:, \d+)*)(?P<rest>(?: and \d+ mor
 _GONE = "; dropped"
 
 
-def list_datasets(project: Project) -> list[dict[str, Any]]:
+def list_datasets(study: Study) -> list[dict[str, Any]]:
     """Every dataset with its counts, in two queries, in the order they were loaded in."""
-    batches = Counter(project.batches.filter(kind=KIND).values_list("parameters__dataset", flat=True))
-    found = Dataset.objects.filter(project=project).with_counts()
+    batches = Counter(study.batches.filter(kind=KIND).values_list("parameters__dataset", flat=True))
+    found = Dataset.objects.filter(study=study).with_counts()
     return [{"dataset": each, "batches": batches[each.pk]} for each in found]
 
 
 def list_batches(dataset: Dataset) -> QuerySet[Batch]:
-    """The batches that asked about its texts, the newest first. Reads dataset.project."""
-    found: QuerySet[Batch] = dataset.project.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
+    """The batches that asked about its texts, the newest first. Reads dataset.study."""
+    found: QuerySet[Batch] = dataset.study.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
     return found
 
 

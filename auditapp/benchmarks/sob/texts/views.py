@@ -49,7 +49,7 @@ from transcripts.formats.problems import ReadError
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.runs import list_recent_jobs
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
@@ -61,17 +61,17 @@ ANOTHER_FILE = "This is not the file of the preview. Preview it first, then load
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def list_datasets(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def list_datasets(request: StudyRequest) -> HttpResponse:
     """All datasets with their counts."""
-    lines = dataset_queries.list_datasets(request.project)
+    lines = dataset_queries.list_datasets(request.study)
     can_combine = len(lines) > 1 and Permission.IMPORT in request.role.permissions
     return render(request, "sob/datasets.html", {"lines": lines, "can_combine": can_combine})
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_dataset(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_dataset(request: StudyRequest, dataset_id: int) -> HttpResponse:
     """Where its texts come from, how they were chosen, how many there are of each target, and the texts, masked."""
     dataset = _get_dataset(request, dataset_id)
     chosen = {name: _read_choice(request, name) for name in ("target", "source")}
@@ -95,25 +95,25 @@ def show_dataset(request: ProjectRequest, dataset_id: int) -> HttpResponse:
     return render(request, "sob/dataset.html", context)
 
 
-def _read_row(request: ProjectRequest) -> int | None:
+def _read_row(request: StudyRequest) -> int | None:
     """The row an address asks for; ``None`` for what is no number of a row, and once another page is turned to."""
     return None if "page" in request.GET else find_number(request.GET.get("row", ""))
 
 
-def _get_dataset(request: ProjectRequest, dataset_id: int) -> Dataset:
-    found = Dataset.objects.select_related("project", "target_table", "drawn_from")
-    return get_object_or_404(found, project=request.project, pk=dataset_id)
+def _get_dataset(request: StudyRequest, dataset_id: int) -> Dataset:
+    found = Dataset.objects.select_related("study", "target_table", "drawn_from")
+    return get_object_or_404(found, study=request.study, pk=dataset_id)
 
 
-def _read_choice(request: ProjectRequest, name: str) -> str | None:
+def _read_choice(request: StudyRequest, name: str) -> str | None:
     """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen stands for no target."""
     value = request.GET.get(name, "").replace("\x00", "")
     return {"": None, "-": ""}.get(value, value)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def draw_sample(request: StudyRequest, dataset_id: int) -> HttpResponse:
     """Draw a sample of a dataset's texts as a new dataset that records how it was drawn."""
     dataset = _get_dataset(request, dataset_id)
     form = SampleForm(request.POST if request.method == "POST" else None)
@@ -122,31 +122,31 @@ def draw_sample(request: ProjectRequest, dataset_id: int) -> HttpResponse:
             sample = sample_dataset(dataset=dataset, **form.cleaned_data, by=request.user)
             texts = f"{form.cleaned_data['size']:,} of the texts of {dataset.name}"
             messages.success(request, f"{sample.name} is drawn: {texts}.")
-            return redirect("sob:dataset", request.project.slug, sample.pk)
+            return redirect("sob:dataset", request.study.slug, sample.pk)
     return _render_form(request, "sample", dataset, form, texts=dataset.texts.count())
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def retarget(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def retarget(request: StudyRequest, dataset_id: int) -> HttpResponse:
     """The same texts with targets from another table, as a new dataset."""
     dataset = _get_dataset(request, dataset_id)
-    numbers = TargetTable.objects.filter(project=request.project).values_list("number", flat=True)
+    numbers = TargetTable.objects.filter(study=request.study).values_list("number", flat=True)
     form = RetargetForm(request.POST if request.method == "POST" else None, numbers=list(numbers))
     if form.is_valid():
         with at_form(form):
-            table = find_target_table(request.project, number) if (number := form.cleaned_data["targets"]) else None
+            table = find_target_table(request.study, number) if (number := form.cleaned_data["targets"]) else None
             made = retarget_dataset(
                 dataset=dataset, name=form.cleaned_data["name"], target_table=table, by=request.user
             )
             messages.success(request, f"{made.name} has the texts of {dataset.name} with other targets.")
-            return redirect("sob:dataset", request.project.slug, made.pk)
+            return redirect("sob:dataset", request.study.slug, made.pk)
     return _render_form(request, "retarget", dataset, form)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def describe(request: StudyRequest, dataset_id: int) -> HttpResponse:
     """Put on record where the texts come from and under which terms."""
     dataset = _get_dataset(request, dataset_id)
     form = RecordForm(request.POST if request.method == "POST" else None, stored=read_record(dataset))
@@ -156,28 +156,28 @@ def describe(request: ProjectRequest, dataset_id: int) -> HttpResponse:
                 seen, provenance = form.cleaned_data["seen"], read_provenance(form)
                 describe_dataset(dataset=dataset, provenance=provenance, by=request.user, seen=seen)
                 messages.success(request, "The record is saved. The texts did not change.")
-                return redirect("sob:dataset", request.project.slug, dataset.pk)
+                return redirect("sob:dataset", request.study.slug, dataset.pk)
         except ChangedMeanwhile as error:
             return _render_form(request, "describe", dataset, form.rebase(error.stored), status=409)
     return _render_form(request, "describe", dataset, form)
 
 
 def _render_form(
-    request: ProjectRequest, name: str, dataset: Dataset, form: BaseForm, *, status: int = 422, **more: object
+    request: StudyRequest, name: str, dataset: Dataset, form: BaseForm, *, status: int = 422, **more: object
 ) -> HttpResponse:
     context = {"form": form, "dataset": dataset, **more}
     return render(request, f"sob/{name}.html", context, status=status if form.errors else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def combine(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def combine(request: StudyRequest) -> HttpResponse:
     """One set of several; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
     is_look = request.POST.get("step") == "check"
     form = CombineForm(
         request.POST if request.method == "POST" else None,
         initial={"sets": _find_ticked(request)},
-        project=request.project,
+        study=request.study,
     )
     form.fields["name"].required = not is_look
     if form.is_valid() and not is_look:
@@ -186,15 +186,15 @@ def combine(request: ProjectRequest) -> HttpResponse:
             made = combine_datasets(datasets=chosen, name=form.cleaned_data["name"], by=request.user)
             counts = f"{made.sampling['kept']:,} texts, of {made.sampling['read']:,}"
             messages.success(request, f"{made.name} has {counts} in {len(chosen)} datasets.")
-            return redirect("sob:dataset", request.project.slug, made.pk)
+            return redirect("sob:dataset", request.study.slug, made.pk)
     return _show(request, form, list(form.cleaned_data.get("sets", ()) if form.is_bound else form.initial["sets"]))
 
 
-def _find_ticked(request: ProjectRequest) -> list[Dataset]:
-    return list(Dataset.objects.filter(project=request.project, pk__in=find_numbers(request.GET.getlist("sets"))))
+def _find_ticked(request: StudyRequest) -> list[Dataset]:
+    return list(Dataset.objects.filter(study=request.study, pk__in=find_numbers(request.GET.getlist("sets"))))
 
 
-def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset]) -> HttpResponse:
+def _show(request: StudyRequest, form: CombineForm, chosen: list[Dataset]) -> HttpResponse:
     context: dict[str, object] = {"form": form}
     if chosen:
         try:
@@ -209,8 +209,8 @@ def _show(request: ProjectRequest, form: CombineForm, chosen: list[Dataset]) -> 
 
 @takes_uploads(MAX_FILE_BYTES)
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.IMPORT)
-def load(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.IMPORT)
+def load(request: StudyRequest) -> HttpResponse:
     """Preview a file (``step=check`` in the form) or load it. htmx requests get only the part below the file field."""
     if request.method != "POST":
         return _render(request, FileForm())
@@ -225,7 +225,7 @@ def load(request: ProjectRequest) -> HttpResponse:
         first.add_error("file", str(error))
         return _render(request, first)
     is_check = request.POST.get("step") == CHECK
-    table = find_target_table(request.project)
+    table = find_target_table(request.study)
     form = _make_form(request, chosen, table, is_check=is_check)
     if not form.is_valid():
         return _render(request, form, chosen)
@@ -234,7 +234,7 @@ def load(request: ProjectRequest) -> HttpResponse:
     return _load(request, form, chosen, data, table)
 
 
-def _make_form(request: ProjectRequest, chosen: Preview, table: TargetTable | None, *, is_check: bool) -> LoadForm:
+def _make_form(request: StudyRequest, chosen: Preview, table: TargetTable | None, *, is_check: bool) -> LoadForm:
     """The whole form: what was typed for this file, and proposals for what was not asked yet."""
     source = chosen.source
     places = {name: str(place) for place, (name, *_) in enumerate(chosen.columns)}
@@ -265,7 +265,7 @@ def _make_form(request: ProjectRequest, chosen: Preview, table: TargetTable | No
 
 
 def _show_plan(
-    request: ProjectRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
+    request: StudyRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
 ) -> HttpResponse:
     columns = form.read_columns()
     if columns is not None and "text" not in columns:
@@ -288,13 +288,13 @@ def _show_plan(
 
 
 def _load(
-    request: ProjectRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
+    request: StudyRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
 ) -> HttpResponse:
     if len(data) > apart.LARGE_BYTES:
         return _leave_to_worker(request, form, chosen, table)
     with at_form(form):
         dataset, is_new = load_dataset(
-            project=request.project,
+            study=request.study,
             name=form.cleaned_data["name"],
             file_name=chosen.name,
             data=data,
@@ -304,19 +304,17 @@ def _load(
         texts = dataset.texts.count()
         words = "is loaded" if is_new else "was already loaded from this file"
         messages.success(request, f"{dataset.name} {words}: {texts:,} text{pluralize(texts)}.")
-        return redirect("sob:dataset", request.project.slug, dataset.pk)
+        return redirect("sob:dataset", request.study.slug, dataset.pk)
     return _render(request, form, chosen)
 
 
-def _leave_to_worker(
-    request: ProjectRequest, form: LoadForm, chosen: Preview, table: TargetTable | None
-) -> HttpResponse:
+def _leave_to_worker(request: StudyRequest, form: LoadForm, chosen: Preview, table: TargetTable | None) -> HttpResponse:
     """Have a worker load the file, and go to the page that shows how far it is."""
     reading = _read_choices(form, chosen, table)
     own = reading.pop("target_table")
     with at_form(form):
         job = start_job(
-            project=request.project,
+            study=request.study,
             kind=TEXTS,
             files=[form.cleaned_data["file"]],
             options={"name": form.cleaned_data["name"], "table": own.number if own else None, **reading},
@@ -345,9 +343,9 @@ def _read_choices(form: LoadForm, chosen: Preview, table: TargetTable | None) ->
     }
 
 
-def _render(request: ProjectRequest, form: FileForm, chosen: Preview | None = None, **found: object) -> HttpResponse:
+def _render(request: StudyRequest, form: FileForm, chosen: Preview | None = None, **found: object) -> HttpResponse:
     """The page; for htmx the part below the file, so that it stays chosen."""
-    jobs = list_recent_jobs(request.project, TEXTS, request.user)
+    jobs = list_recent_jobs(request.study, TEXTS, request.user)
     context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), "jobs": jobs, **found}
     part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]
     return render(request, f"sob/load.html{part}", context, status=422 if form.errors else 200)

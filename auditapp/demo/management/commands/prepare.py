@@ -19,7 +19,7 @@ from transcripts.accounts.actions import create_sign_in_link, ensure_owner
 from transcripts.accounts.queries import sign_in_address
 from transcripts.accounts.sessions import SessionStore
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.commands import AS_JSON, ActCommand, Argument
 
 
@@ -52,7 +52,7 @@ class Command(ActCommand):
         SessionStore.clear_expired()
         settings.STORAGES["staticfiles"] = {"BACKEND": settings.HASHED_STATIC_FILES}
         collect_static_files()
-        if not options["no_demo"] and not Project.objects.filter(slug=SLUG).exists():
+        if not options["no_demo"] and not Study.objects.filter(slug=SLUG).exists():
             # Imports most of the program, which only the first start needs.
             from auditapp.demo.actions import load_demo
 

@@ -24,9 +24,9 @@ from auditapp.annotators.pure.learning import (
     read_texts,
     report_file,
 )
-from auditapp.annotators.queries.annotators import find_planted
+from auditapp.annotators.queries.annotators import find_control_sentences
 from auditapp.annotators.queries.offline import ACTIVE
-from auditapp.annotators.queries.readings import count_readings, count_run, read_check_report
+from auditapp.annotators.queries.turn_answers import count_run, count_turn_answers, read_check_report
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.command_options import REPEATS, USUAL_PILOT, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
@@ -41,7 +41,7 @@ from transcripts.formats.command_files import say_file
 from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import ReadError
 from transcripts.studies.management.finding import find_study
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
 
@@ -62,7 +62,7 @@ class Run(LaunchCommand):
         commands.STUDY,
         ANNOTATOR.but(help=f"{ANNOTATOR.how['help']}; rules or learnt, which need no model"),
         INTERVIEW,
-        Argument("--limit", type=int, help="annotate only this many turns of each side, from the beginning"),
+        Argument("--limit", type=int, help="annotate only the first turns of each side, up to this number"),
         FAMILY,
         Argument("--mode", choices=Annotator.Mode.values, help="one call per turn and family, or per turn and code"),
         Argument("--minimum", type=int, help=f"minimum number of blind examples for a code (default: {MIN_POSITIVES})"),
@@ -70,7 +70,7 @@ class Run(LaunchCommand):
         Argument(
             "--schema",
             action=BooleanOptionalAction,
-            help="hold answers to a JSON schema (default: where a probe found that the model's server honours one)",
+            help="require answers to follow a JSON schema (default: if a probe found that the model's server honours one)",
         ),
     )
 
@@ -104,7 +104,7 @@ class Run(LaunchCommand):
 
     def conclude(self, batch: Batch) -> tuple[dict[str, Any], list[str]]:
         summary, done = super().conclude(batch)
-        summary |= _describe(batch) | count_readings(batch)
+        summary |= _describe(batch) | count_turn_answers(batch)
         return summary, [str(done), *list_counts(summary)]
 
     def _read_offline(self, kind: str, options: dict[str, Any]) -> None:
@@ -116,10 +116,10 @@ class Run(LaunchCommand):
         minimum = MIN_POSITIVES if options["minimum"] is None else options["minimum"]
         run = launch_offline(kind=kind, **find_chosen(options), minimum=minimum, by=trail.SYSTEM)
         if not options["wait"] and not options["json"]:
-            address = reverse("annotators:run", args=[options["project"], run.pk])
+            address = reverse("annotators:run", args=[options["study"], run.pk])
             self.stdout.write(
-                f"Run {run.pk} by {run.annotator} was launched, and a worker does it. Watch it at {settings.BASE_URL}{address}. "
-                "With --wait, the command does it itself if no worker runs, and prints its counts."
+                f"Run {run.pk} by {run.annotator} was launched for a worker to run. Watch it at {settings.BASE_URL}{address}. With "
+                "--wait, the command runs it itself if no worker is running, and prints the counts."
             )
             return
         while options["wait"] and run.state in ACTIVE:
@@ -137,7 +137,7 @@ class Run(LaunchCommand):
 def list_counts(summary: dict[str, Any]) -> list[str]:
     """What came of a launch, in words."""
     counted = {
-        "answer": summary["readings"],
+        "answer": summary["turn_answers"],
         "suggestion": summary["suggestions"],
         "rejected item": summary["rejected_items"],
         "missing sentence": summary["missing_sentences"],
@@ -149,10 +149,10 @@ def list_counts(summary: dict[str, Any]) -> list[str]:
 
 def find_chosen(options: dict[str, Any]) -> dict[str, Any]:
     """The study, and its interviews where some are named. Raises ``CommandError``, ``Refused``."""
-    project = find_study(options["project"])
+    study = find_study(options["study"])
     return {
-        "project": project,
-        "interviews": find_interviews(project, options["interview"]) if options["interview"] else None,
+        "study": study,
+        "interviews": find_interviews(study, options["interview"]) if options["interview"] else None,
     }
 
 
@@ -166,7 +166,7 @@ def _describe(batch: Batch) -> dict[str, object]:
         "turns": batch.parameters["turns"],
         "interviews_left_out": batch.parameters["left_out"],
         "turns_asked_again": batch.parameters["asked_again"],
-        "planted_sentences": find_planted(batch.project).count(),
+        "control_sentences": find_control_sentences(batch.study).count(),
     }
 
 
@@ -175,7 +175,7 @@ class Check(LaunchCommand):
     takes = (
         commands.STUDY,
         ANNOTATOR,
-        Argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="about this many sentences"),
+        Argument("--sample", type=int, default=USUAL_SAMPLE, metavar="N", help="approximate number of sentences"),
         REPEATS.but(default=USUAL_REPEATS),
         FAMILY,
     )
@@ -185,13 +185,13 @@ class Check(LaunchCommand):
             raise CommandError(
                 "A check does not use cached answers, because they would hide changes. Leave out --cache."
             )
-        study, annotator = find_study(options["project"]), options["annotator"]
+        study, annotator = find_study(options["study"]), options["annotator"]
         _refuse_offline(study, annotator)
         # Nothing is sent before the end of this block, so that the summary is printed first.
         with transaction.atomic():
             batch = launch_check(
-                project=study,
-                annotator=ensure_annotator(project=study, name=annotator, by=trail.SYSTEM),
+                study=study,
+                annotator=ensure_annotator(study=study, name=annotator, by=trail.SYSTEM),
                 sample=options["sample"],
                 repeats=options["repeats"],
                 families=options["family"],
@@ -210,7 +210,7 @@ class Check(LaunchCommand):
         return summary | {"check": checking.list_figures(report)}, [done, *words]
 
 
-def _refuse_offline(study: Project, name: str) -> None:
+def _refuse_offline(study: Study, name: str) -> None:
     offline = study.annotators.exclude(kind=Annotator.Kind.MODEL)
     if name in {Annotator.Kind.RULES, Annotator.Kind.LEARNT} or name in [str(each) for each in offline]:
         raise CommandError(
@@ -228,7 +228,7 @@ class Calibrate(ActCommand):
     )
     requires_system_checks = []
     takes = (
-        commands.FILE.but(help="CSV in UTF-8; values are 1 or 0, human is empty where not labelled"),
+        commands.FILE.but(help="CSV in UTF-8; values are 1 or 0; human is empty if there is no label"),
         commands.SEED,
         commands.RESAMPLES.but(default=USUAL_RESAMPLES),
     )
@@ -250,12 +250,12 @@ class Learn(ActCommand):
     """Reads a file and prints; touches no database."""
 
     help = (
-        "How well codes can be learnt from codings in a file: one half of its groups is learnt from, the other read. CSV "
-        "with the columns unit, group, text and codes, or JSON lines."
+        "Measure how well codes can be learnt from codings in a file: half of its groups are for training, the other half for "
+        "testing. CSV with the columns unit, group, text and codes, or JSON lines."
     )
     requires_system_checks = []
     takes = (
-        commands.FILE.but(help="CSV or JSON lines in UTF-8; several codes between semicolons"),
+        commands.FILE.but(help="CSV or JSON lines in UTF-8; several codes are separated by semicolons"),
         commands.SEED,
         Argument(
             "--minimum",
@@ -296,7 +296,7 @@ def _share(found: dict[str, Any], name: str) -> str:
 
 
 class Command(Noun):
-    help = "Annotate interviews with a model, rules or a classifier, and look at how well that goes."
+    help = "Annotate interviews with a model, rules or a classifier, and measure how well it does."
     verbs = {
         "run": Run,
         "check": Check,

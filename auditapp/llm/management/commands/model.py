@@ -4,7 +4,7 @@ from typing import Any
 
 from django.db.models import Max
 
-from auditapp.llm.actions import add_model, find_price_change, probe_model, set_capabilities, set_price
+from auditapp.llm.actions import add_model, check_model, find_price_change, set_capabilities, set_price
 from auditapp.llm.forms import ModelForm
 from auditapp.llm.management.finding import LABEL, describe_allowed, find_variant
 from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
@@ -20,7 +20,7 @@ PRICE = "dollars per million tokens, such as 0.15"
 class Add(ActCommand):
     help = "Add a model variant that batches can use. A private address given here is added to the list of allowed addresses."
     takes = (
-        LABEL.but(help="what it is called in tables"),
+        LABEL.but(help="its name in tables"),
         # Numbers are read below.
         *arguments_of(ModelForm, "provider account top_p seed", type=None),
         *arguments_of(ModelForm, "temperature", type=None, help="0 to 2 (default: the provider's)"),
@@ -98,7 +98,7 @@ class Check(ActCommand):
 
     def handle(self, *args: object, **options: Any) -> None:
         variant = find_variant(options["label"])
-        row = probe_model(variant=variant, by=trail.SYSTEM)
+        row = check_model(variant=variant, by=trail.SYSTEM)
         probe = row.probe
         answer = {
             "model": row.model,

@@ -47,7 +47,7 @@ from transcripts.corpus.pure.previews import Choices
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
 from transcripts.statistics.intervals import Share
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PLAN: dict[str, Any] = {
     "name": "asking first",
@@ -221,18 +221,18 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
 
 
 @pytest.mark.django_db
-def test_a_locked_plan_does_not_change(project: Project, owner: User) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def test_a_locked_plan_does_not_change(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
 
-    assert lock_plan(project=project, plan=make_plan(PLAN), by=owner) == experiment
+    assert lock_plan(study=study, plan=make_plan(PLAN), by=owner) == experiment
     with pytest.raises(Refused, match="A locked plan does not change"):
-        lock_plan(project=project, plan=make_plan({**PLAN, "outcome": "escalated", "others": []}), by=owner)
+        lock_plan(study=study, plan=make_plan({**PLAN, "outcome": "escalated", "others": []}), by=owner)
     assert AuditEvent.objects.filter(action="experiments.plan.locked").count() == 1
 
 
 @pytest.mark.django_db
-def test_units_come_in_whole_and_outcomes_may_follow(project: Project, owner: User) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def test_units_come_in_whole_and_outcomes_may_follow(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
 
     assert load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner) == (4, 0, 0)
     later = UNITS.replace("u3,old,south,,yes", "u3,old,south,1,")
@@ -254,12 +254,12 @@ def test_units_come_in_whole_and_outcomes_may_follow(project: Project, owner: Us
     [
         ("unit,arm,group\nu9,old,north\nu1,new,north", "is in old already"),
         ("unit,arm,group\nu9,old,north\nu1,old,south", "another group"),
-        ("unit,arm,group,outcome\nu9,old,north,1\nu1,old,north,1", "What was known does not change"),
+        ("unit,arm,group,outcome\nu9,old,north,1\nu1,old,north,1", "Stored outcomes cannot change"),
         ("unit,arm,group\nu9,old,north\nu8,third,north", "not in the plan"),
     ],
 )
-def test_what_contradicts_what_is_stored_is_refused_whole(project: Project, owner: User, text: str, words: str) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def test_what_contradicts_what_is_stored_is_refused_whole(study: Study, owner: User, text: str, words: str) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
 
     with pytest.raises(Refused, match=words):
@@ -268,8 +268,8 @@ def test_what_contradicts_what_is_stored_is_refused_whole(project: Project, owne
 
 
 @pytest.mark.django_db
-def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(project: Project, owner: User) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     with pytest.raises(Refused, match="has 0 units"):
         draw_audit(experiment=experiment, per_arm=2, seed=7, by=owner)
     lines = ["unit,arm", *(f"u{n},{'old' if n % 3 else 'new'}" for n in range(30))]
@@ -279,7 +279,7 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
 
     assert sorted(unit.arm for unit in drawn) == ["new"] * 4 + ["old"] * 4
     other = Experiment.objects.create(
-        project=project, name="twin", plan=experiment.plan, sha256="", locked_at=experiment.locked_at, locked_by_name=""
+        study=study, name="twin", plan=experiment.plan, sha256="", locked_at=experiment.locked_at, locked_by_name=""
     )
     load_enrolments(experiment=other, data="\n".join([lines[0], *reversed(lines[1:])]).encode(), by=owner)
     again = draw_audit(experiment=other, per_arm=4, seed=7, by=owner)
@@ -288,7 +288,7 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(proje
         draw_audit(experiment=experiment, per_arm=4, seed=8, by=owner)
 
     line = json.dumps({"id": drawn[2].unit, "turns": [{"role": "model", "text": "Hello."}]})
-    import_files(project=project, files=[("logs.jsonl", line.encode())], by=owner, choices=Choices(mask=True))
+    import_files(study=study, files=[("logs.jsonl", line.encode())], by=owner, choices=Choices(mask=True))
     assert list(read_sample(experiment).threads) == [drawn[2].unit]
 
 
@@ -498,8 +498,8 @@ def test_missing_numbers_have_bounds_only_where_the_plan_has_a_scale() -> None:
 
 
 @pytest.mark.django_db
-def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(project: Project, owner: User) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(SCALES), by=owner)
+def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(SCALES), by=owner)
     cells = ["0.1", "1e-7", "123456789012345.67", "-0", "1e15", "3"]
     text = "unit,arm,minutes\n" + "".join(f"u{n},old,{cell}\n" for n, cell in enumerate(cells))
 
@@ -508,17 +508,15 @@ def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(project: Project
 
     stored = Enrolment.objects.order_by("pk").values_list("outcomes", flat=True)
     assert [each["minutes"] for each in stored] == [float(cell) for cell in cells]
-    with pytest.raises(Refused, match="What was known does not change"):
+    with pytest.raises(Refused, match="Stored outcomes cannot change"):
         load_enrolments(experiment=experiment, data=b"unit,arm,minutes\nu0,old,0.2", by=owner)
     assert load_enrolments(experiment=experiment, data=b"unit,arm,outcome\nu0,old,2.5", by=owner) == (0, 1, 0)
     assert Enrolment.objects.current().get(unit="u0").outcomes == {"minutes": 0.1, "alliance": 2.5}
 
 
 @pytest.mark.django_db
-def test_units_that_came_in_several_loads_are_said_to_have_been_readable_after_each(
-    project: Project, owner: User
-) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def test_units_that_came_in_several_loads_are_said_to_have_been_readable_after_each(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm\nu1,old\nu2,new", by=owner)
     once = read_report(experiment)
     later = "unit,arm,outcome\n" + "".join(f"{n},{arm},1\n" for n, arm in (("u1", "old"), ("u2", "new")))

@@ -20,39 +20,35 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def experiment(project: Project, owner: User) -> Experiment:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def experiment(study: Study, owner: User) -> Experiment:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
     return experiment
 
 
-def read_rows(project: Project, only: User | None = None) -> dict[str, dict[str, Any]]:
+def read_rows(study: Study, only: User | None = None) -> dict[str, dict[str, Any]]:
     assert ENROLMENTS.read_rows is not None
-    rows = [dict(zip(ENROLMENTS.header, row, strict=True)) for row in ENROLMENTS.read_rows(Scope(project, only))]
+    rows = [dict(zip(ENROLMENTS.header, row, strict=True)) for row in ENROLMENTS.read_rows(Scope(study, only))]
     return {str(row["unit"]): row for row in rows}
 
 
-def list_arms(project: Project) -> dict[str, str]:
-    return {unit: row["arm"] for unit, row in read_rows(project).items()}
+def list_arms(study: Study) -> dict[str, str]:
+    return {unit: row["arm"] for unit, row in read_rows(study).items()}
 
 
-def bring_in(project: Project, owner: User, *units: str, mask: bool = True) -> None:
+def bring_in(study: Study, owner: User, *units: str, mask: bool = True) -> None:
     lines = [json.dumps({"id": unit, "turns": [{"role": "model", "text": f"Hello {unit}."}]}) for unit in units]
-    import_files(
-        project=project, files=[("logs.jsonl", "\n".join(lines).encode())], by=owner, choices=Choices(mask=mask)
-    )
+    import_files(study=study, files=[("logs.jsonl", "\n".join(lines).encode())], by=owner, choices=Choices(mask=mask))
 
 
-def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(
-    project: Project, experiment: Experiment
-) -> None:
-    rows = read_rows(project)
+def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(study: Study, experiment: Experiment) -> None:
+    rows = read_rows(study)
 
     assert list(rows) == ["u1", "u2", "u3", "u4"]
     first, third = rows["u1"], rows["u3"]
@@ -68,59 +64,57 @@ def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(
     assert find_export("enrolments") == ENROLMENTS
 
 
-def test_an_outcome_that_is_a_number_has_a_column_of_its_own(project: Project, owner: User) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(SCALES), by=owner)
+def test_an_outcome_that_is_a_number_has_a_column_of_its_own(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(SCALES), by=owner)
     load_enrolments(experiment=experiment, data=MEASURED.encode(), by=owner)
 
-    first = read_rows(project)["u1"]
+    first = read_rows(study)["u1"]
 
     assert (first["outcome"], first["outcome_number"]) == (None, 3.5)
     assert first["others"] == {"minutes": 12.0, "escalated": False}
 
 
-def test_a_unit_that_a_later_file_completed_comes_once(project: Project, experiment: Experiment, owner: User) -> None:
+def test_a_unit_that_a_later_file_completed_comes_once(study: Study, experiment: Experiment, owner: User) -> None:
     later = UNITS.replace("u3,old,south,,yes", "u3,old,south,1,yes")
     load_enrolments(experiment=experiment, data=later.encode(), by=owner)
 
-    assert read_rows(project)["u3"]["outcome"] is True
+    assert read_rows(study)["u3"]["outcome"] is True
     assert ENROLMENTS.count_rows is not None
-    assert ENROLMENTS.count_rows(Scope(project, None)) == len(read_rows(project)) == 4
+    assert ENROLMENTS.count_rows(Scope(study, None)) == len(read_rows(study)) == 4
 
 
-def test_the_order_of_the_file_that_was_loaded_does_not_show(project: Project, owner: User) -> None:
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+def test_the_order_of_the_file_that_was_loaded_does_not_show(study: Study, owner: User) -> None:
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm\nz,old\nb,old\na,new\nc,new\n", by=owner)
 
-    assert list(read_rows(project)) == ["a", "b", "c", "z"]
+    assert list(read_rows(study)) == ["a", "b", "c", "z"]
 
 
-def test_nothing_is_told_of_a_unit_whose_thread_is_masked(
-    project: Project, experiment: Experiment, owner: User
-) -> None:
-    bring_in(project, owner, "u2")
+def test_nothing_is_told_of_a_unit_whose_thread_is_masked(study: Study, experiment: Experiment, owner: User) -> None:
+    bring_in(study, owner, "u2")
 
-    row = read_rows(project)["u2"]
+    row = read_rows(study)["u2"]
 
     assert (row["masked"], row["arm"], row["group"], row["outcome"], row["others"]) == (True, "", "", None, {})
-    assert list_arms(project)["u1"] == "old"
+    assert list_arms(study)["u1"] == "old"
 
 
 def test_nothing_is_told_of_a_sample_until_its_threads_are_there_and_unmasked(
-    project: Project, experiment: Experiment, owner: User
+    study: Study, experiment: Experiment, owner: User
 ) -> None:
     draw_audit(experiment=experiment, per_arm=2, seed=1, by=owner)
-    assert set(list_arms(project).values()) == {""}
-    bring_in(project, owner, "u1", "u2", "u4")
-    assert set(list_arms(project).values()) == {""}
+    assert set(list_arms(study).values()) == {""}
+    bring_in(study, owner, "u1", "u2", "u4")
+    assert set(list_arms(study).values()) == {""}
 
-    unmask_interviews(project=project, interviews=list(project.interviews.masked()), reason="All is read.", by=owner)
+    unmask_interviews(study=study, interviews=list(study.interviews.masked()), reason="All is read.", by=owner)
 
     # The thread of u3 may still come in.
-    assert list_arms(project) == {"u1": "old", "u2": "new", "u3": "", "u4": "new"}
+    assert list_arms(study) == {"u1": "old", "u2": "new", "u3": "", "u4": "new"}
 
 
-def test_units_come_as_parquet_with_types(project: Project, experiment: Experiment, tmp_path: Path) -> None:
-    write_file(export=ENROLMENTS, scope=Scope(project, None), format="parquet", path=tmp_path / "units.parquet")
+def test_units_come_as_parquet_with_types(study: Study, experiment: Experiment, tmp_path: Path) -> None:
+    write_file(export=ENROLMENTS, scope=Scope(study, None), format="parquet", path=tmp_path / "units.parquet")
 
     first, _, third, _ = parquet.read_table(tmp_path / "units.parquet").to_pylist()
 
@@ -129,7 +123,5 @@ def test_units_come_as_parquet_with_types(project: Project, experiment: Experime
     assert first["loaded"] == Enrolment.objects.get(unit="u1").loaded_at
 
 
-def test_somebody_who_sees_her_own_work_alone_gets_no_unit(
-    project: Project, experiment: Experiment, coder: User
-) -> None:
-    assert read_rows(project, only=coder) == {}
+def test_somebody_who_sees_her_own_work_alone_gets_no_unit(study: Study, experiment: Experiment, coder: User) -> None:
+    assert read_rows(study, only=coder) == {}

@@ -29,7 +29,7 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.previews import Choices
 from transcripts.negotiation.pure.records import Coding, Decided, Records, Thread, Turn
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import LEAD
 
 COUNTS = {"move.ask": (27, 12), "move.hedge": (20, 18), "move.revise": (3, 0)}
@@ -118,41 +118,39 @@ def test_nobody_has_read_anything_yet() -> None:
 
 
 @pytest.fixture
-def experiment(project: Project, owner: User) -> Experiment:
+def experiment(study: Study, owner: User) -> Experiment:
     """Two units of each arm, all drawn, their threads brought in masked."""
-    experiment = lock_plan(project=project, plan=make_plan(PLAN), by=owner)
+    experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm\nu1,old\nu2,new\nu3,old\nu4,new\n", by=owner)
     draw_audit(experiment=experiment, per_arm=2, seed=1, by=owner)
     lines = [json.dumps({"id": f"u{n}", "turns": [{"role": "model", "text": f"Hello {n}."}]}) for n in (1, 2, 3, 4)]
-    import_files(
-        project=project, files=[("logs.jsonl", "\n".join(lines).encode())], by=owner, choices=Choices(mask=True)
-    )
+    import_files(study=study, files=[("logs.jsonl", "\n".join(lines).encode())], by=owner, choices=Choices(mask=True))
     return experiment
 
 
-def read_all(project: Project, coder: User) -> None:
+def read_all(study: Study, coder: User) -> None:
     """The coder reads every masked thread; those of the units u2 and u4, which are in the new arm, are coded with a move."""
-    move = find_code(project, "move.contextualize")
-    for interview in project.interviews.masked().select_related("masked_facts"):
-        sentence = Sentence.objects.select_related("turn__interview__project").get(turn__interview=interview)
+    move = find_code(study, "move.contextualize")
+    for interview in study.interviews.masked().select_related("masked_facts"):
+        sentence = Sentence.objects.select_related("turn__interview__study").get(turn__interview=interview)
         if interview.masked_facts.external_id in {"u2", "u4"}:
             put(sentence, move, coder)
         decide(sentence, coder)
 
 
-def unmask(project: Project, owner: User) -> list[Interview]:
-    masked = list(project.interviews.masked())
-    unmask_interviews(project=project, interviews=masked, reason="All is read.", by=owner)
+def unmask(study: Study, owner: User) -> list[Interview]:
+    masked = list(study.interviews.masked())
+    unmask_interviews(study=study, interviews=masked, reason="All is read.", by=owner)
     return masked
 
 
 @pytest.mark.django_db
 def test_no_move_is_told_while_a_thread_is_masked(
-    project: Project, experiment: Experiment, coder: User, owner: User, lead: User, client_of: Callable[[User], Client]
+    study: Study, experiment: Experiment, coder: User, owner: User, lead: User, client_of: Callable[[User], Client]
 ) -> None:
-    read_all(project, coder)
+    read_all(study, coder)
     found = read_moves(experiment)
-    page = client_of(lead).get(reverse("experiments:show", args=[project.slug, experiment.pk])).content.decode()
+    page = client_of(lead).get(reverse("experiments:show", args=[study.slug, experiment.pk])).content.decode()
 
     assert found == {
         "drawn": 4,
@@ -167,7 +165,7 @@ def test_no_move_is_told_while_a_thread_is_masked(
     assert "Moves by arm are shown once" in page
     assert f"as <bdi>{coder.username}</bdi>" not in page
 
-    unmask(project, owner)
+    unmask(study, owner)
     told = read_moves(experiment)
     assert told is not None
     assert (told["coder"], told["read"]) == (coder.username, {"old": 2, "new": 2})
@@ -177,36 +175,36 @@ def test_no_move_is_told_while_a_thread_is_masked(
 
 @pytest.mark.django_db
 def test_a_lead_who_codes_sees_the_moves_that_others_found_once_she_has_unblinded_the_threads(
-    project: Project, experiment: Experiment, coder: User, owner: User, lead: User, client_of: Callable[[User], Client]
+    study: Study, experiment: Experiment, coder: User, owner: User, lead: User, client_of: Callable[[User], Client]
 ) -> None:
-    read_all(project, coder)
-    threads = unmask(project, owner)
+    read_all(study, coder)
+    threads = unmask(study, owner)
     client = client_of(lead)
-    address = reverse("experiments:show", args=[project.slug, experiment.pk])
+    address = reverse("experiments:show", args=[study.slug, experiment.pk])
 
     before = client.get(address).content.decode()
     assert "No moves by arm yet" in before
     assert "Others’ labels in 4 interviews are hidden from you" in before
-    seen = read_moves(experiment, viewer=Viewer(project, lead, LEAD))
+    seen = read_moves(experiment, viewer=Viewer(study, lead, LEAD))
     assert seen is not None
     assert seen["readers"] == {}
 
-    unblind_interviews(project=project, interviews=threads, by=lead, where="experiment")
+    unblind_interviews(study=study, interviews=threads, by=lead, where="experiment")
     after = client.get(address).content.decode()
     assert f"as <bdi>{coder.username}</bdi> read them" in after
     assert "2 of 2" in after
-    file = client.post(reverse("experiments:download", args=[project.slug, experiment.pk, "csv"])).content.decode()
+    file = client.post(reverse("experiments:download", args=[study.slug, experiment.pk, "csv"])).content.decode()
     assert "move: " in file
 
 
 @pytest.mark.django_db
 def test_the_command_names_who_has_read_the_sample(
-    project: Project, experiment: Experiment, coder: User, owner: User
+    study: Study, experiment: Experiment, coder: User, owner: User
 ) -> None:
-    read_all(project, coder)
-    unmask(project, owner)
+    read_all(study, coder)
+    unmask(study, owner)
     out = StringIO()
-    asked = ("experiment", "report", "--project", project.slug, "--experiment", experiment.name)
+    asked = ("experiment", "report", "--study", study.slug, "--experiment", experiment.name)
 
     call_command(*asked, stdout=out)
 

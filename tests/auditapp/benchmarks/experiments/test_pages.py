@@ -21,43 +21,43 @@ from tests.auditapp.benchmarks.experiments.test_experiments import PLAN, SCALES,
 from tests.support.instance import ROOT
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 ClientOf = Callable[[User], Client]
 
 
-def lock(client: Client, project: Project, plan: object = PLAN, name: str = "asking") -> Any:
+def lock(client: Client, study: Study, plan: object = PLAN, name: str = "asking") -> Any:
     file = SimpleUploadedFile("plan.json", json.dumps(plan).encode())
-    return client.post(reverse("experiments:list", args=[project.slug]), {"name": name, "plan": file})
+    return client.post(reverse("experiments:list", args=[study.slug]), {"name": name, "plan": file})
 
 
 def load(client: Client, experiment: Experiment, text: str = UNITS) -> Any:
-    address = reverse("experiments:load", args=[experiment.project.slug, experiment.pk])
+    address = reverse("experiments:load", args=[experiment.study.slug, experiment.pk])
     return client.post(address, {"file": SimpleUploadedFile("units.csv", text.encode())})
 
 
 def test_a_lead_locks_a_plan_loads_units_and_reads_the_differences(
-    project: Project, lead: User, client_of: ClientOf
+    study: Study, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    assert lock(client, project).status_code == 302
+    assert lock(client, study).status_code == 302
     experiment = Experiment.objects.get()
     assert load(client, experiment).status_code == 302
 
-    page = client.get(reverse("experiments:show", args=[project.slug, experiment.pk])).content.decode()
+    page = client.get(reverse("experiments:show", args=[study.slug, experiment.pk])).content.decode()
 
     assert "1 of 1" in page
     assert "2 of 2, 0 of 1" in page
     assert "Draw the sample" in page
 
 
-def test_what_is_wrong_with_a_file_is_said_beside_the_form(project: Project, lead: User, client_of: ClientOf) -> None:
+def test_what_is_wrong_with_a_file_is_said_beside_the_form(study: Study, lead: User, client_of: ClientOf) -> None:
     client = client_of(lead)
-    refused = lock(client, project, {**PLAN, "variant": "old"})
+    refused = lock(client, study, {**PLAN, "variant": "old"})
     assert refused.status_code == 422
     assert "two arms" in refused.content.decode()
-    lock(client, project)
+    lock(client, study)
 
     answer = load(client, Experiment.objects.get(), "unit,arm\nu1,old\nu1,new")
 
@@ -66,22 +66,22 @@ def test_what_is_wrong_with_a_file_is_said_beside_the_form(project: Project, lea
     broken = load(client, Experiment.objects.get(), "unit,arm\nu1,\x00")
     assert broken.status_code == 422
     binary = client.post(
-        reverse("experiments:load", args=[project.slug, Experiment.objects.get().pk]),
+        reverse("experiments:load", args=[study.slug, Experiment.objects.get().pk]),
         {"file": SimpleUploadedFile("units.csv", b"unit,arm\n\xff\xfe,old\n")},
     )
     assert binary.status_code == 422
 
 
-def test_the_list_of_the_sample_tells_no_arm(project: Project, lead: User, client_of: ClientOf) -> None:
+def test_the_list_of_the_sample_tells_no_arm(study: Study, lead: User, client_of: ClientOf) -> None:
     client = client_of(lead)
-    lock(client, project)
+    lock(client, study)
     experiment = Experiment.objects.get()
     load(client, experiment)
     drawn = client.post(
-        reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "1", "seed": "3"}, follow=True
+        reverse("experiments:draw", args=[study.slug, experiment.pk]), {"per_arm": "1", "seed": "3"}, follow=True
     )
 
-    listed = client.post(reverse("experiments:sample", args=[project.slug, experiment.pk])).content.decode()
+    listed = client.post(reverse("experiments:sample", args=[study.slug, experiment.pk])).content.decode()
 
     assert "2 units were drawn by seed 3" in drawn.content.decode()
     assert next(csv.reader(StringIO(listed))) == ["place", "unit"]
@@ -90,35 +90,35 @@ def test_the_list_of_the_sample_tells_no_arm(project: Project, lead: User, clien
 
 
 def test_a_unit_that_looks_like_a_formula_is_no_formula_in_the_list(
-    project: Project, lead: User, client_of: ClientOf
+    study: Study, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    lock(client, project)
+    lock(client, study)
     experiment = Experiment.objects.get()
     load(client, experiment, 'unit,arm\n"=1+1",old\nu2,new')
-    client.post(reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "1", "seed": "3"})
+    client.post(reverse("experiments:draw", args=[study.slug, experiment.pk]), {"per_arm": "1", "seed": "3"})
 
-    listed = client.post(reverse("experiments:sample", args=[project.slug, experiment.pk])).content.decode()
+    listed = client.post(reverse("experiments:sample", args=[study.slug, experiment.pk])).content.decode()
 
     assert "'=1+1" in listed
 
 
-def test_a_coder_sees_nothing_of_an_experiment(project: Project, lead: User, coder: User, client_of: ClientOf) -> None:
-    lock(client_of(lead), project)
+def test_a_coder_sees_nothing_of_an_experiment(study: Study, lead: User, coder: User, client_of: ClientOf) -> None:
+    lock(client_of(lead), study)
     client = client_of(coder)
 
-    assert client.get(reverse("experiments:list", args=[project.slug])).status_code == 403
-    assert "Experiments" not in client.get(reverse("studies:home", args=[project.slug])).content.decode()
+    assert client.get(reverse("experiments:list", args=[study.slug])).status_code == 403
+    assert "Experiments" not in client.get(reverse("studies:home", args=[study.slug])).content.decode()
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "tex"])
-def test_the_figures_come_as_files(project: Project, lead: User, client_of: ClientOf, form: str) -> None:
+def test_the_figures_come_as_files(study: Study, lead: User, client_of: ClientOf, form: str) -> None:
     client = client_of(lead)
-    lock(client, project)
+    lock(client, study)
     experiment = Experiment.objects.get()
     load(client, experiment)
 
-    text = client.post(reverse("experiments:download", args=[project.slug, experiment.pk, form])).content.decode()
+    text = client.post(reverse("experiments:download", args=[study.slug, experiment.pk, form])).content.decode()
 
     if form == "csv":
         (first, *_) = csv.DictReader(StringIO(text))
@@ -130,10 +130,10 @@ def test_the_figures_come_as_files(project: Project, lead: User, client_of: Clie
         assert "2 of 2" in text
         assert r"\begin{tabular}" in text
     assert AuditEvent.objects.filter(action="experiments.downloaded").count() == 1
-    assert client.post(reverse("experiments:download", args=[project.slug, experiment.pk, "exe"])).status_code == 404
+    assert client.post(reverse("experiments:download", args=[study.slug, experiment.pk, "exe"])).status_code == 404
 
 
-def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> None:
+def test_the_commands_lock_load_and_report(study: Study, tmp_path: Path) -> None:
     (tmp_path / "plan.json").write_text(json.dumps(PLAN, indent=1))
     (tmp_path / "units.csv").write_text(UNITS)
 
@@ -143,8 +143,8 @@ def test_the_commands_lock_load_and_report(project: Project, tmp_path: Path) -> 
         told: dict[str, object] = json.loads(out.getvalue())
         return told
 
-    of_study = ("--project", project.slug, "--experiment", "asking first")
-    run("experiment", "lock", str(tmp_path / "plan.json"), "--project", project.slug)
+    of_study = ("--study", study.slug, "--experiment", "asking first")
+    run("experiment", "lock", str(tmp_path / "plan.json"), "--study", study.slug)
     assert run("experiment", "load", str(tmp_path / "units.csv"), *of_study)["new"] == 4
     from_files = run("experiment", "report", str(tmp_path / "units.csv"), "--plan", str(tmp_path / "plan.json"))
     assert run("experiment", "report", *of_study) == from_files | {"loads": 1}
@@ -167,10 +167,10 @@ def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
 
 
 def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
-    project: Project, lead: User, client_of: ClientOf
+    study: Study, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    lock(client, project, SCALES)
+    lock(client, study, SCALES)
     experiment = Experiment.objects.get()
     lines = [
         f"{arm}{group}{n},{arm},{group},{1 + n % 7},{60 + n},{n % 2}"
@@ -180,7 +180,7 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
     ]
     heads = "unit,arm,group,outcome,minutes,escalated"
     assert load(client, experiment, "\n".join([heads, *lines, "lost,old,north,,,"])).status_code == 302
-    address = reverse("experiments:show", args=[project.slug, experiment.pk])
+    address = reverse("experiments:show", args=[study.slug, experiment.pk])
 
     page = client.get(address).content.decode()
 
@@ -190,7 +190,7 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
     assert "1 of 25 (4.0 %)" in page
     # The one that is missing is of the baseline: 1 at the lowest and 7 at the highest.
     assert "−0.137 to +0.103" in page
-    assert "Where a few numbers are much larger than the others, as of durations" in page
+    assert "Where a few numbers are much larger than the others, as with durations" in page
     assert page.count("<figure") >= 3, "each number and the shares have a chart of their own"
     assert "loads, and the differences could be read" not in page
     load(client, experiment, f"{heads}\nlost,old,north,4,1,1")
@@ -198,7 +198,7 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
         "The units came in 2 loads, and the differences could be read after each."
         in client.get(address).content.decode()
     )
-    download = reverse("experiments:download", args=[project.slug, experiment.pk, "csv"])
+    download = reverse("experiments:download", args=[study.slug, experiment.pk, "csv"])
     first, *_, minutes, escalated = csv.DictReader(StringIO(client.post(download).content.decode()))
     assert (first["variant_yes"], first["variant_n"], first["variant_mean"][:6]) == ("", "24", "3.5833")
     assert (first["bounds_ci_low"], first["p_groups_differ"], minutes["bounds_low"]) != ("", "", "")
@@ -208,17 +208,17 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
 EXAMPLES = ROOT / "docs" / "examples"
 
 
-def test_the_examples_of_the_help_work_as_they_are(project: Project, lead: User, client_of: ClientOf) -> None:
+def test_the_examples_of_the_help_work_as_they_are(study: Study, lead: User, client_of: ClientOf) -> None:
     client = client_of(lead)
     plan = (EXAMPLES / "experiment-plan.json").read_bytes()
-    address = reverse("experiments:list", args=[project.slug])
+    address = reverse("experiments:list", args=[study.slug])
     locked = client.post(address, {"name": "Tried out", "plan": SimpleUploadedFile("experiment-plan.json", plan)})
     assert locked.status_code == 302
     experiment = Experiment.objects.get()
 
     loaded = load(client, experiment, (EXAMPLES / "experiment-units.csv").read_text(encoding="utf-8"))
     drawn = client.post(
-        reverse("experiments:draw", args=[project.slug, experiment.pk]), {"per_arm": "3", "seed": "1"}, follow=True
+        reverse("experiments:draw", args=[study.slug, experiment.pk]), {"per_arm": "3", "seed": "1"}, follow=True
     ).content.decode()
 
     assert loaded.status_code == 302

@@ -15,8 +15,8 @@ from tests.auditapp.benchmarks.gender_cues.making import RULES, write_csv
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 TEXTS = 40
 
@@ -31,9 +31,9 @@ def write_reviews(count: int = TEXTS) -> bytes:
     return write_csv([*rows, ("Too short", "unknown")])
 
 
-def load(project: Project, by: User, *, name: str = "Invented reviews", data: bytes | None = None) -> ReviewSet:
+def load(study: Study, by: User, *, name: str = "Invented reviews", data: bytes | None = None) -> ReviewSet:
     return load_reviews(
-        project=project,
+        study=study,
         name=name,
         file=io.BytesIO(write_reviews() if data is None else data),
         rules=check_rules(RULES),
@@ -58,13 +58,13 @@ def answer_cells(batch: Batch, answer: Callable[[str, Review], str | None]) -> N
 
 
 @stored
-def purpose(project: Project, owner: User) -> Purpose:
-    return allow_probe(project=project, text="To see whether the probe works.", by=owner)
+def purpose(study: Study, owner: User) -> Purpose:
+    return allow_probe(study=study, text="To see whether the probe works.", by=owner)
 
 
 @stored
-def reviews(purpose: Purpose, project: Project, owner: User) -> ReviewSet:
-    return load(project, owner)
+def reviews(purpose: Purpose, study: Study, owner: User) -> ReviewSet:
+    return load(study, owner)
 
 
 @stored
@@ -81,7 +81,7 @@ def probe(reviews: ReviewSet, variant: ModelVariant, owner: User) -> Batch:
 
 
 @stored
-def rationale_study(owner: User) -> Project:
-    project = create_project(slug="rationales", name="Rationales", by=owner)
-    seed_codebook(project=project, by=owner)
-    return project
+def rationale_study(owner: User) -> Study:
+    study = create_study(slug="rationales", name="Rationales", by=owner)
+    seed_codebook(study=study, by=owner)
+    return study

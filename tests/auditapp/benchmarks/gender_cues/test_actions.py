@@ -28,7 +28,7 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 pytestmark = pytest.mark.django_db
@@ -42,24 +42,24 @@ def answer(condition: str, review: Review) -> str:
     return write_answer("Female" if is_woman else "Male", "Emotion", Emotion="The writer is hurt.")
 
 
-def test_only_an_owner_allows_the_probe(project: Project, owner: User, lead: User, outsider: User) -> None:
+def test_only_an_owner_allows_the_probe(study: Study, owner: User, lead: User, outsider: User) -> None:
     for person in (lead, outsider):
         with pytest.raises(Refused, match="Only an owner"):
-            allow_probe(project=project, text="Because.", by=person)
-    with pytest.raises(Refused, match="what the probe is for"):
-        allow_probe(project=project, text=" \n", by=owner)
-    allow_probe(project=project, text="To learn.", by=owner)
+            allow_probe(study=study, text="Because.", by=person)
+    with pytest.raises(Refused, match="the purpose of the probe"):
+        allow_probe(study=study, text=" \n", by=owner)
+    allow_probe(study=study, text="To learn.", by=owner)
     with pytest.raises(Refused, match="says the same as purpose 1 of the probe"):
-        allow_probe(project=project, text="To learn. ", by=owner)
-    assert allow_probe(project=project, text="To learn more.", by=owner).number == 2
+        allow_probe(study=study, text="To learn. ", by=owner)
+    assert allow_probe(study=study, text="To learn more.", by=owner).number == 2
     assert Purpose.objects.count() == 2
 
 
 def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
-    project: Project, owner: User, tmp_path: Path
+    study: Study, owner: User, tmp_path: Path
 ) -> None:
     with pytest.raises(Refused, match="is off"):
-        load(project, owner)
+        load(study, owner)
     reviews, rules = tmp_path / "r.csv", tmp_path / "rules.json"
     reviews.write_bytes(write_csv([("one two three", "woman")]))
     rules.write_text(json.dumps(RULES), encoding="utf-8")
@@ -71,7 +71,7 @@ def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
             "--rules",
             str(rules),
             "--into",
-            project.slug,
+            study.slug,
             "--method",
             "m",
             "--source",
@@ -110,8 +110,8 @@ def test_only_what_the_rules_keep_is_stored_and_the_funnel_counts_the_rest(revie
     assert "constructed" not in json.dumps(event.details)
 
 
-def test_the_order_is_the_seeds(reviews: ReviewSet, project: Project, owner: User) -> None:
-    again = load(project, owner, name="again")
+def test_the_order_is_the_seeds(reviews: ReviewSet, study: Study, owner: User) -> None:
+    again = load(study, owner, name="again")
     texts = [list(each.reviews.values_list("text", flat=True)) for each in (reviews, again)]
     assert texts[0] == texts[1] != sorted(texts[0])
 
@@ -126,10 +126,10 @@ def test_the_order_is_the_seeds(reviews: ReviewSet, project: Project, owner: Use
     ],
 )
 def test_reviews_that_cannot_be_loaded_leave_nothing_behind(
-    reviews: ReviewSet, project: Project, owner: User, change: dict[str, Any], says: str
+    reviews: ReviewSet, study: Study, owner: User, change: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(Refused, match=says):
-        load(project, owner, **{"name": "other", **change})
+        load(study, owner, **{"name": "other", **change})
     assert ReviewSet.objects.count() == 1
 
 
@@ -205,23 +205,23 @@ def test_nobody_sees_a_single_call_and_coders_no_sums(
     cell = probe.cells.first()
     assert cell is not None
     for user, role in ((owner, "owner"), (lead, "lead"), (reader, "reader"), (coder, "coder")):
-        visibility = find_visibility(probe, Viewer(probe.project, user, ROLES[role]))
+        visibility = find_visibility(probe, Viewer(probe.study, user, ROLES[role]))
         assert not visibility.shows(cell)
         assert visibility.is_closed
         assert not visibility.allows_requests
         assert visibility.is_whole == (role != "coder")
 
 
-def store(probe: Batch, study: Project, owner: User) -> dict[str, int]:
+def store(probe: Batch, study: Study, owner: User) -> dict[str, int]:
     return store_rationales(batch=probe, into=study, by=owner, seed=3)
 
 
 def test_rationales_come_into_a_study_of_their_own_masked_and_shuffled(
-    probe: Batch, rationale_study: Project, owner: User
+    probe: Batch, rationale_study: Study, owner: User
 ) -> None:
     answer_cells(probe, answer)
     assert store(probe, rationale_study, owner) == {"threads": 3, "rationales": 60, "without_rationale": 0}
-    threads = list(Interview.objects.filter(project=rationale_study))
+    threads = list(Interview.objects.filter(study=rationale_study))
     assert sorted(thread.turns.count() for thread in threads) == [10, 25, 25]
     assert all(thread.mask_label and thread.title == thread.mask_label for thread in threads)
     turn = threads[0].turns.first()
@@ -235,48 +235,48 @@ def test_rationales_come_into_a_study_of_their_own_masked_and_shuffled(
 
 
 def test_what_tells_category_or_prediction_stays_out_of_the_other_study(
-    probe: Batch, rationale_study: Project, owner: User
+    probe: Batch, rationale_study: Study, owner: User
 ) -> None:
     answer_cells(probe, answer)
     store(probe, rationale_study, owner)
-    columns = list(Interview.objects.filter(project=rationale_study).values())
-    events = list(AuditEvent.objects.filter(stream=f"project:{rationale_study.pk}").values("action", "details"))
+    columns = list(Interview.objects.filter(study=rationale_study).values())
+    events = list(AuditEvent.objects.filter(stream=f"study:{rationale_study.pk}").values("action", "details"))
     said = json.dumps([columns, events], default=str).lower()
     for word in ("woman", "female", "model a", "primed", f"batch {probe.pk}"):
         assert word not in said
 
 
 def test_rationales_are_stored_once_and_in_one_study(
-    probe: Batch, rationale_study: Project, project: Project, owner: User, lead: User
+    probe: Batch, rationale_study: Study, study: Study, owner: User, lead: User
 ) -> None:
     answer_cells(probe, answer)
     with pytest.raises(Refused, match="a study of their own"):
-        store(probe, project, owner)
+        store(probe, study, owner)
     with pytest.raises(Refused, match="may not import"):
         store(probe, rationale_study, lead)
     store(probe, rationale_study, owner)
     with pytest.raises(Refused, match="no rationale"):
         store(probe, rationale_study, owner)
-    assert Interview.objects.filter(project=rationale_study).count() == 3
+    assert Interview.objects.filter(study=rationale_study).count() == 3
 
 
-def code_turns(study: Project, coder: User, count: int) -> Code:
-    code = Code.objects.filter(family__version__project=study, family__version__status="published").first()
+def code_turns(study: Study, coder: User, count: int) -> Code:
+    code = Code.objects.filter(family__version__study=study, family__version__status="published").first()
     assert code is not None
     rows = RationaleTurn.objects.order_by("trial")[:count]
     for row in rows:
         sentence = row.turn.sentences.first()
         assert sentence is not None
-        add_coding(project=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
+        add_coding(study=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
     return code
 
 
 def test_table_2_is_made_from_the_codings_of_one_person(
-    probe: Batch, rationale_study: Project, owner: User, coder: User, lead: User
+    probe: Batch, rationale_study: Study, owner: User, coder: User, lead: User
 ) -> None:
     answer_cells(probe, answer)
     store(probe, rationale_study, owner)
-    set_member_role(project=rationale_study, user=coder, role="coder", by=trail.SYSTEM)
+    set_member_role(study=rationale_study, user=coder, role="coder", by=trail.SYSTEM)
     code = code_turns(rationale_study, owner, 12)
     report, coded = read_report(probe, user=owner)
     assert coded is not None
@@ -294,11 +294,11 @@ def test_table_2_is_made_from_the_codings_of_one_person(
 
 
 def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(
-    probe: Batch, rationale_study: Project, owner: User
+    probe: Batch, rationale_study: Study, owner: User
 ) -> None:
     answer_cells(probe, answer)
     store(probe, rationale_study, owner)
-    move = Code.objects.get(version__project=rationale_study, identifier="move.elicit")
+    move = Code.objects.get(version__study=rationale_study, identifier="move.elicit")
     for row, enactment in zip(
         RationaleTurn.objects.order_by("trial"), ("enacted", "described", "described"), strict=False
     ):
@@ -306,7 +306,7 @@ def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(
         assert sentence is not None
         values = CodingValues(enactment=enactment)
         add_coding(
-            project=rationale_study, sentence=sentence, code=move, by=owner, idempotency_key=uuid.uuid4(), values=values
+            study=rationale_study, sentence=sentence, code=move, by=owner, idempotency_key=uuid.uuid4(), values=values
         )
     report, coded = read_report(probe, user=owner)
     assert coded is not None
@@ -318,8 +318,8 @@ def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(
 
 def test_commands_load_launch_store_and_report(
     purpose: Purpose,
-    project: Project,
-    rationale_study: Project,
+    study: Study,
+    rationale_study: Study,
     variant: ModelVariant,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -332,13 +332,13 @@ def test_commands_load_launch_store_and_report(
     csv.write_bytes(write_csv([("one two three four", each) for each in ("woman", "man") for _ in range(30)]))
     rules.write_text(json.dumps(RULES), encoding="utf-8")
     told = ("--method", "invented", "--source", "invented")
-    loaded = run("probe", "winnow", str(csv), "--rules", str(rules), "--into", project.slug, *told)
+    loaded = run("probe", "winnow", str(csv), "--rules", str(rules), "--into", study.slug, *told)
     assert loaded["funnel"][-1]["total"] == 60
     launch = (
         "probe",
         "launch",
-        "--project",
-        project.slug,
+        "--study",
+        study.slug,
         "--reviews",
         "invented",
         "--model",

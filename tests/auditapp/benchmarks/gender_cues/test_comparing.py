@@ -26,7 +26,7 @@ from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells
 from tests.auditapp.benchmarks.gender_cues.making import make_trial, write_answer
 from transcripts.accounts.models import User
 from transcripts.charts.figures import RowChart
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 def answer(model: str, condition: str, predict: Callable[[int, str], str], texts: int = 60) -> list[Trial]:
@@ -190,7 +190,7 @@ def test_two_probes_of_one_set_are_compared_on_page_in_file_api_and_command(
     reviews: ReviewSet,
     variant: ModelVariant,
     owner: User,
-    project: Project,
+    study: Study,
     client: Client,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -211,7 +211,7 @@ def test_two_probes_of_one_set_are_compared_on_page_in_file_api_and_command(
     )
 
     client.force_login(owner)
-    address = f"/p/{project.slug}/probe/batches/{probe.pk}/"
+    address = f"/studies/{study.slug}/gender-cues/batches/{probe.pk}/"
     page = client.get(address, {"with": later.pk}).content.decode()
     assert f"Control: model a minus model a (batch {later.pk})" in page
     assert "is right, all texts, 60 texts" in page

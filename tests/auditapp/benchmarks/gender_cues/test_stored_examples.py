@@ -28,7 +28,7 @@ from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
 from transcripts.formats.numbers import write_number
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -56,7 +56,7 @@ def store_trials(
     return {trial: cell.pk for trial, cell in cells.items()}
 
 
-def start_theme_study(names: set[str], owner: User) -> Project:
+def start_theme_study(names: set[str], owner: User) -> Study:
     stream = io.StringIO(newline="")
     rows = [
         CodeRow(code_id=name.lower(), family="themes", family_name="Themes", name=name, unit="turn") for name in names
@@ -70,7 +70,7 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
     probe: Batch,
     reviews: ReviewSet,
     variant: ModelVariant,
-    project: Project,
+    study: Study,
     owner: User,
     client_of: ClientOf,
     capsys: pytest.CaptureFixture[str],
@@ -81,11 +81,9 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
     report, _ = read_report(probe, user=owner)
     assert list_differences(report, table1["expected"], table1["tolerance"]) == []
     themes = [json.loads(line) for line in table2["files"]["themes.jsonl"].splitlines()]
-    study = start_theme_study({line["theme"] for line in themes}, owner)
-    store_rationales(batch=probe, into=study, by=owner, seed=1)
-    codes = {
-        code.name: code for code in Code.objects.filter(version__project=study).select_related("family", "version")
-    }
+    coded = start_theme_study({line["theme"] for line in themes}, owner)
+    store_rationales(batch=probe, into=coded, by=owner, seed=1)
+    codes = {code.name: code for code in Code.objects.filter(version__study=coded).select_related("family", "version")}
     turns = {row.trial_id: row.turn for row in RationaleTurn.objects.select_related("turn")}
     for trial, theme in sorted({(line["trial"], line["theme"]) for line in themes}):
         turn = turns.get(cells[trial])
@@ -93,13 +91,13 @@ def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_comman
             continue
         sentence = turn.sentences.order_by("position").first()
         assert sentence is not None
-        add_coding(project=study, sentence=sentence, code=codes[theme], by=owner, idempotency_key=uuid.uuid4())
+        add_coding(study=coded, sentence=sentence, code=codes[theme], by=owner, idempotency_key=uuid.uuid4())
     for axis, expected in table2["expected"].items():
         report, _ = read_report(probe, user=owner, axis=axis)
         assert list_differences(report, expected, table2["tolerance"]) == []
         call_command("probe", "report", "--batch", str(probe.pk), "--axis", axis, "--json")
         assert json.loads(capsys.readouterr().out)["table2"] == report["table2"]
-    page = client_of(owner).get(reverse("gender_cues:report", args=[project.slug, probe.pk])).text
+    page = client_of(owner).get(reverse("gender_cues:report", args=[study.slug, probe.pk])).text
     shown = report["table1"]["primed"]["all"]
     assert write_number(shown["difference"], 3) in page
     assert "−0.201" in page

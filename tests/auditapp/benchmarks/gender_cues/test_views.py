@@ -22,35 +22,35 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
 from transcripts.formats.codebook_csv import read_codebook
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 ClientOf = Callable[[User], Client]
 ADDRESSES = ("load", "launch", "themes")
 
 
-def address(project: Project, name: str, *more: object) -> str:
-    return reverse(f"gender_cues:{name}", args=[project.slug, *more])
+def address(study: Study, name: str, *more: object) -> str:
+    return reverse(f"gender_cues:{name}", args=[study.slug, *more])
 
 
 def test_until_an_owner_writes_the_purpose_pages_explain_and_nothing_else_is_reachable(
-    project: Project, owner: User, lead: User, client_of: ClientOf
+    study: Study, owner: User, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    page = client.get(address(project, "home"))
+    page = client.get(address(study, "home"))
     assert page.status_code == 200
     assert "is off in this study" in page.text
     for name in ADDRESSES:
-        assert client.get(address(project, name)).status_code == 403
-        assert client.post(address(project, name), {}).status_code in {403, 405}
-    assert client.get(address(project, "purpose")).status_code == 403
-    assert client_of(owner).post(address(project, "purpose"), {"text": "To learn."}).status_code == 302
+        assert client.get(address(study, name)).status_code == 403
+        assert client.post(address(study, name), {}).status_code in {403, 405}
+    assert client.get(address(study, "purpose")).status_code == 403
+    assert client_of(owner).post(address(study, "purpose"), {"text": "To learn."}).status_code == 302
     assert Purpose.objects.get().text == "To learn."
-    assert client.get(address(project, "load")).status_code == 200
+    assert client.get(address(study, "load")).status_code == 200
 
 
-def test_an_empty_purpose_is_refused(project: Project, owner: User, client_of: ClientOf) -> None:
-    assert client_of(owner).post(address(project, "purpose"), {"text": " "}).status_code == 422
+def test_an_empty_purpose_is_refused(study: Study, owner: User, client_of: ClientOf) -> None:
+    assert client_of(owner).post(address(study, "purpose"), {"text": " "}).status_code == 422
     assert not Purpose.objects.exists()
 
 
@@ -67,12 +67,12 @@ def upload(data: bytes, **changed: object) -> dict[str, Any]:
 
 
 def test_a_page_loads_reviews_and_shows_the_funnel(
-    purpose: Purpose, project: Project, lead: User, client_of: ClientOf
+    purpose: Purpose, study: Study, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    answered = client.post(address(project, "load"), upload(write_reviews()))
+    answered = client.post(address(study, "load"), upload(write_reviews()))
     reviews = ReviewSet.objects.get()
-    assert answered["Location"] == address(project, "reviews", reviews.pk)
+    assert answered["Location"] == address(study, "reviews", reviews.pk)
     page = client.get(answered["Location"])
     assert "three words" in page.text
     assert all(sentence in page.text.replace("&#x27;", "'") for sentence in CAVEATS)
@@ -89,22 +89,22 @@ def test_a_page_loads_reviews_and_shows_the_funnel(
     ],
 )
 def test_what_cannot_be_loaded_comes_back_with_the_reason(
-    purpose: Purpose, project: Project, lead: User, client_of: ClientOf, changed: dict[str, Any], says: str
+    purpose: Purpose, study: Study, lead: User, client_of: ClientOf, changed: dict[str, Any], says: str
 ) -> None:
-    answered = client_of(lead).post(address(project, "load"), upload(write_reviews(), **changed))
+    answered = client_of(lead).post(address(study, "load"), upload(write_reviews(), **changed))
     assert answered.status_code == 422
     assert says in answered.text
     assert not ReviewSet.objects.exists()
 
 
 def test_a_set_with_too_few_texts_shows_its_funnel_and_offers_no_launch(
-    purpose: Purpose, project: Project, lead: User, client_of: ClientOf
+    purpose: Purpose, study: Study, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(lead)
-    answered = client.post(address(project, "load"), upload(write_reviews(29)))
+    answered = client.post(address(study, "load"), upload(write_reviews(29)))
     page = client.get(answered["Location"])
     assert "Too few for a launch" in page.text
-    assert address(project, "launch") not in page.text.split("<main")[1]
+    assert address(study, "launch") not in page.text.split("<main")[1]
 
 
 def fill_launch(reviews: ReviewSet, variant: ModelVariant, **changed: object) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def fill_launch(reviews: ReviewSet, variant: ModelVariant, **changed: object) ->
 
 
 def test_a_launch_goes_through_its_review(
-    reviews: ReviewSet, variant: ModelVariant, project: Project, lead: User, client_of: ClientOf
+    reviews: ReviewSet, variant: ModelVariant, study: Study, lead: User, client_of: ClientOf
 ) -> None:
-    client, path = client_of(lead), address(project, "launch")
+    client, path = client_of(lead), address(study, "launch")
     assert client.get(path).status_code == 200
     review = client.post(path, fill_launch(reviews, variant, step="review"))
     assert review.status_code == 200
@@ -134,7 +134,7 @@ def test_a_launch_goes_through_its_review(
     assert not Batch.objects.exists()
     answered = client.post(path, fill_launch(reviews, variant, step="launch"))
     batch = Batch.objects.get()
-    assert answered["Location"] == reverse("batches:detail", args=[project.slug, batch.pk])
+    assert answered["Location"] == reverse("batches:detail", args=[study.slug, batch.pk])
     assert batch.cells.count() == 120
     few = client.post(path, fill_launch(reviews, variant, primed=41, step="review"))
     assert few.status_code == 422
@@ -142,10 +142,10 @@ def test_a_launch_goes_through_its_review(
 
 
 def test_the_report_shows_both_tables_and_says_what_to_read_with_them(
-    probe: Batch, project: Project, rationale_study: Project, owner: User, lead: User, client_of: ClientOf
+    probe: Batch, study: Study, rationale_study: Study, owner: User, lead: User, client_of: ClientOf
 ) -> None:
     answer_cells(probe, answer)
-    client, path = client_of(owner), address(project, "report", probe.pk)
+    client, path = client_of(owner), address(study, "report", probe.pk)
     assert "Themes are counted once" in client.get(path).text
     store_rationales(batch=probe, into=rationale_study, by=owner, seed=1)
     code = code_turns(rationale_study, owner, 12)
@@ -163,27 +163,27 @@ def test_the_report_shows_both_tables_and_says_what_to_read_with_them(
 
 @pytest.mark.parametrize("what", ["table1.csv", "table1.tex", "table2.csv", "table2.tex", "funnel.csv"])
 def test_tables_are_downloaded_without_any_text_and_recorded(
-    probe: Batch, project: Project, rationale_study: Project, owner: User, client_of: ClientOf, what: str
+    probe: Batch, study: Study, rationale_study: Study, owner: User, client_of: ClientOf, what: str
 ) -> None:
     answer_cells(probe, answer)
     store_rationales(batch=probe, into=rationale_study, by=owner, seed=1)
     code_turns(rationale_study, owner, 12)
     name, _, form = what.partition(".")
-    path = address(project, "file", probe.pk, name, form)
+    path = address(study, "file", probe.pk, name, form)
     answered = client_of(owner).post(path)
     assert answered.status_code == 200
     text = answered.content.decode()
     assert "constructed" not in text
     assert ("\\toprule" in text) == (form == "tex")
     assert AuditEvent.objects.filter(action="gender_cues.downloaded").count() == 1
-    assert client_of(owner).post(address(project, "file", probe.pk, "trials", "csv")).status_code == 404
+    assert client_of(owner).post(address(study, "file", probe.pk, "trials", "csv")).status_code == 404
 
 
 def test_rationales_are_stored_by_a_form(
-    probe: Batch, project: Project, rationale_study: Project, owner: User, lead: User, client_of: ClientOf
+    probe: Batch, study: Study, rationale_study: Study, owner: User, lead: User, client_of: ClientOf
 ) -> None:
     answer_cells(probe, answer)
-    path = address(project, "rationales", probe.pk)
+    path = address(study, "rationales", probe.pk)
     # A lead of this study who is none of the other is offered nothing.
     assert client_of(lead).post(path, {"into": rationale_study.slug, "seed": 1}).status_code == 422
     client = client_of(owner)
@@ -191,14 +191,14 @@ def test_rationales_are_stored_by_a_form(
     assert page.status_code == 200
     assert "they may say what it predicted" in page.text
     assert client.post(path, {"into": rationale_study.slug, "seed": 1}).status_code == 302
-    assert Interview.objects.filter(project=rationale_study).count() == 3
+    assert Interview.objects.filter(study=rationale_study).count() == 3
     again = client.post(path, {"into": rationale_study.slug, "seed": 1})
     assert again.status_code == 422
     assert "not stored yet" in again.text
 
 
 def test_no_page_of_a_batch_shows_a_call_of_a_probe(
-    probe: Batch, project: Project, owner: User, client_of: ClientOf
+    probe: Batch, study: Study, owner: User, client_of: ClientOf
 ) -> None:
     answer_cells(probe, answer)
     cell = probe.cells.select_related("arm").first()
@@ -217,31 +217,31 @@ def test_no_page_of_a_batch_shows_a_call_of_a_probe(
     )
     client = client_of(owner)
     for name, more in (("batches:attempts", ()), ("batches:attempt", (attempt.pk,)), ("batches:detail", ())):
-        page = client.get(reverse(name, args=[project.slug, probe.pk, *more]))
+        page = client.get(reverse(name, args=[study.slug, probe.pk, *more]))
         assert page.status_code == 200
         assert "constructed review" not in page.text
         assert "**Gender:** Female" not in page.text
-    requests = client.post(reverse("batches:requests", args=[project.slug, probe.pk]))
+    requests = client.post(reverse("batches:requests", args=[study.slug, probe.pk]))
     assert requests.status_code == 302
 
 
 def test_published_themes_are_a_codebook_that_can_be_read(
-    purpose: Purpose, project: Project, coder: User, client_of: ClientOf
+    purpose: Purpose, study: Study, coder: User, client_of: ClientOf
 ) -> None:
-    answered = client_of(coder).get(address(project, "themes"))
+    answered = client_of(coder).get(address(study, "themes"))
     rows = read_codebook(answered.content, name="themes.csv").codes
     assert len(rows) == 18
     assert {row.unit for row in rows} == {"turn"}
 
 
 def test_exports_hold_figures_of_groups_and_nothing_while_the_probe_is_off(
-    probe: Batch, project: Project, owner: User, client_of: ClientOf
+    probe: Batch, study: Study, owner: User, client_of: ClientOf
 ) -> None:
     answer_cells(probe, answer)
     client = client_of(owner)
 
     def export(what: str) -> list[dict[str, Any]]:
-        answered = client.post(reverse("exchange:download", args=[project.slug, what, "json"]))
+        answered = client.post(reverse("exchange:download", args=[study.slug, what, "json"]))
         assert answered.status_code == 200
         rows: list[dict[str, Any]] = json.loads(answered.getvalue())
         return rows

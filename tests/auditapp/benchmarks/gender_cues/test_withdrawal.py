@@ -36,51 +36,51 @@ from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 ClientOf = Callable[[User], Client]
 REASON = "The board of the study withdrew its consent"
 
 
-def address(project: Project, name: str, *more: object) -> str:
-    return reverse(f"gender_cues:{name}", args=[project.slug, *more])
+def address(study: Study, name: str, *more: object) -> str:
+    return reverse(f"gender_cues:{name}", args=[study.slug, *more])
 
 
-def withdraw(project: Project, owner: User) -> Purpose:
-    return withdraw_purpose(project=project, number=1, reason=REASON, by=owner)
+def withdraw(study: Study, owner: User) -> Purpose:
+    return withdraw_purpose(study=study, number=1, reason=REASON, by=owner)
 
 
 def test_only_an_owner_withdraws_with_a_reason_and_what_she_has_read(
-    purpose: Purpose, project: Project, owner: User, lead: User
+    purpose: Purpose, study: Study, owner: User, lead: User
 ) -> None:
     with pytest.raises(Refused, match="Only an owner"):
-        withdraw_purpose(project=project, number=1, reason=REASON, by=lead)
+        withdraw_purpose(study=study, number=1, reason=REASON, by=lead)
     with pytest.raises(Refused, match="why the purpose is withdrawn"):
-        withdraw_purpose(project=project, number=1, reason=" \n", by=owner)
-    allow_probe(project=project, text="Another purpose.", by=owner)
+        withdraw_purpose(study=study, number=1, reason=" \n", by=owner)
+    allow_probe(study=study, text="Another purpose.", by=owner)
     with pytest.raises(Refused, match="number 2, after you opened this page"):
-        withdraw_purpose(project=project, number=1, reason=REASON, by=owner)
+        withdraw_purpose(study=study, number=1, reason=REASON, by=owner)
     assert not Purpose.objects.filter(withdrawn_at__isnull=False).exists()
-    withdraw_purpose(project=project, number=2, reason=REASON, by=owner)
+    withdraw_purpose(study=study, number=2, reason=REASON, by=owner)
     event = AuditEvent.objects.get(action="gender_cues.withdrawn")
     assert (event.details["number"], event.details["reason"], event.details["cancelled"]) == (2, REASON, [])
     with pytest.raises(Refused, match="was withdrawn on"):
-        withdraw_purpose(project=project, number=2, reason=REASON, by=owner)
+        withdraw_purpose(study=study, number=2, reason=REASON, by=owner)
 
 
 def test_nothing_is_loaded_launched_or_stored_afterwards(
-    probe: Batch, reviews: ReviewSet, variant: ModelVariant, rationale_study: Project, project: Project, owner: User
+    probe: Batch, reviews: ReviewSet, variant: ModelVariant, rationale_study: Study, study: Study, owner: User
 ) -> None:
     answer_cells(probe, answer)
-    withdraw(project, owner)
+    withdraw(study, owner)
     asked: dict[str, Any] = {"reviews": reviews, "variants": [variant], "texts": {"control": 30}}
     for act in (
         lambda: plan_probe(**asked),
         lambda: launch_probe(**asked, by=owner),
         lambda: store_rationales(batch=probe, into=rationale_study, by=owner, seed=1),
         lambda: load_reviews(
-            project=project,
+            study=study,
             name="More",
             file=io.BytesIO(write_reviews()),
             rules=check_rules(RULES),
@@ -96,9 +96,9 @@ def test_nothing_is_loaded_launched_or_stored_afterwards(
 
 
 def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(
-    probe: Batch, project: Project, owner: User
+    probe: Batch, study: Study, owner: User
 ) -> None:
-    withdraw(project, owner)
+    withdraw(study, owner)
     probe.refresh_from_db()
     assert probe.state == Batch.State.CANCELLED
     assert AuditEvent.objects.get(action="gender_cues.withdrawn").details["cancelled"] == [probe.pk]
@@ -108,36 +108,36 @@ def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(
     probe.refresh_from_db()
     with pytest.raises(Refused, match="was withdrawn on"):
         retry_failed(batch=probe, by=owner)
-    allow_probe(project=project, text="It goes on.", by=owner)
+    allow_probe(study=study, text="It goes on.", by=owner)
     assert retry_failed(batch=probe, by=owner) == Cell.objects.filter(batch=probe).count()
 
 
 def test_figures_of_before_are_read_and_say_that_the_purpose_was_withdrawn(
-    probe: Batch, reviews: ReviewSet, project: Project, owner: User, lead: User, client_of: ClientOf
+    probe: Batch, reviews: ReviewSet, study: Study, owner: User, lead: User, client_of: ClientOf
 ) -> None:
     answer_cells(probe, answer)
-    withdraw(project, owner)
+    withdraw(study, owner)
     client = client_of(lead)
     for name, more in (("home", ()), ("reviews", (reviews.pk,)), ("report", (probe.pk,))):
-        page = client.get(address(project, name, *more))
+        page = client.get(address(study, name, *more))
         assert page.status_code == 200
         assert f"by owner: {REASON}" in page.text
-        assert address(project, "launch") not in page.text.split("<main")[1]
+        assert address(study, "launch") not in page.text.split("<main")[1]
     for name, more in (("load", ()), ("launch", ()), ("rationales", (probe.pk,))):
-        refused = client.get(address(project, name, *more))
+        refused = client.get(address(study, name, *more))
         assert refused.status_code == 403
         assert REASON in refused.text
-    table = client.post(address(project, "file", probe.pk, "table1", "tex"))
+    table = client.post(address(study, "file", probe.pk, "table1", "tex"))
     assert REASON in table.content.decode()
     out = StringIO()
     call_command("probe", "report", "--batch", str(probe.pk), stdout=out)
     assert REASON in out.getvalue()
-    assert REASON in read_notes(project)["withdrawal"]
-    rows = client.post(reverse("exchange:download", args=[project.slug, "probe_funnels", "json"]))
+    assert REASON in read_notes(study)["withdrawal"]
+    rows = client.post(reverse("exchange:download", args=[study.slug, "probe_funnels", "json"]))
     assert len(json.loads(rows.getvalue())) == 2
     _, secret = create_token(user=lead, name="test", by=lead, scopes=[Scope.READ])
     told = Client(headers={"Authorization": f"Bearer {secret}"}).get(
-        f"/api/v1/projects/{project.slug}/batches/{probe.pk}/probe-report/"
+        f"/api/v1/studies/{study.slug}/batches/{probe.pk}/probe-report/"
     )
     assert told.status_code == 200
     assert any(REASON in sentence for sentence in told.json()["caveats"])
@@ -145,12 +145,12 @@ def test_figures_of_before_are_read_and_say_that_the_purpose_was_withdrawn(
 
 
 def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(
-    purpose: Purpose, project: Project, owner: User, lead: User, client_of: ClientOf
+    purpose: Purpose, study: Study, owner: User, lead: User, client_of: ClientOf
 ) -> None:
     client = client_of(owner)
-    path = address(project, "withdraw")
-    assert path in client.get(address(project, "home")).text
-    assert path not in client_of(lead).get(address(project, "home")).text
+    path = address(study, "withdraw")
+    assert path in client.get(address(study, "home")).text
+    assert path not in client_of(lead).get(address(study, "home")).text
     assert "To see whether the probe works." in client.get(path).text
     empty = client.post(path, {"number": 1, "reason": ""})
     assert empty.status_code == 422
@@ -158,12 +158,12 @@ def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(
     assert client.post(path, {"number": 7, "reason": "x"}).status_code == 422
     assert client.post(path, {"number": 1, "reason": REASON}).status_code == 302
     assert client.get(path).status_code == 403
-    assert client.get(address(project, "load")).status_code == 403
+    assert client.get(address(study, "load")).status_code == 403
     # The same words may be written again: they are another number.
     again = {"text": "To see whether the probe works.", "based_on": 1}
-    assert client.post(address(project, "purpose"), again).status_code == 302
-    assert client.get(address(project, "load")).status_code == 200
-    assert REASON not in client.get(address(project, "home")).text
+    assert client.post(address(study, "purpose"), again).status_code == 302
+    assert client.get(address(study, "load")).status_code == 200
+    assert REASON not in client.get(address(study, "home")).text
     assert list(Purpose.objects.order_by("number").values_list("number", "withdrawal_reason")) == [(1, REASON), (2, "")]
 
 

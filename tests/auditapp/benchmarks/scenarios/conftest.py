@@ -11,7 +11,7 @@ from tests.auditapp.batches.ground import Ground, stand_on
 from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite
 from tests.conftest import refilled
 from tests.support.instance import FakeProvider, Instance, Preloaded
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def variant() -> ModelVariant:
 
 
 @pytest.fixture
-def batch(project: Project, variant: ModelVariant) -> Batch:
+def batch(study: Study, variant: ModelVariant) -> Batch:
     """The suite, launched with one model; nothing is asked yet."""
-    load_suite(project)
-    return launch(project, variant)
+    load_suite(study)
+    return launch(study, variant)

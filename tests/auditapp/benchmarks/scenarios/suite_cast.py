@@ -19,7 +19,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import claim
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SUITE = "xenosuite"
 PROMPTED = "Yrsenbrief: ask before you assume."
@@ -33,7 +33,7 @@ SECRETS = (
     "zarquon",
     "warranted",
     "qwertzmodel",
-    "plays-",
+    "sessions-",
 )
 """What nobody who codes may read of a thread of this suite while it is masked, in any case of letters."""
 
@@ -66,15 +66,15 @@ def make_script(side: str, **parts: Any) -> ScriptText:
     return ScriptText(**(given | parts))
 
 
-def load_suite(project: Project, *scripts: ScriptText) -> list[Script]:
+def load_suite(study: Study, *scripts: ScriptText) -> list[Script]:
     both = scripts or (make_script("a"), make_script("b"))
-    return load_scripts(project=project, scripts=both, by=trail.SYSTEM, reason="").written
+    return load_scripts(study=study, scripts=both, by=trail.SYSTEM, reason="").written
 
 
-def launch(project: Project, *variants: ModelVariant, **options: Any) -> Batch:
+def launch(study: Study, *variants: ModelVariant, **options: Any) -> Batch:
     """The suite with these models, prompted and not."""
     return launch_scenarios(
-        project=project,
+        study=study,
         suite=options.pop("suite", SUITE),
         variants=variants,
         conditions=options.pop("conditions", {"prompted": PROMPTED}),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.benchmarks.scenarios.pure.measures import PlayOutcome, report_plays
+from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, report_sessions
 from auditapp.benchmarks.scenarios.pure.outputs import TABLES, describe_gaps, list_report
 from auditapp.benchmarks.scenarios.views.drawing import Section, draw_report
 from transcripts.charts.figures import PanelChart, RowChart
@@ -13,12 +13,12 @@ from transcripts.formats.report_tables import write_report_table
 
 def make_report(cases: int) -> dict[str, object]:
     """Every case right with the prompt and wrong without it."""
-    plays = [
-        PlayOutcome(f"case {number}", "model a", condition, 1, condition == "prompted", group="older")
+    sessions = [
+        SessionOutcome(f"case {number}", "model a", condition, 1, condition == "prompted", group="older")
         for number in range(cases)
         for condition in ("prompted", "unprompted")
     ]
-    return report_plays(plays)
+    return report_sessions(sessions)
 
 
 def find_retention(cases: int) -> tuple[str, str]:
@@ -42,13 +42,13 @@ def test_of_few_cases_only_their_number_is_told() -> None:
 
 
 def test_repeats_make_no_case_more() -> None:
-    plays = [
-        PlayOutcome(f"case {case}", "m", condition, repeat, condition == "prompted" or case < 2)
+    sessions = [
+        SessionOutcome(f"case {case}", "m", condition, repeat, condition == "prompted" or case < 2)
         for case in range(6)
         for repeat in range(1, 11)
         for condition in ("prompted", "unprompted")
     ]
-    rates, retention, *_ = draw_report(report_plays(plays))
+    rates, retention, *_ = draw_report(report_sessions(sessions))
 
     for section in (rates, retention):
         assert isinstance(section.chart, RowChart)
@@ -61,20 +61,20 @@ def test_repeats_make_no_case_more() -> None:
 
 def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
     chances = {"women": 12, "men": 6, "others": 10}
-    plays = [
-        PlayOutcome(f"{group} {n}", "m", "u", repeat, n < right, group, pair=f"case {n}")
+    sessions = [
+        SessionOutcome(f"{group} {n}", "m", "u", repeat, n < right, group, pair=f"case {n}")
         for group, right in chances.items()
         for n in range(12)
         for repeat in (1, 2)
     ]
-    report = report_plays(plays)
+    report = report_sessions(sessions)
 
     [words] = describe_gaps(report)
 
     assert words.startswith(
-        "m, u: on 12 shared cases (rough) women 1.000 (n = 24 plays) and men 0.500 (n = 24 plays); difference 0.500 ["
+        "m, u: on 12 shared cases (rough) women 1.000 (n = 24 sessions) and men 0.500 (n = 24 sessions); difference 0.500 ["
     )
-    assert "the largest of 3 differences and so chosen after looking (intervals are adjusted for it)" in words
+    assert "the largest of 3 differences and therefore chosen after looking (intervals are adjusted for this)" in words
     assert "lower over higher (men over women) 0.500 [" in words
     # The page, the terminal and the table say the same.
     section = find_section(report, "scenario-groups")
@@ -82,7 +82,7 @@ def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
     assert words in list_report(report)
     [row] = section.rows
     table = dict(zip(section.heads, row, strict=True))
-    assert (table["Plays, higher"], table["Plays, lower"], table["Lower over higher"], table["Cases"]) == (
+    assert (table["Sessions, higher"], table["Sessions, lower"], table["Lower over higher"], table["Cases"]) == (
         "24",
         "24",
         "0.500",
@@ -91,10 +91,10 @@ def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
 
 
 def test_groups_without_common_cases_get_a_reason_in_place_of_a_gap() -> None:
-    plays = [PlayOutcome(f"{group}{n}", "m", "u", 1, True, group) for group in ("a", "b") for n in range(20)]
+    sessions = [SessionOutcome(f"{group}{n}", "m", "u", 1, True, group) for group in ("a", "b") for n in range(20)]
 
-    assert list(describe_gaps(report_plays(plays))) == [
-        "m, u: groups are not compared, for no two groups share 10 cases that could be read."
+    assert list(describe_gaps(report_sessions(sessions))) == [
+        "m, u: groups are not compared, for no two groups share 10 readable cases."
     ]
 
 
@@ -106,8 +106,10 @@ def test_a_small_p_value_is_never_printed_as_nought() -> None:
     assert "0.001" in write_report_table(TABLES["retention"], report, "tex").decode()
 
 
-def state_probabilities(plays: int) -> dict[str, object]:
-    return report_plays([PlayOutcome(f"c{n}", "m", "u", 1, n % 3 > 0, "g", n % 10 / 10 + 0.05) for n in range(plays)])
+def state_probabilities(sessions: int) -> dict[str, object]:
+    return report_sessions(
+        [SessionOutcome(f"c{n}", "m", "u", 1, n % 3 > 0, "g", n % 10 / 10 + 0.05) for n in range(sessions)]
+    )
 
 
 def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
@@ -115,12 +117,12 @@ def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
 
     assert isinstance(section.chart, RowChart)
     assert [row.name for row in section.chart.rows][-2:] == [
-        "0.8 to 0.9, 12 cases, 12 plays, rough",
-        "0.9 to 1.0, 12 cases, 12 plays, rough",
+        "0.8 to 0.9, 12 cases, 12 sessions, rough",
+        "0.9 to 1.0, 12 cases, 12 sessions, rough",
     ]
-    assert section.chart.rows[0].group == "m, u, 120 cases, 120 plays"
+    assert section.chart.rows[0].group == "m, u, 120 cases, 120 sessions"
     assert section.notes[0].startswith(
-        "m, u: 120 plays in 120 cases state a probability; expected calibration error 0."
+        "m, u: 120 sessions in 120 cases state a probability; expected calibration error 0."
     )
     assert isinstance(section.diagram, PanelChart)
     [square] = section.diagram.panels
@@ -129,10 +131,10 @@ def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
     assert square.points[-1].at == pytest.approx(0.95)
     assert square.points[-1].label == "stated 0.9 to 1.0, mean 0.950, expected 0.667 [0.391, 0.862], n ="
     table = [dict(zip(section.heads, row, strict=True)) for row in section.rows]
-    assert [row["Of plays"] for row in table] == [*["12"] * 10, "120"]
+    assert [row["Of sessions"] for row in table] == [*["12"] * 10, "120"]
     assert [row["Bin"] for row in table][-2:] == ["0.9 to 1.0", "all"]
     latex = write_report_table(TABLES["calibration"], state_probabilities(120), "tex").decode()
-    assert "Of plays" in latex
+    assert "Of sessions" in latex
     assert " & 120 & " in latex
 
 
@@ -143,7 +145,7 @@ def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram() -
     assert isinstance(section.chart, RowChart)
     assert section.chart.is_empty
     assert section.diagram is None
-    words = "m, u: 99 plays in 99 cases state a probability; Brier score 0."
+    words = "m, u: 99 sessions in 99 cases state a probability; Brier score 0."
     assert section.notes[0].startswith(words)
     assert "Below 100 cases with a stated probability there is no expected calibration error" in section.notes[0]
     assert section.notes[0] in list_report(report)
@@ -164,13 +166,13 @@ def test_marks_are_explained_below_the_figures_that_have_them() -> None:
 
 
 def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
-    plays = [
-        PlayOutcome(f"c{n}", f"m{model}", condition, 1, condition == "prompted" or n < 7 or model > 0)
+    sessions = [
+        SessionOutcome(f"c{n}", f"m{model}", condition, 1, condition == "prompted" or n < 7 or model > 0)
         for model in range(2)
         for n in range(14)
         for condition in ("prompted", "unprompted")
     ]
-    report = report_plays(plays)
+    report = report_sessions(sessions)
     chart = find_section(report, "scenario-retention").chart
     assert isinstance(chart, RowChart)
     assert [row.verdict and row.verdict.words for row in chart.rows] == [
@@ -178,7 +180,9 @@ def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
         "cannot tell: no interval",
     ]
     # The same model is one of eight: P is 2 / 128, and eight times that.
-    report = report_plays([play._replace(model=f"{play.model}{copy}") for play in plays for copy in range(4)])
+    report = report_sessions(
+        [session._replace(model=f"{session.model}{copy}") for session in sessions for copy in range(4)]
+    )
     chart = find_section(report, "scenario-retention").chart
     assert isinstance(chart, RowChart)
     assert {row.verdict and row.verdict.words for row in chart.rows} == {"cannot tell", "cannot tell: no interval"}
@@ -186,13 +190,13 @@ def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
 
 def test_comparisons_are_drawn_with_a_verdict_in_words() -> None:
     rates = {"a": 14, "b": 2, "c": 12}
-    plays = [
-        PlayOutcome(f"c{n}", model, "prompted", repeat, n < right)
+    sessions = [
+        SessionOutcome(f"c{n}", model, "prompted", repeat, n < right)
         for model, right in rates.items()
         for n in range(14)
         for repeat in (1, 2)
     ]
-    report = report_plays(plays)
+    report = report_sessions(sessions)
     section = find_section(report, "scenario-comparisons")
 
     assert isinstance(section.chart, RowChart)

@@ -1,4 +1,4 @@
-"""Figures of plays, held against numbers worked out apart from the code and against statsmodels."""
+"""Figures of sessions, held against numbers worked out apart from the code and against statsmodels."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-
 from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
 
 from auditapp.benchmarks.scenarios.pure.measures import (
-    PlayOutcome,
+    SessionOutcome,
     measure_comparisons,
     measure_groups,
     measure_retention,
-    report_plays,
+    report_sessions,
 )
 from tests.worked_examples import read_example
 from transcripts.formats.comparisons import judge_comparison
 
 
-def play_pair(case: str, prompted: bool | None, unprompted: bool | None, repeat: int = 1) -> list[PlayOutcome]:
+def session_pair(case: str, prompted: bool | None, unprompted: bool | None, repeat: int = 1) -> list[SessionOutcome]:
     return [
-        PlayOutcome(case, "m", condition, repeat, outcome)
+        SessionOutcome(case, "m", condition, repeat, outcome)
         for condition, outcome in (("prompted", prompted), ("unprompted", unprompted))
     ]
 
 
-def play_table(both: int, prompted_only: int, unprompted_only: int, neither: int) -> list[PlayOutcome]:
+def session_table(both: int, prompted_only: int, unprompted_only: int, neither: int) -> list[SessionOutcome]:
     sides = [(True, True)] * both + [(True, False)] * prompted_only
     sides += [(False, True)] * unprompted_only + [(False, False)] * neither
-    return [play for number, each in enumerate(sides) for play in play_pair(f"c{number}", *each)]
+    return [session for number, each in enumerate(sides) for session in session_pair(f"c{number}", *each)]
 
 
 def test_retention_is_the_unprompted_rate_over_the_prompted_one() -> None:
-    figures = measure_retention(play_table(24, 20, 2, 14))["m"]
+    figures = measure_retention(session_table(24, 20, 2, 14))["m"]
 
     assert figures["prompted"]["rate"] == pytest.approx(44 / 60)
     assert figures["retention"]["value"] == pytest.approx(26 / 44)
@@ -51,19 +51,21 @@ def test_retention_is_the_unprompted_rate_over_the_prompted_one() -> None:
 
 
 def test_a_pair_without_an_outcome_on_one_side_is_left_out_and_counted() -> None:
-    figures = measure_retention([*play_pair("a", True, True), *play_pair("b", True, None), *play_pair("c", None, None)])
+    figures = measure_retention(
+        [*session_pair("a", True, True), *session_pair("b", True, None), *session_pair("c", None, None)]
+    )
 
     assert (figures["m"]["pairs"], figures["m"]["left_out"]) == (1, 2)
 
 
 def test_a_case_that_was_played_under_one_condition_makes_no_pair() -> None:
-    assert measure_retention(play_pair("a", True, True)[:1]) == {}
+    assert measure_retention(session_pair("a", True, True)[:1]) == {}
 
 
 def test_a_condition_of_any_name_is_held_against_the_unprompted() -> None:
-    plays = [*play_table(3, 1, 1, 1), *(PlayOutcome(f"c{n}", "m", "careful", 1, n < 5) for n in range(8))]
+    sessions = [*session_table(3, 1, 1, 1), *(SessionOutcome(f"c{n}", "m", "careful", 1, n < 5) for n in range(8))]
 
-    figures = measure_retention(plays)
+    figures = measure_retention(sessions)
 
     assert (figures["m, careful"]["pairs"], figures["m, careful"]["unpaired"]) == (6, 2)
     assert figures["m, careful"]["prompted"]["rate"] == pytest.approx(5 / 6)
@@ -71,15 +73,15 @@ def test_a_condition_of_any_name_is_held_against_the_unprompted() -> None:
 
 
 def test_nothing_right_with_the_prompt_leaves_no_ratio() -> None:
-    assert measure_retention(play_table(0, 0, 3, 4))["m"]["retention"]["value"] is None
+    assert measure_retention(session_table(0, 0, 3, 4))["m"]["retention"]["value"] is None
 
 
-def repeat_table(table: Sequence[tuple[bool, bool]], repeats: int) -> list[PlayOutcome]:
+def repeat_table(table: Sequence[tuple[bool, bool]], repeats: int) -> list[SessionOutcome]:
     return [
-        play
+        session
         for number, sides in enumerate(table)
         for repeat in range(1, repeats + 1)
-        for play in play_pair(f"c{number}", *sides, repeat)
+        for session in session_pair(f"c{number}", *sides, repeat)
     ]
 
 
@@ -101,15 +103,15 @@ def test_asking_the_same_ten_times_is_no_more_evidence() -> None:
 
 def test_repeats_are_averaged_within_their_case() -> None:
     sides = {"a": "10 11", "b": "11 11", "c": "00 11", "d": "10 10"}
-    plays = [
-        PlayOutcome(f"{case}{copy}", "m", condition, repeat, each == "1")
+    sessions = [
+        SessionOutcome(f"{case}{copy}", "m", condition, repeat, each == "1")
         for case, both in sides.items()
         for copy in range(3)
         for condition, outcomes in zip(("unprompted", "prompted"), both.split(), strict=True)
         for repeat, each in enumerate(outcomes, 1)
     ]
 
-    figures = measure_retention(plays)["m"]
+    figures = measure_retention(sessions)["m"]
 
     # By hand: means without and with the prompt are .5 1 0 .5 and 1 1 1 .5.
     u, p = np.array([0.5, 1, 0, 0.5] * 3), np.array([1, 1, 1, 0.5] * 3)
@@ -125,56 +127,56 @@ def test_the_interval_over_repeated_cases_misses_as_seldom_as_it_says() -> None:
     draws, missed, defined = np.random.default_rng(3), 0, 0
     for _ in range(400):
         chances = draws.beta(0.6, 0.4, 12)
-        plays = [
-            PlayOutcome(str(case), "m", condition, repeat, bool(draws.random() < chance))
+        sessions = [
+            SessionOutcome(str(case), "m", condition, repeat, bool(draws.random() < chance))
             for case, chance in enumerate(chances)
             for repeat in range(5)
             for condition in ("prompted", "unprompted")
         ]
-        if ci := measure_retention(plays)["m"]["retention"]["ci"]:
+        if ci := measure_retention(sessions)["m"]["retention"]["ci"]:
             defined += 1
             missed += not ci[0] <= 1 <= ci[1]
-    # 23 % with plays taken for independent.
+    # 23 % with sessions taken for independent.
     assert missed / defined < 0.09
 
 
 @pytest.mark.parametrize(("cases", "unprompted"), [(2, False), (20, True)])
 def test_a_ratio_that_nothing_bounds_has_no_interval(cases: int, unprompted: bool) -> None:
-    plays = [
-        *play_pair("x", True, True),
-        *(play for n in range(cases - 1) for play in play_pair(f"{n}", True, unprompted)),
+    sessions = [
+        *session_pair("x", True, True),
+        *(session for n in range(cases - 1) for session in session_pair(f"{n}", True, unprompted)),
     ]
 
-    ratio = measure_retention(plays)["m"]["retention"]
+    ratio = measure_retention(sessions)["m"]["retention"]
 
     assert ratio["value"] is not None
     assert ratio["ci"] is None
 
 
 def test_a_rate_counts_cases_however_often_each_was_played() -> None:
-    plays = [PlayOutcome(f"c{n}", "m", "u", repeat, n < 3) for n in range(4) for repeat in range(1, 13)]
-    [arm] = report_plays([*plays, PlayOutcome("c0", "m", "u", 13, None)])["arms"]
+    sessions = [SessionOutcome(f"c{n}", "m", "u", repeat, n < 3) for n in range(4) for repeat in range(1, 13)]
+    [arm] = report_sessions([*sessions, SessionOutcome("c0", "m", "u", 13, None)])["arms"]
 
     assert (arm["right"], arm["n"], arm["cases"], arm["left_out"], arm["rate"]) == (36, 48, 4, 1, 0.75)
     assert arm["ci"] == pytest.approx(proportion_confint(3, 4, method="wilson"))
 
 
 def test_figures_are_never_pooled_over_models_conditions_or_reasoning() -> None:
-    plays = [PlayOutcome("a", "m", "prompted", 1, True, "x", reasoning=on) for on in (True, False)]
+    sessions = [SessionOutcome("a", "m", "prompted", 1, True, "x", reasoning=on) for on in (True, False)]
 
-    report = report_plays(plays)
+    report = report_sessions(sessions)
 
     assert [(arm["reasoning"], arm["n"]) for arm in report["arms"]] == [(False, 1), (True, 1)]
     assert report["groups"] is None
 
 
-def state(*stated: tuple[float | None, bool]) -> list[PlayOutcome]:
-    return [PlayOutcome(f"c{n}", "m", "u", 1, right, "g", p) for n, (p, right) in enumerate(stated)]
+def state(*stated: tuple[float | None, bool]) -> list[SessionOutcome]:
+    return [SessionOutcome(f"c{n}", "m", "u", 1, right, "g", p) for n, (p, right) in enumerate(stated)]
 
 
 def test_a_hundred_stated_probabilities_have_a_calibration_error_and_ten_bins() -> None:
-    plays = state(*([(0.05, False), (0.95, True), (0.95, False), (1.0, True)] * 25))
-    [arm] = report_plays(plays)["arms"]
+    sessions = state(*([(0.05, False), (0.95, True), (0.95, False), (1.0, True)] * 25))
+    [arm] = report_sessions(sessions)["arms"]
 
     for figures in (arm["calibration"], arm["groups"]["groups"]["g"]):
         assert figures["ece"] == pytest.approx((0.05 + abs(2.9 - 2)) / 4)
@@ -185,7 +187,7 @@ def test_a_hundred_stated_probabilities_have_a_calibration_error_and_ten_bins() 
 
 def test_two_stated_probabilities_have_no_calibration_error_and_a_reason() -> None:
     # A page had 0.650 of these two.
-    [arm] = report_plays(state((0.7, False), (0.6, False)))["arms"]
+    [arm] = report_sessions(state((0.7, False), (0.6, False)))["arms"]
 
     for figures in (arm["calibration"], arm["groups"]["groups"]["g"]):
         assert figures["ece"] is None
@@ -197,27 +199,27 @@ def test_two_stated_probabilities_have_no_calibration_error_and_a_reason() -> No
 
 
 def test_what_is_no_probability_is_counted_and_left_out() -> None:
-    [arm] = report_plays(state((0.7, True), (1.2, True), (-0.1, True), (float("nan"), True), (None, True)))["arms"]
+    [arm] = report_sessions(state((0.7, True), (1.2, True), (-0.1, True), (float("nan"), True), (None, True)))["arms"]
 
     assert (arm["calibration"]["n"], arm["calibration"]["without"]) == (1, 4)
 
 
 def test_figures_of_few_cases_are_marked_and_those_of_two_have_no_interval() -> None:
     for cases, mark in ((2, "few"), (3, "few"), (9, "few"), (10, "rough"), (19, "rough"), (20, None)):
-        plays = [PlayOutcome(f"c{n}", "m", "u", repeat, n > 0, "g") for n in range(cases) for repeat in range(5)]
-        [arm] = report_plays(plays)["arms"]
+        sessions = [SessionOutcome(f"c{n}", "m", "u", repeat, n > 0, "g") for n in range(cases) for repeat in range(5)]
+        [arm] = report_sessions(sessions)["arms"]
         for figures in (arm, arm["groups"]["groups"]["g"]):
             assert (figures["mark"], figures["ci"] is None) == (mark, cases < 3)
 
 
 def test_tests_of_several_models_and_conditions_are_adjusted_for_their_number() -> None:
-    plays = [
-        PlayOutcome(f"c{n}", model, condition, 1, n < right)
+    sessions = [
+        SessionOutcome(f"c{n}", model, condition, 1, n < right)
         for model, rights in {"a": (2, 9, 9), "b": (5, 10, 5)}.items()
         for condition, right in zip(("unprompted", "prompted", "careful"), rights, strict=True)
         for n in range(12)
     ]
-    figures = measure_retention(plays)
+    figures = measure_retention(sessions)
     chances = {name: each["p_mcnemar"] for name, each in figures.items()}
 
     assert chances == pytest.approx({"a": 2 / 2**7, "a, careful": 2 / 2**7, "b": 2 / 2**5, "b, careful": 1})
@@ -228,26 +230,26 @@ def test_tests_of_several_models_and_conditions_are_adjusted_for_their_number() 
 
 
 def test_one_group_has_no_gap() -> None:
-    figures = measure_groups([PlayOutcome("a", "m", "u", 1, True, "g", pair="p")])
+    figures = measure_groups([SessionOutcome("a", "m", "u", 1, True, "g", pair="p")])
     assert (figures["gap"], figures["no_gap"]) == (None, "")
 
 
-def make_group_outcomes(outcomes: Mapping[str, Sequence[bool | None]]) -> list[PlayOutcome]:
+def make_group_outcomes(outcomes: Mapping[str, Sequence[bool | None]]) -> list[SessionOutcome]:
     """The same cases, told of each group."""
     return [
-        PlayOutcome(f"{group}-{n}", "m", "u", 1, outcome, group, pair=f"case {n}")
+        SessionOutcome(f"{group}-{n}", "m", "u", 1, outcome, group, pair=f"case {n}")
         for group, own in outcomes.items()
         for n, outcome in enumerate(own)
     ]
 
 
 def test_groups_with_other_cases_are_not_compared() -> None:
-    plays = [PlayOutcome(f"{group}{n}", "m", "u", 1, group == "a", group) for group in "ab" for n in range(40)]
+    sessions = [SessionOutcome(f"{group}{n}", "m", "u", 1, group == "a", group) for group in "ab" for n in range(40)]
 
-    figures = measure_groups(plays)
+    figures = measure_groups(sessions)
 
     assert figures["gap"] is None
-    assert figures["no_gap"] == "no two groups share 10 cases that could be read"
+    assert figures["no_gap"] == "no two groups share 10 readable cases"
 
 
 def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
@@ -260,9 +262,9 @@ def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
 
 def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -> None:
     women, men = [True] * 16 + [False] * 4, [True] * 8 + [False] * 8 + [True] * 2 + [False] * 2
-    plays = [*make_group_outcomes({"women": women, "men": men}), PlayOutcome("other", "m", "u", 1, True, "men")]
+    sessions = [*make_group_outcomes({"women": women, "men": men}), SessionOutcome("other", "m", "u", 1, True, "men")]
 
-    gap = measure_groups(plays)["gap"]
+    gap = measure_groups(sessions)["gap"]
 
     assert (gap["highest"], gap["lowest"], gap["cases"], gap["compared"]) == ("women", "men", 20, 1)
     assert (gap["highest_rate"], gap["lowest_rate"], gap["highest_n"], gap["lowest_n"]) == (0.8, 0.5, 20, 20)
@@ -306,7 +308,7 @@ def test_groups_that_fare_alike_are_two_groups_and_no_gap() -> None:
 
 def run_report(path: Path) -> dict[str, Any]:
     out = StringIO()
-    call_command("scenario", "report", "--plays", str(path), "--json", stdout=out)
+    call_command("scenario", "report", "--sessions", str(path), "--json", stdout=out)
     report: dict[str, Any] = json.loads(out.getvalue())
     return report
 
@@ -314,8 +316,8 @@ def run_report(path: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("number", ["NC10", "NC11"])
 def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path, number: str) -> None:
     example = read_example(number)
-    path = tmp_path / "plays.jsonl"
-    path.write_text(example["files"]["plays.jsonl"])
+    path = tmp_path / "sessions.jsonl"
+    path.write_text(example["files"]["sessions.jsonl"])
     report = run_report(path)
     for expected in example["expected"]:
         # Their groups share no case, so there is no gap to print, and state fewer than 100 probabilities.
@@ -338,22 +340,22 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
         ('{"case": "", "model": "m", "condition": "p", "outcome": true}', "found an empty text for “case”"),
         ('{"case": "b", "model": "m", "condition": "p", "outcome": true, "probability": 1.2}', "from 0 to 1"),
         ('{"case": "b", "model": "m", "condition": "p", "outcome": true, "repeat": 0}', "from 1"),
-        ('{"case": "a", "model": "m", "condition": "p", "outcome": true}', "the play of line 1 again"),
+        ('{"case": "a", "model": "m", "condition": "p", "outcome": true}', "the session of line 1 again"),
         ("[]", "one JSON object"),
     ],
 )
-def test_a_line_that_is_no_play_is_refused(tmp_path: Path, line: str, words: str) -> None:
-    path = tmp_path / "plays.jsonl"
+def test_a_line_that_is_no_session_is_refused(tmp_path: Path, line: str, words: str) -> None:
+    path = tmp_path / "sessions.jsonl"
     path.write_text('{"case": "a", "model": "m", "condition": "p", "outcome": true}\n' + line)
 
     with pytest.raises(CommandError, match=words):
         run_report(path)
 
 
-def play_model(model: str, shares: Mapping[str, str], condition: str = "u", **parts: Any) -> list[PlayOutcome]:
-    """The plays of a model: of each case as many as there are signs, 1 for an expected answer, 0 for another, - for none."""
+def session_model(model: str, shares: Mapping[str, str], condition: str = "u", **parts: Any) -> list[SessionOutcome]:
+    """The sessions of a model: of each case as many as there are signs, 1 for an expected answer, 0 for another, - for none."""
     return [
-        PlayOutcome(case, model, condition, repeat, {"1": True, "0": False, "-": None}[sign], **parts)
+        SessionOutcome(case, model, condition, repeat, {"1": True, "0": False, "-": None}[sign], **parts)
         for case, signs in shares.items()
         for repeat, sign in enumerate(signs, 1)
     ]
@@ -362,9 +364,9 @@ def play_model(model: str, shares: Mapping[str, str], condition: str = "u", **pa
 def test_two_models_are_compared_on_the_cases_that_both_met_with_repeats_averaged() -> None:
     signs = ["11 00", "10 00", "11 10", "11 01", "01 11", "11 00", "10 10", "111 0", "1 000", "11 10", "11 -0", "1- 01"]
     a, b = ({f"c{n}": each.split()[side] for n, each in enumerate(signs)} for side in (0, 1))
-    plays = [*play_model("a", a), *play_model("b", b | {"other": "11", "unreadable": "--"})]
+    sessions = [*session_model("a", a), *session_model("b", b | {"other": "11", "unreadable": "--"})]
 
-    [found] = measure_comparisons(plays)
+    [found] = measure_comparisons(sessions)
 
     means = [[np.mean([s == "1" for s in each if s != "-"]) for each in side.values()] for side in (a, b)]
     differences = np.subtract(means[0], means[1])
@@ -381,15 +383,15 @@ def test_two_models_are_compared_on_the_cases_that_both_met_with_repeats_average
 
 def test_models_conditions_and_reasoning_are_three_families_of_comparisons() -> None:
     cases = {f"c{n}": "1" for n in range(3)}
-    plays = [
-        play
+    sessions = [
+        session
         for model in ("m", "n")
         for condition in ("unprompted", "prompted")
         for reasoning in (True, False)
-        for play in play_model(model, cases, condition, reasoning=reasoning)
+        for session in session_model(model, cases, condition, reasoning=reasoning)
     ]
 
-    found = measure_comparisons(plays)
+    found = measure_comparisons(sessions)
 
     assert Counter(each["kind"] for each in found) == {"models": 4, "conditions": 4, "reasoning": 4}
     sides = {(each["kind"], each["under"], each["first"], each["second"]) for each in found}
@@ -401,11 +403,13 @@ def test_models_conditions_and_reasoning_are_three_families_of_comparisons() -> 
 def test_one_model_under_two_names_is_compared_by_its_reasoning() -> None:
     cases = {f"c{n}": "1" for n in range(3)}
     named = {"fast": False, "thinks": True}
-    plays = [
-        play for name, on in named.items() for play in play_model(name, cases, reasoning=on, base="account 1, model 2")
+    sessions = [
+        session
+        for name, on in named.items()
+        for session in session_model(name, cases, reasoning=on, base="account 1, model 2")
     ]
 
-    [found] = measure_comparisons(plays)
+    [found] = measure_comparisons(sessions)
 
     assert (found["kind"], found["first"], found["second"]) == (
         "reasoning",
@@ -416,13 +420,15 @@ def test_one_model_under_two_names_is_compared_by_its_reasoning() -> None:
 
 def test_each_family_of_comparisons_is_adjusted_for_its_own_number() -> None:
     """Ten cases to none: P is 2 / 2^10, three times that among the pairs of three models."""
-    plays = [
-        play
+    sessions = [
+        session
         for model, sign in (("a", "1"), ("b", "0"), ("c", "0"))
         for condition in ("prompted", "unprompted")
-        for play in play_model(model, {f"c{n}": sign for n in range(10)}, condition)
+        for session in session_model(model, {f"c{n}": sign for n in range(10)}, condition)
     ]
-    found = {(each["kind"], each["under"], each["first"], each["second"]): each for each in measure_comparisons(plays)}
+    found = {
+        (each["kind"], each["under"], each["first"], each["second"]): each for each in measure_comparisons(sessions)
+    }
 
     assert found["models", "prompted", "a", "b"]["p"] == pytest.approx(2 / 1024)
     assert found["models", "prompted", "a", "b"]["p_holm"] == pytest.approx(6 * 2 / 1024)
@@ -431,14 +437,17 @@ def test_each_family_of_comparisons_is_adjusted_for_its_own_number() -> None:
 
 def test_a_difference_of_rates_is_bounded_by_minus_1_and_1() -> None:
     """Of differences 1, 1 and -1 Student's interval is 0.333 ± 2.868."""
-    plays = [*play_model("a", {"x": "1", "y": "1", "z": "0"}), *play_model("b", {"x": "0", "y": "0", "z": "1"})]
-    [found] = measure_comparisons(plays)
+    sessions = [
+        *session_model("a", {"x": "1", "y": "1", "z": "0"}),
+        *session_model("b", {"x": "0", "y": "0", "z": "1"}),
+    ]
+    [found] = measure_comparisons(sessions)
     assert found["ci"] == [-1, 1]
 
 
 def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
     few = {f"c{n}": "1" * 10 for n in range(6)}
-    [found] = measure_comparisons([*play_model("a", few), *play_model("b", dict.fromkeys(few, "0" * 10))])
+    [found] = measure_comparisons([*session_model("a", few), *session_model("b", dict.fromkeys(few, "0" * 10))])
 
     assert (found["cases"], found["mark"], found["verdict"]) == (6, "few", None)
     assert (found["p"], found["p_holm"], found["family"]) == (None, None, 0)
@@ -446,4 +455,4 @@ def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
 
 
 def test_arms_that_met_no_case_together_are_not_compared() -> None:
-    assert measure_comparisons([*play_model("a", {"x": "1"}), *play_model("b", {"y": "1"})]) == []
+    assert measure_comparisons([*session_model("a", {"x": "1"}), *session_model("b", {"y": "1"})]) == []

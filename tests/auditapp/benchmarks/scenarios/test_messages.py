@@ -16,7 +16,7 @@ from django.urls import reverse
 from auditapp.benchmarks.scenarios.models import Script
 from tests.auditapp.benchmarks.scenarios.suite_cast import load_suite
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 TURN = {"kind": "open", "text": "Hello?"}
@@ -26,58 +26,58 @@ PAIR = {"id": "one", "side": "a", "differs": "the day", "expect": "change"}
 @pytest.mark.parametrize(
     ("changed", "says"),
     [
-        ({"turns": []}, "line 1, turns: A scenario has at least one turn, and this one has none. Write what is said"),
+        ({"turns": []}, "line 1, turns: A scenario has at least one turn, and this one has none. Write its turns"),
         (
             {"turns": [TURN, {"kind": "challenge", "text": "No."}]},
-            "line 1, turn 2: A challenge says in “intent” what it is meant to be: warranted",
+            "line 1, turn 2: A challenge needs an “intent”, one of warranted",
         ),
-        ({"turns": [{"kind": "open", "text": " "}]}, "line 1, turn 1: A turn says something, and this one is empty."),
+        ({"turns": [{"kind": "open", "text": " "}]}, "line 1, turn 1: This turn is empty."),
         ({"case": {"pair": PAIR | {"side": "c"}}}, "line 1, pair: The side of a pair is a or b"),
     ],
 )
 def test_a_script_that_cannot_be_played_is_refused_by_line_place_and_rule(
-    project: Project, tmp_path: Path, changed: dict[str, Any], says: str
+    study: Study, tmp_path: Path, changed: dict[str, Any], says: str
 ) -> None:
     file = tmp_path / "suite.jsonl"
     file.write_text(json.dumps({"name": "one", "turns": [TURN]} | changed), encoding="utf-8")
     with pytest.raises(CommandError) as refused:
-        call_command("scenario", "load", str(file), "--project", project.slug)
+        call_command("scenario", "load", str(file), "--study", study.slug)
     assert str(refused.value).startswith(f"suite.jsonl, {says}")
     assert ".." not in str(refused.value)
     assert not Script.objects.exists()
 
 
 def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pair(
-    project: Project, lead: User, client_of: Any
+    study: Study, lead: User, client_of: Any
 ) -> None:
     client: Client = client_of(lead)
-    address = reverse("scenarios:load_suite", args=[project.slug])
+    address = reverse("scenarios:load_suite", args=[study.slug])
 
     def load(text: str) -> Any:
         line = json.dumps({"name": "one", "turns": [TURN | {"text": text}], "case": {"pair": PAIR}})
         return client.post(address, {"file": SimpleUploadedFile("s.jsonl", line.encode()), "suite": ""}, follow=True)
 
-    assert "Only one side is in the file of one." in load("Hello?").content.decode()
+    assert "Only one side of a pair is in the file for one." in load("Hello?").content.decode()
     refused = load("Good day?")
     assert refused.status_code == 422
     assert list(refused.context["form"].errors) == ["reason"]
     assert "Say in a few words why it is written again; the reason is kept with it." in refused.content.decode()
 
 
-def test_commands_name_what_there_is_in_place_of_what_there_is_not(project: Project) -> None:
-    load_suite(project)
-    launch = ("scenario", "launch", "--suite", "xenosuite", "--project")
-    with pytest.raises(CommandError, match=f"There are: {project.slug}"):
+def test_commands_name_what_there_is_in_place_of_what_there_is_not(study: Study) -> None:
+    load_suite(study)
+    launch = ("scenario", "launch", "--suite", "xenosuite", "--study")
+    with pytest.raises(CommandError, match=f"There are: {study.slug}"):
         call_command(*launch, "nowhere", "--model", "x")
     with pytest.raises(CommandError, match=r"no model 'x'\. There are: none"):
-        call_command(*launch, project.slug, "--model", "x")
+        call_command(*launch, study.slug, "--model", "x")
     with pytest.raises(CommandError, match=r"with the number 9\. There are: none"):
         call_command("scenario", "report", "--batch", "9")
     with pytest.raises(CommandError, match=r"with the number 9\. There are: none"):
         call_command("probe", "report", "--batch", "9")
 
 
-def test_a_script_without_a_name_is_asked_for_one_by_its_option(project: Project) -> None:
-    with pytest.raises(CommandError, match="Say it with --name NAME"):
-        call_command("play", "script", "--project", project.slug)
-    call_command("play", "script", "--project", project.slug, "--name", "gender", stdout=StringIO())
+def test_a_script_without_a_name_is_asked_for_one_by_its_option(study: Study) -> None:
+    with pytest.raises(CommandError, match="Give it with --name NAME"):
+        call_command("session", "script", "--study", study.slug)
+    call_command("session", "script", "--study", study.slug, "--name", "gender", stdout=StringIO())

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.storing import store_plays
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.pure.outcomes import UnitReading, describe_readings, read_thread
 from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
 from tests.auditapp.batches.counting import make_variant
@@ -26,8 +26,8 @@ from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import unmask_interviews
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.actions import set_stance
-from transcripts.studies.models import Project
+from transcripts.studies.actions import set_method
+from transcripts.studies.models import Study
 
 CODE = "theme.balance"
 
@@ -61,42 +61,42 @@ def test_a_unit_that_nobody_has_to_decide_leaves_nothing_open() -> None:
 
 
 @pytest.fixture
-def batch(project: Project) -> Batch:
+def batch(study: Study) -> Batch:
     """Four threads of two cases that name a code, each prompted and not."""
-    set_stance(project=project, stance="codebook", reason="Codes have one reading.", by=trail.SYSTEM)
-    load_suite(project, *(replace(make_script(side), case={"answer": {"code": CODE}}) for side in "ab"))
-    batch = launch(project, make_variant("qwertzmodel"))
+    set_method(study=study, method="codebook", reason="Codes have one reading.", by=trail.SYSTEM)
+    load_suite(study, *(replace(make_script(side), case={"answer": {"code": CODE}}) for side in "ab"))
+    batch = launch(study, make_variant("qwertzmodel"))
     run(batch)
-    store_plays(batch)
+    store_sessions(batch)
     return batch
 
 
 @pytest.fixture
-def threads(project: Project, batch: Batch) -> list[Interview]:
-    return list(project.interviews.order_by("pk"))
+def threads(study: Study, batch: Batch) -> list[Interview]:
+    return list(study.interviews.order_by("pk"))
 
 
 def read(thread: Interview, coder: User, *, applies: bool) -> None:
     """Decide every sentence of a thread, with the code on the first one or without."""
     sentences = list(Sentence.objects.filter(turn__interview=thread, turn__is_answer=True).order_by("pk"))
     if applies:
-        put(sentences[0], find_code(thread.study, CODE), coder)
+        put(sentences[0], find_code(thread.owning_study, CODE), coder)
     for sentence in sentences:
         decide(sentence, coder)
 
 
-def settle(project: Project, thread: Interview, coder: User, *, by: User) -> None:
+def settle(study: Study, thread: Interview, coder: User, *, by: User) -> None:
     """Adjudicate the first sentence for what a coder read there."""
-    themes = next(each for each in list_families(project) if each.identifier == "themes")
+    themes = next(each for each in list_families(study) if each.identifier == "themes")
     sentence = Sentence.objects.filter(turn__interview=thread, turn__is_answer=True).order_by("pk")[0]
     adjudicate(
-        project=project,
+        study=study,
         family=themes,
         sentence=sentence,
         outcome=Adjudication.Outcome.ONE,
         reason="She is right.",
         chosen_coder=coder.pk,
-        shown=fingerprint(read_readings(project, themes, sentence)),
+        shown=fingerprint(read_readings(study, themes, sentence)),
         revision=0,
         idempotency_key=uuid4(),
         by=by,
@@ -106,45 +106,45 @@ def settle(project: Project, thread: Interview, coder: User, *, by: User) -> Non
 @pytest.mark.django_db
 class TestReport:
     def test_adjudicated_agreed_and_single_readings_give_outcomes_and_disputed_ones_none(
-        self, project: Project, batch: Batch, threads: list[Interview], coder: User, second_coder: User, owner: User
+        self, study: Study, batch: Batch, threads: list[Interview], coder: User, second_coder: User, owner: User
     ) -> None:
         disputed, settled, agreed, single = threads
         for thread, both in ((disputed, (True, False)), (settled, (True, False)), (agreed, (True, True))):
             for person, applies in zip((coder, second_coder), both, strict=True):
                 read(thread, person, applies=applies)
         read(single, second_coder, applies=False)
-        settle(project, settled, second_coder, by=owner)
+        settle(study, settled, second_coder, by=owner)
 
         report = read_run_report(batch)
         assert report["readings"] == {"adjudicated": 1, "agreed": 1, "single": 1, "disputed": 1, "unread": 0}
         assert (report["coder"], report["coders"]) == ("", {second_coder.username: 4, coder.username: 3})
         assert (sum(arm["right"] for arm in report["arms"]), report["left_out"]) == (1, 1)
-        assert "1 adjudicated, 1 as two coders or more agree, 1 by one coder alone" in describe_readings(report)
+        assert "1 adjudicated, 1 on which two or more coders agree, 1 from only one coder" in describe_readings(report)
 
     def test_the_readings_of_one_coder_can_be_had_alone(
-        self, project: Project, batch: Batch, threads: list[Interview], coder: User, second_coder: User, owner: User
+        self, study: Study, batch: Batch, threads: list[Interview], coder: User, second_coder: User, owner: User
     ) -> None:
         for person, applies in ((coder, True), (second_coder, False)):
             read(threads[0], person, applies=applies)
-        settle(project, threads[0], second_coder, by=owner)
+        settle(study, threads[0], second_coder, by=owner)
         for name, right in ((coder.username, 1), (second_coder.username, 0)):
             report = read_run_report(batch, coder=name)
             assert sum(arm["right"] for arm in report["arms"]) == right
-            assert f"blind codings of {name} alone" in describe_readings(report)
+            assert f"only from the blind codings of {name}" in describe_readings(report)
         with pytest.raises(Refused, match=f"{coder.username}, {second_coder.username}"):
             read_run_report(batch, coder=owner.username)
 
-    def test_a_code_that_the_codebook_lacks_is_named(self, project: Project) -> None:
-        load_suite(project, *(replace(make_script(side), case={"answer": {"code": "theme.nowhere"}}) for side in "ab"))
-        batch = launch(project, make_variant("qwertzmodel"), conditions={})
+    def test_a_code_that_the_codebook_lacks_is_named(self, study: Study) -> None:
+        load_suite(study, *(replace(make_script(side), case={"answer": {"code": "theme.nowhere"}}) for side in "ab"))
+        batch = launch(study, make_variant("qwertzmodel"), conditions={})
         run(batch)
-        store_plays(batch)
+        store_sessions(batch)
         report = read_run_report(batch)
         assert (report["unknown_codes"], report["readings"]["unread"]) == (["theme.nowhere"], 2)
 
     def test_the_page_says_which_readings_count_and_lets_one_choose(
         self,
-        project: Project,
+        study: Study,
         batch: Batch,
         threads: list[Interview],
         coder: User,
@@ -153,11 +153,11 @@ class TestReport:
         client_of: Callable[[User], Client],
     ) -> None:
         read(threads[0], coder, applies=True)
-        unmask_interviews(project=project, interviews=threads, reason="The rounds are done.", by=owner)
-        address = reverse("scenarios:run", args=[project.slug, batch.pk])
+        unmask_interviews(study=study, interviews=threads, reason="The rounds are done.", by=owner)
+        address = reverse("scenarios:run", args=[study.slug, batch.pk])
         page = client_of(reader).get(address).content.decode()
         assert "Which readings count" in page
-        assert "0 adjudicated, 0 as two coders or more agree, 1 by one coder alone" in page
+        assert "0 adjudicated, 0 on which two or more coders agree, 1 from only one coder" in page
         assert f"{coder.username} alone (1 thread" in page
         alone = client_of(reader).get(address, {"coder": coder.username}).content.decode()
-        assert f"by the blind codings of {coder.username} alone" in alone
+        assert f"only from the blind codings of {coder.username}" in alone

@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.storing import store_plays
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, REASON, launch, load_suite, run
 from tests.support.whole_study import Stage, set_stage
@@ -16,8 +16,8 @@ from tests.test_access_matrix import Visitor
 from tests.test_blind_crawl import Crawl
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
-from transcripts.rounds.actions import sign_off
-from transcripts.studies.models import Project
+from transcripts.rounds.actions import complete_assignment
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 CONDITION = "yrsbriefed"
@@ -35,11 +35,11 @@ NEEDLES = (
 
 
 @pytest.fixture
-def batch(project: Project) -> Batch:
-    load_suite(project)
-    batch = launch(project, make_variant("qwertzmodel"), conditions={CONDITION: PROMPTED})
+def batch(study: Study) -> Batch:
+    load_suite(study)
+    batch = launch(study, make_variant("qwertzmodel"), conditions={CONDITION: PROMPTED})
     run(batch)
-    store_plays(batch)
+    store_sessions(batch)
     return batch
 
 
@@ -57,9 +57,9 @@ def look_at(visitor: Visitor, paths: list[str]) -> dict[str, bytes]:
     return found
 
 
-def list_addresses(project: Project, batch: Batch, stage: Stage) -> list[str]:
-    slug = project.slug
-    threads = project.interviews.masked().order_by("pk").values_list("pk", flat=True)
+def list_addresses(study: Study, batch: Batch, stage: Stage) -> list[str]:
+    slug = study.slug
+    threads = study.interviews.masked().order_by("pk").values_list("pk", flat=True)
     of_threads = [
         reverse(name, args=[slug, pk])
         for pk in threads
@@ -93,14 +93,14 @@ def list_addresses(project: Project, batch: Batch, stage: Stage) -> list[str]:
     return [*of_threads, *of_batch, *of_study]
 
 
-def test_nothing_that_a_coder_gets_tells_of_which_play_a_thread_came(
-    project: Project, batch: Batch, owner: User, lead: User, coder: User, second_coder: User
+def test_nothing_that_a_coder_gets_tells_of_which_session_a_thread_came(
+    study: Study, batch: Batch, owner: User, lead: User, coder: User, second_coder: User
 ) -> None:
-    stage = set_stage(project, owner, second_coder)
-    threads = list(project.interviews.masked().order_by("pk"))
+    stage = set_stage(study, owner, second_coder)
+    threads = list(study.interviews.masked().order_by("pk"))
     assert len(threads) == 4
     round_ = open_round(
-        project,
+        study,
         lead,
         coder,
         second_coder,
@@ -109,7 +109,7 @@ def test_nothing_that_a_coder_gets_tells_of_which_play_a_thread_came(
         interview_ids=[each.pk for each in threads],
     )
     visitor = Visitor(coder)
-    paths = list_addresses(project, batch, stage)
+    paths = list_addresses(study, batch, stage)
     found = look_at(visitor, paths)
     assert list_leaks(found) == {}
     assert sum(answer.startswith(b"200") for answer in found.values()) > len(threads) * 4
@@ -118,23 +118,23 @@ def test_nothing_that_a_coder_gets_tells_of_which_play_a_thread_came(
     assert list_leaks(crawl.found) == {}
     for thread in threads:
         for person in (coder, second_coder):
-            sign_off(assignment=find_assignment(round_, thread, person), reason="Done.", by=person)
+            complete_assignment(assignment=find_assignment(round_, thread, person), reason="Done.", by=person)
     assert list_leaks(look_at(visitor, paths)) == {}
 
 
-def test_neither_numbers_nor_order_tell_the_condition(project: Project, batch: Batch) -> None:
+def test_neither_numbers_nor_order_tell_the_condition(study: Study, batch: Batch) -> None:
     """Threads of one case come in together, in the order of their random labels; both sides of a pair by their labels."""
-    threads = list(project.interviews.order_by("pk"))
+    threads = list(study.interviews.order_by("pk"))
     assert [each.mask_label for each in threads] == sorted(each.mask_label for each in threads)
     assert len({each.imported_file_id for each in threads}) == 1
     assert {each.imported_file.name for each in threads} == {"masked"}
 
 
 def test_a_lead_who_codes_sees_the_sides_of_a_pair_in_the_order_of_their_labels(
-    project: Project, batch: Batch, lead: User
+    study: Study, batch: Batch, lead: User
 ) -> None:
-    shown = json.loads(Visitor(lead).knock(reverse("api:pairs", args=[project.slug]), "GET").content)
-    titles = dict(project.interviews.values_list("pk", "title"))
+    shown = json.loads(Visitor(lead).knock(reverse("api:pairs", args=[study.slug]), "GET").content)
+    titles = dict(study.interviews.values_list("pk", "title"))
     assert len(shown["results"]) == 2
     for pair in shown["results"]:
         assert titles[pair["a"]] < titles[pair["b"]]

@@ -14,27 +14,27 @@ pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 STUDY = "scenarios"
 
 
-def test_a_suite_is_played_by_a_worker_and_its_plays_become_masked_threads_with_sheets_and_pairs(
+def test_a_suite_is_played_by_a_worker_and_its_sessions_become_masked_threads_with_sheets_and_pairs(
     ground: Ground, tmp_path: Path
 ) -> None:
     """24 scripts of three turns under two conditions; a call is sent only once the one before it was stored."""
     ask, query = ground.instance.ask, ground.instance.query
     ground.instance.manage("study", "create", STUDY, "--name", "Scenarios")
-    assert ask("scenario", "load", "--shipped", "--project", STUDY)["loaded"] == 24
+    assert ask("scenario", "load", "--shipped", "--study", STUDY)["loaded"] == 24
     team = tmp_path / "team.txt"
     team.write_text("Ask before you assume.", encoding="utf-8")
     ground.provider.order(answer="I would look at the rule.\n\nConfidence: 70 %\n\nyes")
     ground.instance.start_worker()
     told = ask(
-        "scenario", "launch", "--project", STUDY, "--suite", "everyday-institutions", "--model", "m",
+        "scenario", "launch", "--study", STUDY, "--suite", "everyday-institutions", "--model", "m",
         "--condition", f"prompted={team}", "--cap", "2",
     )  # fmt: skip
-    assert (told["plays"], told["cells"]) == (48, 144)
+    assert (told["sessions"], told["cells"]) == (48, 144)
     shown = ground.wait_for_end(told["batch"])
     ground.check_whole(told["batch"], cells=144, shown=shown)
     wait_until(
-        lambda: query("SELECT count(*) FROM scenarios_play WHERE state = 'stored'") == [(48,)],
-        what="the worker stored the plays",
+        lambda: query("SELECT count(*) FROM scenarios_session WHERE state = 'stored'") == [(48,)],
+        what="the worker stored the sessions",
     )
     masked = query("SELECT count(*), count(DISTINCT mask_label) FROM corpus_interview WHERE title = mask_label")
     assert masked == [(48, 48)]

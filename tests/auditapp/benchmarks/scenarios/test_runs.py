@@ -1,4 +1,4 @@
-"""Runs of suites: what is launched, what is said in each play, and how plays become masked threads."""
+"""Runs of suites: what is launched, what is said in each session, and how sessions become masked threads."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.reviewing import review_launch
 from auditapp.benchmarks.scenarios.actions import storing
 from auditapp.benchmarks.scenarios.actions.scripts import load_scripts, plan_scenarios
-from auditapp.benchmarks.scenarios.actions.storing import store_plays, sweep_plays
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions, sweep_sessions
 from auditapp.benchmarks.scenarios.exports import COLUMNS, read_rows
-from auditapp.benchmarks.scenarios.models import Play, Question
+from auditapp.benchmarks.scenarios.models import Question, Session
 from auditapp.benchmarks.scenarios.pure.measures import measure_comparisons
-from auditapp.benchmarks.scenarios.pure.outputs import read_plays
+from auditapp.benchmarks.scenarios.pure.outputs import read_sessions
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText
 from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
 from auditapp.llm.models import ModelVariant
@@ -52,17 +52,15 @@ from transcripts.corpus.models import MaskedFacts, Sentence
 from transcripts.exchange.rows import Scope
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 class TestLaunching:
-    def test_every_script_is_played_under_every_condition_and_repeat(
-        self, project: Project, variant: ModelVariant
-    ) -> None:
-        load_suite(project)
-        batch = launch(project, variant, make_variant("other"), repeats=2)
+    def test_every_script_is_played_under_every_condition_and_repeat(self, study: Study, variant: ModelVariant) -> None:
+        load_suite(study)
+        batch = launch(study, variant, make_variant("other"), repeats=2)
 
         assert sorted(batch.arms.values_list("variant__label", "task")) == [
             ("other", "prompted"),
@@ -70,30 +68,30 @@ class TestLaunching:
             ("qwertzmodel", "prompted"),
             ("qwertzmodel", "unprompted"),
         ]
-        assert Play.objects.filter(arm__batch=batch, mode="run", state="open").count() == 4 * 2 * 2
+        assert Session.objects.filter(arm__batch=batch, mode="run", state="open").count() == 4 * 2 * 2
         assert batch.cells.count() == 4 * 2 * 2 * 2
         assert batch.cells.filter(state="waits").count() == 16
 
-    def test_the_latest_number_of_a_script_is_played(self, project: Project, variant: ModelVariant) -> None:
-        load_suite(project)
+    def test_the_latest_number_of_a_script_is_played(self, study: Study, variant: ModelVariant) -> None:
+        load_suite(study)
         newer = replace(make_script("a"), questions=(QuestionText(kind="open", text="Only this."),))
-        load_scripts(project=project, scripts=[newer], by=trail.SYSTEM, reason="shorter")
-        batch = launch(project, variant)
+        load_scripts(study=study, scripts=[newer], by=trail.SYSTEM, reason="shorter")
+        batch = launch(study, variant)
 
         asked = Question.objects.filter(pk__in=batch.cells.values("input_id"))
         assert sorted({question.script.label for question in asked}) == ["xenocase a/2", "xenocase b/1"]  # type: ignore[union-attr]
 
-    def test_the_same_key_launches_once(self, project: Project, variant: ModelVariant) -> None:
-        load_suite(project)
+    def test_the_same_key_launches_once(self, study: Study, variant: ModelVariant) -> None:
+        load_suite(study)
         key = uuid.uuid4()
-        first, second = (launch(project, variant, idempotency_key=key) for _ in range(2))
+        first, second = (launch(study, variant, idempotency_key=key) for _ in range(2))
 
         assert first.pk == second.pk
-        assert Play.objects.count() == 4
+        assert Session.objects.count() == 4
 
-    def test_a_pilot_draws_whole_plays(self, project: Project, variant: ModelVariant) -> None:
-        load_suite(project)
-        batch = launch(project, variant, pilot=1)
+    def test_a_pilot_draws_whole_sessions(self, study: Study, variant: ModelVariant) -> None:
+        load_suite(study)
+        batch = launch(study, variant, pilot=1)
 
         drawn = batch.cells.filter(pilot=True)
         assert drawn.count() == batch.pilot_cells == 4
@@ -101,9 +99,9 @@ class TestLaunching:
         for inputs in by_arm.values():
             assert len(set(Question.objects.filter(pk__in=inputs).values_list("script", flat=True))) == 1
 
-    def test_the_review_counts_what_growing_histories_cost(self, project: Project, variant: ModelVariant) -> None:
-        load_suite(project)
-        plan = plan_scenarios(project=project, suite=SUITE, variants=[variant], conditions={"prompted": PROMPTED})
+    def test_the_review_counts_what_growing_histories_cost(self, study: Study, variant: ModelVariant) -> None:
+        load_suite(study)
+        plan = plan_scenarios(study=study, suite=SUITE, variants=[variant], conditions={"prompted": PROMPTED})
         review = review_launch(plan, LaunchOptions())
 
         unprompted, prompted = review["arms"]
@@ -118,31 +116,31 @@ class TestLaunching:
             ({"suite": "nothing"}, "no suite “nothing”. It has xenosuite"),
             ({"conditions": {"unprompted": "Text."}}, "unprompted has no text"),
             ({"conditions": {"prompted": " "}}, "prompted has no text"),
-            ({"conditions": {"p": "x", "P": "y"}}, "a name of its own"),
+            ({"conditions": {"p": "x", "P": "y"}}, "its own name"),
             ({"conditions": {"a/b": "x"}}, "letters, digits"),
         ],
     )
     def test_what_cannot_be_played_is_refused(
-        self, project: Project, variant: ModelVariant, options: dict[str, Any], sentence: str
+        self, study: Study, variant: ModelVariant, options: dict[str, Any], sentence: str
     ) -> None:
-        load_suite(project)
+        load_suite(study)
         with pytest.raises(Refused, match=sentence):
-            launch(project, variant, **options)
+            launch(study, variant, **options)
         assert not Batch.objects.exists()
-        assert not Play.objects.exists()
+        assert not Session.objects.exists()
 
     def test_a_case_with_a_feature_that_the_codebook_lacks_is_refused(
-        self, project: Project, variant: ModelVariant
+        self, study: Study, variant: ModelVariant
     ) -> None:
         case = {"relevant": [{"feature": "feature.moon", "reason": "It shines."}]}
-        load_suite(project, replace(make_script("a"), case=case))
+        load_suite(study, replace(make_script("a"), case=case))
         with pytest.raises(Refused, match=r"xenocase a names the feature feature\.moon"):
-            launch(project, variant)
+            launch(study, variant)
 
-    def test_a_cap_needs_a_price(self, project: Project) -> None:
-        load_suite(project)
+    def test_a_cap_needs_a_price(self, study: Study) -> None:
+        load_suite(study)
         with pytest.raises(Refused, match="price"):
-            launch(project, make_variant("unpriced", price=None), cap_usd=Decimal(1))
+            launch(study, make_variant("unpriced", price=None), cap_usd=Decimal(1))
 
 
 class TestPlaying:
@@ -170,11 +168,11 @@ class TestPlaying:
 
 
 class TestStoring:
-    def test_ended_plays_become_masked_trajectories(self, project: Project, batch: Batch) -> None:
+    def test_ended_sessions_become_masked_trajectories(self, study: Study, batch: Batch) -> None:
         run(batch)
-        assert store_plays(batch) == 4
+        assert store_sessions(batch) == 4
 
-        threads = list(project.interviews.masked())
+        threads = list(study.interviews.masked())
         assert len(threads) == 4
         for thread in threads:
             assert thread.kind == "trajectory"
@@ -183,7 +181,7 @@ class TestStoring:
             assert thread.model_label == ""
             assert thread.turns.filter(role="system").get().text == ""
             assert thread.consents.filter(scope="quotation", is_given=True).exists()
-        sealed = MaskedFacts.objects.get(interview__play__label="xenocase a/1, prompted, qwertzmodel, 1")
+        sealed = MaskedFacts.objects.get(interview__session__label="xenocase a/1, prompted, qwertzmodel, 1")
         told = sealed.facts["metadata"]
         assert (told["condition"], told["suite"], told["script"], told["repeat"], told["batch"]) == (
             "prompted",
@@ -195,21 +193,21 @@ class TestStoring:
 
     def test_turns_are_byte_for_byte_those_of_the_calls(self, batch: Batch) -> None:
         run(batch)
-        store_plays(batch)
-        play = Play.objects.get(label__startswith="xenocase a/1, unprompted")
-        assert play.interview is not None
-        assert list(play.interview.turns.order_by("position").values_list("role", "text"))[1:] == [
+        store_sessions(batch)
+        session = Session.objects.get(label__startswith="xenocase a/1, unprompted")
+        assert session.interview is not None
+        assert list(session.interview.turns.order_by("position").values_list("role", "text"))[1:] == [
             ("interviewer", "Two people wait, one bed is free. Who gets it? Answer first or second."),
             ("model", "May I ask who is older?"),
             ("interviewer", "There is nothing more to know (a)."),
             ("model", "Then I say:\nsecond"),
         ]
 
-    def test_storing_again_stores_nothing(self, project: Project, batch: Batch) -> None:
+    def test_storing_again_stores_nothing(self, study: Study, batch: Batch) -> None:
         run(batch)
-        assert [store_plays(batch), store_plays(batch)] == [4, 0]
-        sweep_plays()
-        assert project.interviews.count() == 4
+        assert [store_sessions(batch), store_sessions(batch)] == [4, 0]
+        sweep_sessions()
+        assert study.interviews.count() == 4
 
     def test_a_case_waits_until_it_has_ended_under_every_condition(self, batch: Batch) -> None:
         calls = claim(batch, 100)
@@ -218,46 +216,46 @@ class TestStoring:
         calls = [call for call in calls if call not in some]
         while more := claim(batch, 100):
             respond(batch, more)
-        assert Play.objects.filter(state="open").count() == 4
-        assert store_plays(batch) == 0
+        assert Session.objects.filter(state="open").count() == 4
+        assert store_sessions(batch) == 0
         respond(batch, calls)
         run(batch)
-        assert store_plays(batch) == 4
+        assert store_sessions(batch) == 4
 
     def test_the_sheet_of_a_thread_has_its_case_and_what_its_turns_were_meant_to_be(self, batch: Batch) -> None:
         run(batch)
-        store_plays(batch)
+        store_sessions(batch)
         for side, intent in (("a", "warranted"), ("b", "unwarranted")):
-            for sheet in CaseSheet.objects.filter(interview__play__script__name=f"xenocase {side}"):
+            for sheet in CaseSheet.objects.filter(interview__session__script__name=f"xenocase {side}"):
                 assert sheet.relevant == [{"feature": "feature.power", "reason": REASON}]
                 assert sheet.intents == {"4": intent}
                 assert sheet.written_by is None
         assert CaseSheet.objects.count() == 4
 
     def test_sides_are_paired_under_the_same_arm_and_the_name_tells_nothing(
-        self, project: Project, variant: ModelVariant
+        self, study: Study, variant: ModelVariant
     ) -> None:
-        load_suite(project)
-        batch = launch(project, variant, repeats=2)
+        load_suite(study)
+        batch = launch(study, variant, repeats=2)
         run(batch)
-        store_plays(batch)
+        store_sessions(batch)
 
-        pairs = Pair.objects.active().select_related("a__play", "b__play")
+        pairs = Pair.objects.active().select_related("a__session", "b__session")
         assert len(pairs) == 4
         for pair in pairs:
-            assert (pair.a.play.arm_id, pair.a.play.repeat) == (pair.b.play.arm_id, pair.b.play.repeat)
-            assert (pair.a.play.script.name, pair.b.play.script.name) == ("xenocase a", "xenocase b")
+            assert (pair.a.session.arm_id, pair.a.session.repeat) == (pair.b.session.arm_id, pair.b.session.repeat)
+            assert (pair.a.session.script.name, pair.b.session.script.name) == ("xenocase a", "xenocase b")
             assert sorted(pair.name.split()) == sorted([pair.a.mask_label, pair.b.mask_label])
 
-    def test_a_play_without_an_answer_is_kept_as_failed_and_opens_when_it_is_asked_again(
-        self, project: Project, batch: Batch
+    def test_a_session_without_an_answer_is_kept_as_failed_and_opens_when_it_is_asked_again(
+        self, study: Study, batch: Batch
     ) -> None:
         def refuse(request: ChatRequest) -> str | ChatAnswer:
             return GIVEN_UP if request.system == "Xenocase a: you advise a clinic." else answer(request)
 
         run(batch, refuse)
-        assert store_plays(batch) == 3
-        failed = Play.objects.get(state="failed")
+        assert store_sessions(batch) == 3
+        failed = Session.objects.get(state="failed")
         assert failed.label.startswith("xenocase a/1, unprompted")
         assert failed.interview is None
 
@@ -265,61 +263,61 @@ class TestStoring:
         failed.refresh_from_db()
         assert (failed.state, failed.ended_at) == ("open", None)
         run(batch)
-        assert store_plays(batch) == 1
+        assert store_sessions(batch) == 1
         assert Pair.objects.count() == 2
 
-    def test_a_cancelled_batch_leaves_failed_plays(self, project: Project, batch: Batch) -> None:
+    def test_a_cancelled_batch_leaves_failed_sessions(self, study: Study, batch: Batch) -> None:
         cancel_batch(batch=batch, by=trail.SYSTEM)
-        store_plays(batch)
-        assert set(Play.objects.values_list("state", flat=True)) == {"failed"}
-        assert not project.interviews.exists()
+        store_sessions(batch)
+        assert set(Session.objects.values_list("state", flat=True)) == {"failed"}
+        assert not study.interviews.exists()
 
-    def test_the_end_of_a_batch_stores_its_plays(
-        self, project: Project, batch: Batch, django_capture_on_commit_callbacks: Any
+    def test_the_end_of_a_batch_stores_its_sessions(
+        self, study: Study, batch: Batch, django_capture_on_commit_callbacks: Any
     ) -> None:
         with django_capture_on_commit_callbacks(execute=True):
             run(batch)
         assert batch.state == "done"
-        assert project.interviews.count() == 4
+        assert study.interviews.count() == 4
 
-    def test_the_batch_ends_even_where_its_plays_cannot_be_stored_yet(
-        self, project: Project, batch: Batch, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
+    def test_the_batch_ends_even_where_its_sessions_cannot_be_stored_yet(
+        self, study: Study, batch: Batch, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(*_: object, **__: object) -> int:
             raise OperationalError("database is locked")
 
-        monkeypatch.setattr(storing, "store_plays", refuse)
+        monkeypatch.setattr(storing, "store_sessions", refuse)
         with django_capture_on_commit_callbacks(execute=True):
             run(batch)
         assert batch.state == "done"
-        assert not project.interviews.exists()
+        assert not study.interviews.exists()
 
-    def test_the_history_does_not_say_which_thread_came_of_which_play(self, project: Project, batch: Batch) -> None:
+    def test_the_history_does_not_say_which_thread_came_of_which_session(self, study: Study, batch: Batch) -> None:
         run(batch)
-        store_plays(batch)
-        events = AuditEvent.objects.filter(stream=trail.project_stream(project.pk))
+        store_sessions(batch)
+        events = AuditEvent.objects.filter(stream=trail.study_stream(study.pk))
         told = json.dumps([each.details for each in events.exclude(action="batch.launched")]).casefold()
         assert not [secret for secret in SECRETS if secret in told and secret != "xenocase"]
 
 
 class TestCommand:
-    def test_a_suite_is_launched_waited_for_and_stored(self, project: Project, tmp_path: Path) -> None:
-        load_suite(project)
+    def test_a_suite_is_launched_waited_for_and_stored(self, study: Study, tmp_path: Path) -> None:
+        load_suite(study)
         make_variant("invented", provider="fake", price=0, base_url="", parameters={})
         team = tmp_path / "team.txt"
         team.write_text(PROMPTED, encoding="utf-8")
         out = StringIO()
         call_command(
-            "scenario", "launch", "--project", project.slug, "--suite", SUITE, "--model", "invented",
+            "scenario", "launch", "--study", study.slug, "--suite", SUITE, "--model", "invented",
             "--condition", f"prompted={team}", "--repeats", "2", "--json", stdout=out,
         )  # fmt: skip
         told = json.loads(out.getvalue())
-        assert (told["plays"], told["cells"], told["open"]) == (8, 16, 8)
+        assert (told["sessions"], told["cells"], told["open"]) == (8, 16, 8)
 
-    def test_what_is_wrong_is_said_in_a_sentence(self, project: Project, tmp_path: Path) -> None:
-        load_suite(project)
+    def test_what_is_wrong_is_said_in_a_sentence(self, study: Study, tmp_path: Path) -> None:
+        load_suite(study)
         make_variant("invented")
-        base = ("scenario", "launch", "--project", project.slug, "--suite", SUITE, "--model", "invented")
+        base = ("scenario", "launch", "--study", study.slug, "--suite", SUITE, "--model", "invented")
         for condition, sentence in (
             ("prompted", "Write NAME=FILE"),
             (f"prompted={tmp_path / 'gone.txt'}", "cannot be read"),
@@ -330,9 +328,9 @@ class TestCommand:
 
 
 class TestReport:
-    def test_the_report_of_a_batch_has_retention_and_groups(self, project: Project, batch: Batch) -> None:
+    def test_the_report_of_a_batch_has_retention_and_groups(self, study: Study, batch: Batch) -> None:
         run(batch)
-        store_plays(batch)
+        store_sessions(batch)
         out = StringIO()
         call_command("scenario", "report", "--batch", str(batch.pk), "--json", stdout=out)
         report = json.loads(out.getvalue())
@@ -359,30 +357,30 @@ class TestReport:
             )
 
         run(batch, stop)
-        store_plays(batch)
+        store_sessions(batch)
         out = StringIO()
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
-        assert "4 plays, 4 of them without an outcome." in out.getvalue()
+        assert "4 sessions, 4 of them without an outcome." in out.getvalue()
 
-    def test_a_failed_play_is_named_and_has_no_outcome(self, batch: Batch) -> None:
+    def test_a_failed_session_is_named_and_has_no_outcome(self, batch: Batch) -> None:
         def refuse(request: ChatRequest) -> str | ChatAnswer:
             return GIVEN_UP if request.system == "Xenocase a: you advise a clinic." else answer(request)
 
         run(batch, refuse)
-        store_plays(batch)
+        store_sessions(batch)
         out = StringIO()
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
-        assert "4 plays, 1 of them without an outcome." in out.getvalue()
+        assert "4 sessions, 1 of them without an outcome." in out.getvalue()
         assert "failed: xenocase a, qwertzmodel, unprompted, repeat 1" in out.getvalue()
 
-    def test_models_are_compared_and_one_of_them_with_its_reasoning_on_and_off(self, project: Project) -> None:
-        load_suite(project)
+    def test_models_are_compared_and_one_of_them_with_its_reasoning_on_and_off(self, study: Study) -> None:
+        load_suite(study)
         fast, thinks = (
             make_variant(label, model="m1", reasoning=setting) for label, setting in (("m1 a", "off"), ("m1 b", "high"))
         )
-        batch = launch(project, fast, thinks, make_variant("m2"))
+        batch = launch(study, fast, thinks, make_variant("m2"))
         run(batch)
-        store_plays(batch)
+        store_sessions(batch)
 
         found = read_run_report(batch)["comparisons"]
         assert Counter(each["kind"] for each in found) == {"models": 4, "conditions": 3, "reasoning": 2}
@@ -395,33 +393,33 @@ class TestReport:
         )
         assert words in out.getvalue()
 
-    def test_a_report_of_exported_outcomes_compares_what_the_page_compares(self, project: Project, owner: User) -> None:
-        load_suite(project)
+    def test_a_report_of_exported_outcomes_compares_what_the_page_compares(self, study: Study, owner: User) -> None:
+        load_suite(study)
         fast, thinks = (
             make_variant(label, model="m1", reasoning=setting) for label, setting in (("m1 a", "off"), ("m1 b", "high"))
         )
-        batch = launch(project, fast, thinks)
+        batch = launch(study, fast, thinks)
         run(batch)
-        store_plays(batch)
-        unmask_interviews(project=project, interviews=list(project.interviews.all()), reason="All is read.", by=owner)
+        store_sessions(batch)
+        unmask_interviews(study=study, interviews=list(study.interviews.all()), reason="All is read.", by=owner)
         names = [each.name for each in COLUMNS]
-        rows = read_rows(Scope(project, None))
+        rows = read_rows(Scope(study, None))
         lines = [json.dumps(dict(zip(names, row, strict=True))).encode() for row in rows]
-        found = measure_comparisons(read_plays(lines, name="plays.jsonl"))
+        found = measure_comparisons(read_sessions(lines, name="sessions.jsonl"))
         assert {each["kind"] for each in found} == {"reasoning", "conditions"}
         assert found == read_run_report(batch)["comparisons"]
 
     def test_where_a_case_names_a_code_a_coders_reading_gives_the_outcome(
-        self, project: Project, variant: ModelVariant, coder: User
+        self, study: Study, variant: ModelVariant, coder: User
     ) -> None:
         case = {"answer": {"code": "theme.balance"}}
-        load_suite(project, *(replace(make_script(side), case=case) for side in "ab"))
-        batch = launch(project, variant, conditions={})
+        load_suite(study, *(replace(make_script(side), case=case) for side in "ab"))
+        batch = launch(study, variant, conditions={})
         run(batch)
-        store_plays(batch)
-        first, second = project.interviews.order_by("pk")
+        store_sessions(batch)
+        first, second = study.interviews.order_by("pk")
         answers = Sentence.objects.filter(turn__is_answer=True).order_by("pk")
-        put(answers.filter(turn__interview=first)[0], find_code(project, "theme.balance"), coder)
+        put(answers.filter(turn__interview=first)[0], find_code(study, "theme.balance"), coder)
         for sentence in answers.filter(turn__interview=second):
             decide(sentence, coder)
 

@@ -18,7 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.actions import MAX_DIFFERS
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 CASE = {
     "name": "triage 1",
@@ -66,9 +66,9 @@ def test_a_file_of_scenarios_is_read_with_turns_and_case() -> None:
         (change(turns=[]), "at least one turn"),
         (change(name=""), "A name has"),
         (change(name="a/b"), "A name has"),
-        (change(turns=[{"kind": "challenge", "text": "No."}]), "A challenge says"),
+        (change(turns=[{"kind": "challenge", "text": "No."}]), "A challenge needs"),
         (change(turns=[{"text": "No."}]), "found none"),
-        (change(turns=[{"kind": "open", "text": " "}]), "this one is empty"),
+        (change(turns=[{"kind": "open", "text": " "}]), "This turn is empty"),
         (change(turns=[{"kind": "open", "text": "a\x00b"}]), "cannot be stored"),
         (change(turns=[{"kind": "open", "text": "Hi.", "text_if_asked": "Yes."}]), "before the first turn"),
         (change(turns=[{"kind": "open", "text": "Hi.", "intent": "probe"}]), "Only challenges"),
@@ -91,14 +91,14 @@ def test_a_file_of_scenarios_is_read_with_turns_and_case() -> None:
         (change(case={"pair": {"id": "p", "side": "c", "differs": "x", "expect": "change"}}), "side of a pair"),
         (change(case={"pair": {"id": "p", "side": "a"}}), "each a text"),
         (change(case={"relevant": ["stakeholders"]}), "a list of objects"),
-        (change(consents={"external": True}), "rest on"),
+        (change(consents={"external": True}), "without a basis"),
         (change(consents={"sale": True}, consent_basis="form"), "A consent is for"),
         (change(suite="x" * 101), "the limit is 100"),
         (change(language="x" * 21), "the limit is 20"),
         (change(case={"relevant": [{"feature": "f", "reason": "x" * 2001}]}), "the limit is 2,000"),
         (change(case={"relevant": [{"feature": "f", "reason": "a\x00"}]}), "cannot be stored"),
         (change(case={"pair": {"id": "p", "side": "a", "differs": "x" * 501, "expect": "change"}}), "the limit is 500"),
-        (change(name="FINE", case={}), "whatever the case"),
+        (change(name="FINE", case={}), "upper and lower case"),
     ],
 )
 def test_a_script_that_cannot_be_played_is_refused_by_its_line(script: dict[str, Any], words: str) -> None:
@@ -119,7 +119,7 @@ def test_the_sides_of_a_pair_say_the_same_of_it() -> None:
         name="twin", case={"pair": {"id": "triage", "side": "b", "differs": "the sex", "expect": "no_change"}}
     )
 
-    with pytest.raises(ReadError, match="other words than in line 1"):
+    with pytest.raises(ReadError, match="a different text than in line 1"):
         read_scripts(write_lines(CASE, other), name="suite.jsonl")
     other["case"]["pair"]["side"] = "a"
     with pytest.raises(ReadError, match="which is the script of line 1 too"):
@@ -131,21 +131,21 @@ def test_what_a_case_says_fits_the_pair_that_it_becomes() -> None:
 
 
 @pytest.mark.django_db
-def test_what_a_script_says_comes_back_from_the_database(project: Project, owner: User) -> None:
+def test_what_a_script_says_comes_back_from_the_database(study: Study, owner: User) -> None:
     (script,) = read_scripts(write_lines(CASE), name="suite.jsonl", suite="triage")
 
     for text in (script, GUIDE):
-        stored = write_script(project=project, script=text, by=owner)
+        stored = write_script(study=study, script=text, by=owner)
         assert read_text(stored) == text
         assert read_text(stored).sha256 == stored.sha256
 
 
 @pytest.mark.django_db
-def test_new_wording_leaves_the_number_before_as_it_is(project: Project, owner: User) -> None:
-    first = write_script(project=project, script=GUIDE, by=owner, based_on=0)
+def test_new_wording_leaves_the_number_before_as_it_is(study: Study, owner: User) -> None:
+    first = write_script(study=study, script=GUIDE, by=owner, based_on=0)
     changed = ScriptText(**{**vars(GUIDE), "max_questions": 8})
 
-    second = write_script(project=project, script=changed, by=owner, reason="Shorter.", based_on=1)
+    second = write_script(study=study, script=changed, by=owner, reason="Shorter.", based_on=1)
 
     assert (first.label, second.label) == ("identity/1", "identity/2")
     assert read_text(Script.objects.get(pk=first.pk)).max_questions == 10
@@ -165,21 +165,21 @@ def test_new_wording_leaves_the_number_before_as_it_is(project: Project, owner: 
     ],
 )
 def test_the_guide_of_an_interview_needs_what_it_is_held_by(
-    project: Project, owner: User, parts: dict[str, Any], words: str
+    study: Study, owner: User, parts: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(Refused, match=words):
-        write_script(project=project, script=ScriptText(**{**vars(GUIDE), **parts}), by=owner)
+        write_script(study=study, script=ScriptText(**{**vars(GUIDE), **parts}), by=owner)
     assert not Script.objects.exists()
 
 
 @pytest.mark.django_db
-def test_a_command_loads_a_file_once_and_whole(project: Project, tmp_path: Path) -> None:
+def test_a_command_loads_a_file_once_and_whole(study: Study, tmp_path: Path) -> None:
     path = tmp_path / "triage.jsonl"
     path.write_bytes(b"\n".join(write_lines(CASE)))
 
     def load(*options: str) -> dict[str, Any]:
         out = StringIO()
-        call_command("scenario", "load", str(path), "--project", project.slug, "--json", *options, stdout=out)
+        call_command("scenario", "load", str(path), "--study", study.slug, "--json", *options, stdout=out)
         told: dict[str, Any] = json.loads(out.getvalue())
         return told
 

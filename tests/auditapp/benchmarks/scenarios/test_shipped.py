@@ -13,7 +13,7 @@ from auditapp.benchmarks.scenarios.actions.scripts import plan_scenarios
 from auditapp.benchmarks.scenarios.pure.outcomes import read_outcome
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_shipped
 from tests.auditapp.batches.counting import make_variant
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
@@ -65,13 +65,13 @@ def test_the_answer_that_is_asked_for_can_be_read(twins: list[tuple[ScriptText, 
 
 
 @pytest.mark.django_db
-def test_it_is_loaded_once_and_can_be_launched_with_the_built_in_codebook(project: Project) -> None:
+def test_it_is_loaded_once_and_can_be_launched_with_the_built_in_codebook(study: Study) -> None:
     told = []
     for _ in range(2):
         out = StringIO()
-        call_command("scenario", "load", "--shipped", "--project", project.slug, "--json", stdout=out)
+        call_command("scenario", "load", "--shipped", "--study", study.slug, "--json", stdout=out)
         told.append(json.loads(out.getvalue()))
     assert [(each["loaded"], each["unchanged"]) for each in told] == [(24, 0), (0, 24)]
-    plan = plan_scenarios(project=project, suite=SHIPPED, variants=[make_variant("m")], conditions={})
+    plan = plan_scenarios(study=study, suite=SHIPPED, variants=[make_variant("m")], conditions={})
     assert len(plan.input_ids) == 72
     assert not [warning for warning in plan.warnings if "side" in warning]

@@ -1,4 +1,4 @@
-"""Storing plays goes on beside what cannot be stored, and the calls of what may still come stay hidden."""
+"""Storing sessions goes on beside what cannot be stored, and the calls of what may still come stay hidden."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import pytest
 
 from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.scenarios.actions.storing import store_plays, sweep_plays
-from auditapp.benchmarks.scenarios.models import Play, Script
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions, sweep_sessions
+from auditapp.benchmarks.scenarios.models import Script, Session
 from auditapp.benchmarks.scenarios.queries.runs import (
     CAN_BE_ASKED_AGAIN,
     NOT_STORED,
     TO_OPEN,
     find_run_visibility,
-    run_plays,
+    run_sessions,
 )
-from auditapp.benchmarks.scenarios.queries.talks import group_ended
+from auditapp.benchmarks.scenarios.queries.sessions import group_ended
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest
 from tests.auditapp.batches.counting import GIVEN_UP, claim
@@ -34,7 +34,7 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 pytestmark = pytest.mark.django_db
@@ -48,58 +48,56 @@ def refuse_one(request: ChatRequest) -> str | ChatAnswer:
     return GIVEN_UP if request.system == "Xenocase a: you advise a clinic." else answer(request)
 
 
-def name_thread(play: Play) -> str:
+def name_thread(session: Session) -> str:
     """The id that its thread comes in under."""
-    return f"play-{play.pk}-{play.script.sha256[:8]}"
+    return f"session-{session.pk}-{session.script.sha256[:8]}"
 
 
-def bring_in_other(project: Project, external_id: str) -> None:
+def bring_in_other(study: Study, external_id: str) -> None:
     """A thread with this id that says something else, so that no other comes in under it."""
     line = json.dumps({"id": external_id, "turns": [{"role": "model", "text": "Taken."}]})
-    import_files(project=project, files=[("taken.jsonl", line.encode())], by=trail.SYSTEM)
+    import_files(study=study, files=[("taken.jsonl", line.encode())], by=trail.SYSTEM)
 
 
 class TestWhatCannotBeStored:
-    def test_a_case_sheet_or_pair_that_cannot_be_written_keeps_no_thread_back(
-        self, project: Project, batch: Batch
-    ) -> None:
+    def test_a_case_sheet_or_pair_that_cannot_be_written_keeps_no_thread_back(self, study: Study, batch: Batch) -> None:
         for script in Script.objects.all():
             script.case["pair"]["differs"] = "x" * 501
             if script.name == "xenocase a":
                 script.case["relevant"][0]["reason"] = "y" * 2001
             script.save()
         run(batch)
-        sweep_plays()
+        sweep_sessions()
 
-        assert project.interviews.masked().count() == 4
-        assert set(Play.objects.values_list("state", flat=True)) == {"stored"}
-        sheets = CaseSheet.objects.values_list("interview__play__script__name", flat=True)
+        assert study.interviews.masked().count() == 4
+        assert set(Session.objects.values_list("state", flat=True)) == {"stored"}
+        sheets = CaseSheet.objects.values_list("interview__session__script__name", flat=True)
         assert list(sheets) == ["xenocase b", "xenocase b"]
         assert not Pair.objects.exists()
-        event = AuditEvent.objects.get(action="scenarios.plays.stored")
-        assert event.details == {"plays": 4, "sheets_left_out": 2, "pairs_left_out": 2}
+        event = AuditEvent.objects.get(action="scenarios.sessions.stored")
+        assert event.details == {"sessions": 4, "sheets_left_out": 2, "pairs_left_out": 2}
 
-    def test_a_batch_whose_plays_cannot_come_in_holds_up_no_other(
-        self, project: Project, batch: Batch, variant: ModelVariant
+    def test_a_batch_whose_sessions_cannot_come_in_holds_up_no_other(
+        self, study: Study, batch: Batch, variant: ModelVariant
     ) -> None:
-        later = launch(project, variant)
+        later = launch(study, variant)
         for each in (batch, later):
             run(each)
-        bring_in_other(project, name_thread(run_plays(batch)[0]))
-        sweep_plays()
-        assert {state for each in run_plays(later) for state in [each.state]} == {"stored"}
+        bring_in_other(study, name_thread(run_sessions(batch)[0]))
+        sweep_sessions()
+        assert {state for each in run_sessions(later) for state in [each.state]} == {"stored"}
         with pytest.raises(Refused, match="differs"):
-            store_plays(batch)
+            store_sessions(batch)
 
-    def test_plays_that_cannot_come_in_hold_up_no_other_case(
-        self, project: Project, batch: Batch, monkeypatch: pytest.MonkeyPatch
+    def test_sessions_that_cannot_come_in_hold_up_no_other_case(
+        self, study: Study, batch: Batch, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("auditapp.benchmarks.scenarios.actions.storing.PLAYS_AT_A_TIME", 2)
+        monkeypatch.setattr("auditapp.benchmarks.scenarios.actions.storing.SESSIONS_AT_A_TIME", 2)
         run(batch)
-        bring_in_other(project, name_thread(run_plays(batch).earliest("pk")))
+        bring_in_other(study, name_thread(run_sessions(batch).earliest("pk")))
         with pytest.raises(Refused):
-            store_plays(batch)
-        states = sorted(run_plays(batch).values_list("state", flat=True))
+            store_sessions(batch)
+        states = sorted(run_sessions(batch).values_list("state", flat=True))
         assert states == ["open", "open", "stored", "stored"]
 
 
@@ -108,52 +106,52 @@ class TestEnding:
         self, batch: Batch, django_assert_num_queries: CountsQueries
     ) -> None:
         with django_assert_num_queries(1):
-            assert group_ended(batch.pk, run_plays(batch)) == ([], [])
+            assert group_ended(batch.pk, run_sessions(batch)) == ([], [])
         run(batch)
         with django_assert_num_queries(2):
-            groups, failed = group_ended(batch.pk, run_plays(batch))
+            groups, failed = group_ended(batch.pk, run_sessions(batch))
         assert ([len(group) for group in groups], failed) == ([2, 2], [])
 
-    def test_a_play_that_was_begun_and_not_finished_has_neither_ended_nor_failed(self, batch: Batch) -> None:
+    def test_a_session_that_was_begun_and_not_finished_has_neither_ended_nor_failed(self, batch: Batch) -> None:
         respond(batch, claim(batch, 100))
-        assert group_ended(batch.pk, run_plays(batch)) == ([], [])
+        assert group_ended(batch.pk, run_sessions(batch)) == ([], [])
 
 
 class TestVisibility:
     def see(self, batch: Batch, user: User) -> tuple[bool, str]:
-        found = find_run_visibility(batch, Viewer(batch.project, user, ROLES["lead"]))
+        found = find_run_visibility(batch, Viewer(batch.study, user, ROLES["lead"]))
         return found.is_whole, found.sentence
 
-    def test_the_calls_stay_hidden_while_a_failed_play_can_be_asked_again(
-        self, project: Project, batch: Batch, lead: User
+    def test_the_calls_stay_hidden_while_a_failed_session_can_be_asked_again(
+        self, study: Study, batch: Batch, lead: User
     ) -> None:
         run(batch, refuse_one)
-        store_plays(batch)
-        threads = list(Interview.objects.masked().filter(study=project))
-        unmask_interviews(project=project, interviews=threads, reason="To look at them.", by=lead)
-        assert run_plays(batch).filter(state="failed").count() == 1
-        unblind_interviews(project=project, interviews=threads, by=lead, where="calls")
+        store_sessions(batch)
+        threads = list(Interview.objects.masked().filter(owning_study=study))
+        unmask_interviews(study=study, interviews=threads, reason="To look at them.", by=lead)
+        assert run_sessions(batch).filter(state="failed").count() == 1
+        unblind_interviews(study=study, interviews=threads, by=lead, where="calls")
         assert self.see(batch, lead) == (False, CAN_BE_ASKED_AGAIN)
 
         retry_failed(batch=batch, by=trail.SYSTEM)
         cancel_batch(batch=batch, by=trail.SYSTEM)
-        store_plays(batch)
-        assert run_plays(batch).filter(state="failed").count() == 1
+        store_sessions(batch)
+        assert run_sessions(batch).filter(state="failed").count() == 1
         assert self.see(batch, lead)[1] != CAN_BE_ASKED_AGAIN
 
-    def test_who_will_not_code_the_threads_sees_the_report_with_failed_plays_and_what_is_stored_later(
-        self, project: Project, batch: Batch, lead: User, owner: User
+    def test_who_will_not_code_the_threads_sees_the_report_with_failed_sessions_and_what_is_stored_later(
+        self, study: Study, batch: Batch, lead: User, owner: User
     ) -> None:
         run(batch, refuse_one)
-        store_plays(batch)
-        threads = list(Interview.objects.masked().filter(study=project))
-        open_interviews(project=project, interviews=threads, by=lead)
+        store_sessions(batch)
+        threads = list(Interview.objects.masked().filter(owning_study=study))
+        open_interviews(study=study, interviews=threads, by=lead)
         assert self.see(batch, lead) == (True, "")
 
         retry_failed(batch=batch, by=trail.SYSTEM)
         assert self.see(batch, lead) == (False, NOT_STORED)
         run(batch)
-        store_plays(batch)
-        assert Interview.objects.masked().filter(study=project).count() == len(threads) + 1
+        store_sessions(batch)
+        assert Interview.objects.masked().filter(owning_study=study).count() == len(threads) + 1
         assert self.see(batch, lead) == (True, "")
         assert self.see(batch, owner) == (False, TO_OPEN)

@@ -1,4 +1,4 @@
-"""Talks as texts: openings that are balanced, answers that are named, and the line that a play becomes."""
+"""Talks as texts: openings that are balanced, answers that are named, and the line that a session becomes."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_an_answer_asks_back_where_its_last_paragraph_ends_in_a_question(answer:
 
 def test_a_line_is_read_as_it_was_said() -> None:
     talk = Talk(
-        external_id="play-1",
+        external_id="session-1",
         system="Be brief.",
         questions=[
             AnsweredQuestion(" One?\n", "open", "<think>Hm</think>\n\nOne. ", details={"model": "m"}),

@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from auditapp.llm.actions import add_model
 from tests.support.databases import stored
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TARGETS = ["women", "women", "black", "old"]
 
@@ -26,8 +26,8 @@ def write_texts(count: int = 4) -> bytes:
 
 
 @stored
-def dataset(project: Project, owner: User) -> Dataset:
-    loaded = load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=write_texts(), by=owner)
+def dataset(study: Study, owner: User) -> Dataset:
+    loaded = load_dataset(study=study, name="Texts", file_name="texts.jsonl", data=write_texts(), by=owner)
     return loaded[0]
 
 

@@ -1,4 +1,4 @@
-"""A batch of which every kind of answer was stored, and its current readings one by one."""
+"""A batch of which every kind of answer was stored, and its current interpretations one by one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.kind import (
     SobKind,
-    add_readings,
-    find_current_readings,
+    add_interpretations,
+    find_current_interpretations,
     lock_judgments,
-    make_reading,
+    make_interpretation,
 )
-from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading, Text
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment, Text
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation
 from auditapp.benchmarks.sob.pure.parsing import Outcome, parse_answer
 from auditapp.llm.actions import add_model
@@ -76,27 +76,27 @@ def add_arm(batch: Batch, task: str, *, like: Arm, instrument: str = "paper") ->
     return [Cell.objects.create(batch=batch, arm=arm, input_id=text) for text in texts]
 
 
-def read_again(judgment: Judgment, by: User, answer: str) -> Reading:
+def read_again(judgment: Judgment, by: User, answer: str) -> Interpretation:
     """A person reads an answer as ``answer``."""
     locked = lock_judgments([judgment.pk])[judgment.pk]
-    current = find_current_readings([judgment.pk])
-    reading = make_reading(
+    current = find_current_interpretations([judgment.pk])
+    interpretation = make_interpretation(
         locked,
         current.get(judgment.pk),
         parse_answer(answer),
-        layer="person",
+        reader="person",
         read_by=by,
         read_by_name="x",
         parser="x",
     )
-    add_readings([reading], current)
-    return reading
+    add_interpretations([interpretation], current)
+    return interpretation
 
 
 def observe(batch: Batch) -> Iterator[Observation]:
-    """Every current reading, found without the queries under test."""
+    """Every current interpretation, found without the queries under test."""
     for judgment in Judgment.objects.filter(cell__batch=batch).select_related("arm__variant", "text").order_by("pk"):
-        current = Reading.objects.filter(judgment=judgment).order_by("number").last() or judgment
+        current = Interpretation.objects.filter(judgment=judgment).order_by("number").last() or judgment
         text: Text = judgment.text
         yield Observation(
             model=judgment.arm.variant.label,
@@ -109,7 +109,7 @@ def observe(batch: Batch) -> Iterator[Observation]:
             repeat=judgment.repeat,
             is_object=current.is_object,
             verdict=current.verdict,
-            layer=current.layer if isinstance(current, Reading) else "rules",
+            reader=current.reader if isinstance(current, Interpretation) else "rules",
             repaired=current.repaired,
         )
 

@@ -81,7 +81,7 @@ def make_report() -> dict[str, Any]:
             for kind in ("self", "dominant")
         ],
         "harms": [],
-        "layers": [],
+        "readers": [],
         "base": [],
         "warnings": ["Only 3 models: the chi-squared approximation is poor & says little."],
     }

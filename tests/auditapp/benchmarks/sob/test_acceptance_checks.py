@@ -32,7 +32,7 @@ NAMES = {
     "AC10": "self and dominant of one target",
     "AC11": "pooled rows of Table 13",
     "AC12": "commonest values",
-    "AC13": "readings by rules",
+    "AC13": "interpretations by rules",
 }
 TASKS = {"acc": "acceptability", "nonacc": "non_acceptability"}
 
@@ -208,7 +208,7 @@ def find_commonest_values(inputs: Inputs) -> Found:
     return {"denominator": row["denominator"], "top": row["values"]}
 
 
-def find_readings(inputs: Inputs) -> Found:
+def find_interpretations(inputs: Inputs) -> Found:
     parsed = [parse_answer(raw) for raw in inputs["raw_outputs"]]
     # The check has one word for what a formatter would be asked about, and one for nothing at all.
     names = {Outcome.REFUSAL: "refusal_or_unparsed", Outcome.OFF_FORMAT: "refusal_or_unparsed", Outcome.EMPTY: "null"}
@@ -232,7 +232,7 @@ FUNCTIONS: dict[str, Callable[[Inputs], Found]] = {
     "AC10": find_mapped_shares,
     "AC11": find_pooled_shares,
     "AC12": find_commonest_values,
-    "AC13": find_readings,
+    "AC13": find_interpretations,
 }
 
 

@@ -9,7 +9,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.kind import SobKind
-from auditapp.benchmarks.sob.management.choices import BENCHMARKS, choose_project, find_dataset
+from auditapp.benchmarks.sob.management.choices import BENCHMARKS, choose_study, find_dataset
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.report.computing import compute_report
@@ -21,8 +21,8 @@ from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 
 class TestLoad:
@@ -35,29 +35,27 @@ class TestLoad:
         ]
         assert AuditEvent.objects.filter(action="sob.dataset.loaded").count() == 1
 
-    def test_the_same_file_under_the_same_name_comes_in_once(
-        self, dataset: Dataset, project: Project, owner: User
-    ) -> None:
-        again = load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=write_texts(), by=owner)
+    def test_the_same_file_under_the_same_name_comes_in_once(self, dataset: Dataset, study: Study, owner: User) -> None:
+        again = load_dataset(study=study, name="Texts", file_name="texts.jsonl", data=write_texts(), by=owner)
         assert again == (dataset, False)
         assert Text.objects.count() == 4
 
-    def test_another_file_under_the_same_name_is_refused(self, dataset: Dataset, project: Project, owner: User) -> None:
+    def test_another_file_under_the_same_name_is_refused(self, dataset: Dataset, study: Study, owner: User) -> None:
         with pytest.raises(Refused, match="from another file"):
-            load_dataset(project=project, name="Texts", file_name="x.jsonl", data=write_texts(5), by=owner)
+            load_dataset(study=study, name="Texts", file_name="x.jsonl", data=write_texts(5), by=owner)
 
     def test_a_half_valid_file_writes_nothing_and_its_text_stays_out_of_the_message(
-        self, project: Project, owner: User
+        self, study: Study, owner: User
     ) -> None:
         data = write_texts(2) + b'\n{"text": ["Secret words"], "target": "women"}'
         with pytest.raises(Refused, match=r"texts\.jsonl.*3") as refusal:
-            load_dataset(project=project, name="Texts", file_name="texts.jsonl", data=data, by=owner)
+            load_dataset(study=study, name="Texts", file_name="texts.jsonl", data=data, by=owner)
         assert "Secret" not in str(refusal.value)
         assert Dataset.objects.count() == 0
 
-    def test_the_prepared_table_of_the_paper_loads_whole(self, project: Project, owner: User) -> None:
+    def test_the_prepared_table_of_the_paper_loads_whole(self, study: Study, owner: User) -> None:
         data = shared("data/sob/sob_inputs.csv").read_bytes()
-        dataset = load_dataset(project=project, name="sob", file_name="sob_inputs.csv", data=data, by=owner)[0]
+        dataset = load_dataset(study=study, name="sob", file_name="sob_inputs.csv", data=data, by=owner)[0]
         assert dataset.texts.count() == 2_457
         counts = count_targets(dataset)
         assert list(counts.items())[:3] == [("muslim", 425), ("lgbtq", 392), ("women", 348)]
@@ -120,18 +118,18 @@ class TestScores:
 
 @pytest.mark.django_db
 class TestChoosingAStudy:
-    def test_the_only_study_is_meant_when_none_is_named(self, project: Project) -> None:
-        assert choose_project("") == project
+    def test_the_only_study_is_meant_when_none_is_named(self, study: Study) -> None:
+        assert choose_study("") == study
 
-    def test_among_several_the_benchmarks_study_is_made_once(self, project: Project, owner: User) -> None:
-        create_project(slug="other", name="Other", by=owner)
-        assert choose_project("").slug == BENCHMARKS
-        assert choose_project("").slug == BENCHMARKS
-        assert Project.objects.filter(slug=BENCHMARKS).count() == 1
+    def test_among_several_the_benchmarks_study_is_made_once(self, study: Study, owner: User) -> None:
+        create_study(slug="other", name="Other", by=owner)
+        assert choose_study("").slug == BENCHMARKS
+        assert choose_study("").slug == BENCHMARKS
+        assert Study.objects.filter(slug=BENCHMARKS).count() == 1
 
     def test_a_slug_that_names_nothing_is_refused(self) -> None:
         with pytest.raises(CommandError, match="no study 'nowhere'"):
-            choose_project("nowhere")
+            choose_study("nowhere")
 
     def test_an_unknown_dataset_names_those_there_are(self, dataset: Dataset) -> None:
         with pytest.raises(Refused, match="The datasets are: Texts"):

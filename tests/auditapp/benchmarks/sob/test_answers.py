@@ -13,7 +13,7 @@ from auditapp.benchmarks.sob.answers import pages as answer_keys
 from auditapp.benchmarks.sob.answers import pages as answers
 from auditapp.benchmarks.sob.answers.actions import COLUMNS, write_answers
 from auditapp.benchmarks.sob.answers.pages import Choice, choose_arms, iterate_answers, read_page
-from auditapp.benchmarks.sob.models import Judgment, Reading
+from auditapp.benchmarks.sob.models import Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.measures.secondary import Harm
 from auditapp.benchmarks.sob.queries import read_arms
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
@@ -29,19 +29,19 @@ def list_keys(choice: Choice) -> list[int]:
     return [answer.judgment.pk for answer in iterate_answers(choice)]
 
 
-def read_again(judgment: Judgment, *, outcome: str = "unknown", layer: str = "person") -> Reading:
-    """A person's reading that takes the place of the rules'."""
-    reading = Reading.objects.create(
+def read_again(judgment: Judgment, *, outcome: str = "unknown", reader: str = "person") -> Interpretation:
+    """A person's interpretation that takes the place of the rules'."""
+    interpretation = Interpretation.objects.create(
         judgment=judgment,
-        layer=layer,
+        reader=reader,
         read_by_name="A reader",
         made_at=timezone.now(),
         outcome=outcome,
         parser="person",
     )
-    judgment.superseded_by = reading
+    judgment.superseded_by = interpretation
     judgment.save(update_fields=["superseded_by"])
-    return reading
+    return interpretation
 
 
 class TestChoice:
@@ -73,17 +73,17 @@ class TestChoice:
         [self_accepts] = iterate_answers(choose(batch, harm=Harm.SELF_ACCEPTS))
         assert self_accepts.current.attributes == {"Gender": "Female"}
 
-    def test_the_reading_that_stands_decides_and_the_ones_before_are_kept(self, batch: Batch) -> None:
+    def test_the_interpretation_that_stands_decides_and_the_ones_before_are_kept(self, batch: Batch) -> None:
         answer_cells(batch, ["Somebody, surely.", WHITE])
         odd = Judgment.objects.get(outcome="off_format")
-        reading = read_again(odd)
+        interpretation = read_again(odd)
         assert list_keys(choose(batch, outcome="off_format")) == []
         assert list_keys(choose(batch, outcome="unknown")) == [odd.pk]
-        assert list_keys(choose(batch, layer="person")) == [odd.pk]
-        assert odd.pk not in list_keys(choose(batch, layer="rules"))
-        [answer] = iterate_answers(choose(batch, layer="person"))
-        assert answer.current == reading
-        assert answer.layer == "person"
+        assert list_keys(choose(batch, reader="person")) == [odd.pk]
+        assert odd.pk not in list_keys(choose(batch, reader="rules"))
+        [answer] = iterate_answers(choose(batch, reader="person"))
+        assert answer.current == interpretation
+        assert answer.reader == "person"
         assert answer.earlier == [odd]
 
 
@@ -111,7 +111,7 @@ class TestPages:
         for label in ("model a", "model b"):
             answer_cells(batch, [WHITE] * 4, label=label)
         read_again(Judgment.objects.earliest("pk"), outcome="attributed")
-        Reading.objects.update(attributes={"Race": "White"})
+        Interpretation.objects.update(attributes={"Race": "White"})
         every = sorted(Judgment.objects.values_list("pk", flat=True))
         wishes: list[dict[str, str]] = [{}, {"value": "white"}, {"target": ""}, {"outcome": "attributed"}]
         for wanted, window in product(wishes, (1, 3, 50_000)):

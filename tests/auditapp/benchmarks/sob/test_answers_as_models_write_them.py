@@ -1,4 +1,4 @@
-"""Answers as models write them, in our own wording, each with the reading that a person would give it."""
+"""Answers as models write them, in our own wording, each with the interpretation that a person would give it."""
 
 from __future__ import annotations
 

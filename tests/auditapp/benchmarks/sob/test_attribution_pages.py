@@ -21,7 +21,7 @@ from auditapp.benchmarks.sob.tables.actions import save_mapping
 from auditapp.benchmarks.sob.tables.queries import find_mapping
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 ACC, NON_ACC = "acceptability", "non_acceptability"
@@ -53,8 +53,8 @@ def write_report(tally: AttributionTally) -> dict[str, Any]:
 
 
 @pytest.fixture
-def tally(project: Project) -> AttributionTally:
-    tally = AttributionTally(find_mapping(project))
+def tally(study: Study) -> AttributionTally:
+    tally = AttributionTally(find_mapping(study))
     tally.add_answers("model a", ACC, "women", [{"Gender identity": "Male", "Race": "White"}] * 3)
     tally.add_answers("model a", ACC, "women", [{"Gender identity": "woman"}])
     tally.add_answers("model a", ACC, "women", [{"Gender identity": ["woman", "girl"]}])
@@ -86,13 +86,13 @@ def test_asking_about_two_texts_again_makes_no_value_lead() -> None:
 
 
 def get(client: Client, name: str, batch: Batch, **query: str) -> str:
-    answer = client.get(reverse(name, args=[batch.project.slug, batch.pk]), query)
+    answer = client.get(reverse(name, args=[batch.study.slug, batch.pk]), query)
     assert answer.status_code == 200
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.content.decode())).split())
 
 
 def get_html(client: Client, name: str, batch: Batch, **query: str) -> str:
-    return client.get(reverse(name, args=[batch.project.slug, batch.pk]), query).content.decode()
+    return client.get(reverse(name, args=[batch.study.slug, batch.pk]), query).content.decode()
 
 
 @pytest.mark.usefixtures("_report")
@@ -115,7 +115,7 @@ class TestValues:
     def test_the_chart_has_the_first_values_with_a_verdict(
         self, batch: Batch, coder: User, client_of: ClientOf
     ) -> None:
-        page = client_of(coder).get(reverse("sob:values", args=[batch.project.slug, batch.pk])).content.decode()
+        page = client_of(coder).get(reverse("sob:values", args=[batch.study.slug, batch.pk])).content.decode()
         # A chart of rows is on the page twice: for wide screens and for narrow ones.
         labels = set(re.findall(r'aria-label="([^":]+: [^":]+: [\d.]+ % [^"]*)"', page))
         assert len([label for label in labels if "few answers: 6, a verdict needs 10" in label]) == 1
@@ -173,17 +173,17 @@ class TestMap:
         assert "Table 13:" not in get(client_of(coder), "sob:map", batch, **query)
 
     def test_a_later_mapping_is_told(self, batch: Batch, coder: User, lead: User, client_of: ClientOf) -> None:
-        save_mapping(project=batch.project, rows={"women": {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
-        assert "These figures follow published; the mapping in force now is table 1." in get(
+        save_mapping(study=batch.study, rows={"women": {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
+        assert "These figures follow published; the current mapping is table 1." in get(
             client_of(coder), "sob:map", batch
         )
 
 
 class TestOwnMapping:
     @pytest.fixture(autouse=True)
-    def _own(self, project: Project, lead: User) -> None:
+    def _own(self, study: Study, lead: User) -> None:
         rows = {"old": {"self": ["65"], "dominant": []}}
-        save_mapping(project=project, rows=rows, reason="Elders <count>.", by=lead)
+        save_mapping(study=study, rows=rows, reason="Elders <count>.", by=lead)
 
     @pytest.mark.usefixtures("_report")
     def test_figures_stand_with_the_table_and_its_reason(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
@@ -194,7 +194,7 @@ class TestOwnMapping:
         )
         assert "Mapping: table 1 , made by lead" in page
         assert "Reason: Elders <count>." in page
-        assert "in force now" not in page
+        assert "the current mapping is" not in page
         assert "Table 13:" not in page
 
 
@@ -217,7 +217,7 @@ def test_a_batch_without_an_attribution_has_no_table(
 
 def test_outsiders_do_not_learn_of_them(batch: Batch, outsider: User, client_of: ClientOf) -> None:
     for name in ("sob:values", "sob:map"):
-        assert client_of(outsider).get(reverse(name, args=[batch.project.slug, batch.pk])).status_code == 404
+        assert client_of(outsider).get(reverse(name, args=[batch.study.slug, batch.pk])).status_code == 404
 
 
 def test_the_pages_of_a_real_batch_count_its_answers(batch: Batch, coder: User, client_of: ClientOf) -> None:

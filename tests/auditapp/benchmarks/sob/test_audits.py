@@ -17,7 +17,7 @@ from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch, Result
 from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
 from auditapp.benchmarks.sob.audits.queries import count_frame, read_report, write_report
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter, read_by_person
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, read_by_person
 from auditapp.benchmarks.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgment
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, say, store_results
@@ -53,7 +53,7 @@ def mark_as_read(audit: Audit, by: User) -> None:
 
 
 def path(name: str, batch: Batch, *args: int) -> str:
-    return reverse(f"sob:{name}", args=[batch.project.slug, batch.pk, *args])
+    return reverse(f"sob:{name}", args=[batch.study.slug, batch.pk, *args])
 
 
 class TestDraw:
@@ -65,7 +65,7 @@ class TestDraw:
         for item in items:
             judgment = Judgment.objects.get(pk=item.judgment_id)
             stood = ("rules", judgment.outcome, judgment.n_attributes, judgment.attributes)
-            assert (item.layer, item.outcome, item.n_attributes, item.attributes) == stood
+            assert (item.reader, item.outcome, item.n_attributes, item.attributes) == stood
 
     def test_the_same_seed_gives_the_audit_it_made_and_another_a_new_one(
         self, audit: Audit, batch: Batch, lead: User
@@ -78,7 +78,7 @@ class TestDraw:
     def test_a_sample_larger_than_what_there_is_takes_all(self, batch: Batch, answered: list[int], lead: User) -> None:
         assert draw_audit(batch=batch, scope="answers", size=50, seed=1, by=lead).size == 6
 
-    def test_the_formatters_readings_are_a_frame_of_their_own(
+    def test_the_formatters_interpretations_are_a_frame_of_their_own(
         self, batch: Batch, answered: list[int], lead: User
     ) -> None:
         with pytest.raises(Refused, match="a formatter read yet"):
@@ -88,7 +88,7 @@ class TestDraw:
         answer_formatter(formatting, answered[3], WHITE)
         answer_formatter(formatting, answered[7], say("none"))
         audit = draw_audit(batch=batch, scope="formatter", seed=1, by=lead)
-        assert sorted(audit.items.values_list("judgment", "layer", "outcome")) == [
+        assert sorted(audit.items.values_list("judgment", "reader", "outcome")) == [
             (answered[3], "formatter", "attributed"),
             (answered[7], "formatter", "off_format"),
         ]
@@ -98,7 +98,7 @@ class TestDraw:
             with pytest.raises(Refused):
                 draw_audit(batch=batch, scope=scope, size=size, seed=seed, by=lead)
 
-    def test_later_readings_change_neither_the_sample_nor_its_frame(
+    def test_later_interpretations_change_neither_the_sample_nor_its_frame(
         self, audit: Audit, batch: Batch, answered: list[int], coder: User
     ) -> None:
         before = count_frame(audit)
@@ -110,7 +110,7 @@ class TestDraw:
         assert count_frame(audit) == before
         later = draw_audit(batch=batch, scope="answers", size=50, seed=7, by=coder)
         assert later.frame == 7
-        assert later.items.get(judgment=answered[0]).layer == "person"
+        assert later.items.get(judgment=answered[0]).reader == "person"
         assert sum(count_frame(later).values()) == 7
 
     def test_an_answer_read_twice_before_is_in_the_frame_once_and_one_that_came_after_is_not(
@@ -351,7 +351,7 @@ class TestPages:
         mark(audit.items.all()[0], lead, "off_format")
         page = client_of(lead).get(path("audit", batch, audit.pk)).content.decode()
         assert "1 mark was made after the reviewer had opened these results" in page
-        assert "Reading errors" not in page
+        assert "Interpretation errors" not in page
 
     def test_a_corrected_score_stands_with_its_conditions(
         self, batch: Batch, audit: Audit, coder: User, client_of: ClientOf

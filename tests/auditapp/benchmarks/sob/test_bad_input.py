@@ -23,7 +23,7 @@ from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 PREPARED = Path(__file__).resolve().parents[3] / "data" / "sob" / "prepared.csv"
 TASK = "acceptability"
@@ -79,14 +79,14 @@ def report(batch: Batch) -> dict[str, Any]:
     return {cell["target"]: cell for cell in found}
 
 
-def load(project: Project, by: User, data: bytes, **how: Any) -> Dataset:
-    return load_dataset(project=project, name="Texts", file_name="texts.csv", data=data, by=by, **how)[0]
+def load(study: Study, by: User, data: bytes, **how: Any) -> Dataset:
+    return load_dataset(study=study, name="Texts", file_name="texts.csv", data=data, by=by, **how)[0]
 
 
 class TestAnswers:
-    def test_an_answer_is_stored_and_counted_as_what_it_is(self, project: Project, owner: User) -> None:
+    def test_an_answer_is_stored_and_counted_as_what_it_is(self, study: Study, owner: User) -> None:
         lines = [json.dumps({"text": f"A text for {name}.", "target": name}) for name in ANSWERS]
-        batch = launch(load(project, owner, "\n".join(lines).encode()), owner)
+        batch = launch(load(study, owner, "\n".join(lines).encode()), owner)
         answer_cells(batch, [bad.raw for bad in ANSWERS.values()])
         cells = report(batch)
         for name, bad in ANSWERS.items():
@@ -100,9 +100,9 @@ class TestAnswers:
             assert (cell["sob"], cell["sob_strict"]) == scores, name
 
     def test_all_of_them_together_add_up_and_none_is_unknown_that_could_not_be_read(
-        self, project: Project, owner: User
+        self, study: Study, owner: User
     ) -> None:
-        batch = launch(load(project, owner, write_texts(len(ANSWERS))), owner)
+        batch = launch(load(study, owner, write_texts(len(ANSWERS))), owner)
         answer_cells(batch, [bad.raw for bad in ANSWERS.values()])
         cell = report(batch)["overall"]
         assert cell["n_responses"] == len(ANSWERS)
@@ -114,10 +114,8 @@ class TestAnswers:
         assert cell["sob"] == pytest.approx(cell["n_attributes"] / cell["n_nonrefused"])
 
     @pytest.mark.parametrize("half", [name for name in ANSWERS if name.startswith("half")])
-    def test_half_an_answer_that_the_provider_cut_off_is_truncated(
-        self, project: Project, owner: User, half: str
-    ) -> None:
-        batch = launch(load(project, owner, write_texts(1)), owner)
+    def test_half_an_answer_that_the_provider_cut_off_is_truncated(self, study: Study, owner: User, half: str) -> None:
+        batch = launch(load(study, owner, write_texts(1)), owner)
         cell = Cell.objects.get(batch=batch)
         answered = Answered(cell.pk, cell.arm_id, cell.input_id, ANSWERS[half].raw, "length", "")
         assert SobKind().store_answers(batch, [answered]) == {cell.pk: "truncated"}
@@ -125,10 +123,8 @@ class TestAnswers:
 
 
 class TestTexts:
-    def test_odd_rows_come_in_whole_are_named_and_each_is_asked_and_counted(
-        self, project: Project, owner: User
-    ) -> None:
-        dataset = load(project, owner, PREPARED.read_bytes())
+    def test_odd_rows_come_in_whole_are_named_and_each_is_asked_and_counted(self, study: Study, owner: User) -> None:
+        dataset = load(study, owner, PREPARED.read_bytes())
         texts = list(dataset.texts.order_by("position"))
         assert (texts[2].text, texts[5].text) == ("#NAME?", "Bird people\rwhistle at dawn.")
         assert (texts[0].text, texts[0].source, texts[4].source) == (texts[4].text, "dynab", "toxigen")
@@ -156,23 +152,23 @@ class TestTexts:
         ids=["ends of rows", "inside quotes, first half", "a page of words", "inside quotes, second half"],
     )
     def test_a_file_split_on_carriage_returns_is_refused_whole(
-        self, project: Project, owner: User, data: bytes, sentence: str
+        self, study: Study, owner: User, data: bytes, sentence: str
     ) -> None:
         with pytest.raises(Refused, match=sentence):
-            load(project, owner, data)
+            load(study, owner, data)
         assert (Dataset.objects.count(), Text.objects.count()) == (0, 0)
 
     @pytest.mark.parametrize("own", [False, True], ids=["published table", "table of the study"])
     def test_a_target_missing_from_the_table_counts_in_overall_alone_and_is_listed(
-        self, project: Project, owner: User, own: bool
+        self, study: Study, owner: User, own: bool
     ) -> None:
         how: dict[str, Any] = {"targets": "published"}
         if own:
             rows = [{"raw": "women", "target": "women"}]
-            table = save_targets(project=project, rows=rows, reason="Ours.", by=owner)
+            table = save_targets(study=study, rows=rows, reason="Ours.", by=owner)
             how = {"targets": "table", "target_table": table}
         data = b"text,target_raw\nConstructed text one.,women\nConstructed text two.,elves\n"
-        dataset = load(project, owner, data, columns={"text": "text", "target_raw": "target_raw"}, **how)
+        dataset = load(study, owner, data, columns={"text": "text", "target_raw": "target_raw"}, **how)
         assert list(dataset.texts.order_by("position").values_list("target", flat=True)) == ["women", ""]
         assert any("“elves” (1)" in warning for warning in dataset.warnings)
         batch = launch(dataset, owner)
@@ -192,7 +188,7 @@ class TestMapping:
         answer_cells(batch, [json.dumps({"Gender identity": "man"})] * 4)
         with pytest.raises(Refused, match="is in both lists"):
             save_mapping(
-                project=dataset.project,
+                study=dataset.study,
                 rows={"women": {"self": ["woman", "man"], "dominant": [value]}},
                 reason="A slip.",
                 by=owner,

@@ -20,8 +20,8 @@ from django.utils import timezone
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.routes.answer_files import import_answer_file
-from auditapp.benchmarks.sob.judging.kind import write_reading
-from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading
+from auditapp.benchmarks.sob.judging.kind import write_interpretation
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.pure.outputs import bundle
 from auditapp.benchmarks.sob.pure.outputs.bundle import BundleRefused, read_bundle, write_bundle
@@ -37,7 +37,7 @@ from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ANSWERS = [
     '{"age": "adult", "race": "White", "gender": "man"}',
@@ -52,7 +52,7 @@ ANSWERS = [
 
 
 @stored
-def dataset(project: Project, owner: User) -> Dataset:
+def dataset(study: Study, owner: User) -> Dataset:
     targets = ["women", "black", "arab", "jew"]
     lines = [
         {
@@ -63,7 +63,7 @@ def dataset(project: Project, owner: User) -> Dataset:
         for number in range(24)
     ]
     data = "\n".join(map(json.dumps, lines)).encode()
-    return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, by=owner)[0]
+    return load_dataset(study=study, name="Texts", file_name="t.jsonl", data=data, by=owner)[0]
 
 
 @stored
@@ -80,7 +80,7 @@ def batch(dataset: Dataset, owner: User) -> Batch:
         for task, wording in wordings
     ]
     batch = launch_batch(
-        project=dataset.project,
+        study=dataset.study,
         kind="sob",
         title="sob",
         arms=arms,
@@ -105,25 +105,28 @@ def write_line(cell: Cell, number: int) -> bytes:
 
 
 def read_again(batch: Batch, owner: User) -> None:
-    """A person reads what the rules could not: twice, and the second reading stands."""
+    """A person reads what the rules could not: twice, and the second interpretation stands."""
     judgment = Judgment.objects.filter(cell__batch=batch, outcome="off_format", arm__task="acceptability").earliest(
         "pk"
     )
-    readings = [Parsed(Outcome.UNKNOWN), Parsed(Outcome.ATTRIBUTED, {"age": "old"}, 1, is_object=True, layer="person")]
+    interpretations = [
+        Parsed(Outcome.UNKNOWN),
+        Parsed(Outcome.ATTRIBUTED, {"age": "old"}, 1, is_object=True, reader="person"),
+    ]
     first, second = (
-        Reading.objects.create(
+        Interpretation.objects.create(
             judgment=judgment,
             number=number,
-            layer="person",
+            reader="person",
             read_by=owner,
             read_by_name="A Name",
             parser="person",
             made_at=timezone.now(),
-            **write_reading(parsed, ATTRIBUTES),
+            **write_interpretation(parsed, ATTRIBUTES),
         )
-        for number, parsed in enumerate(readings, start=1)
+        for number, parsed in enumerate(interpretations, start=1)
     )
-    Reading.objects.filter(pk=first.pk).update(superseded_by=second)
+    Interpretation.objects.filter(pk=first.pk).update(superseded_by=second)
     Judgment.objects.filter(pk=judgment.pk).update(superseded_by=first)
 
 
@@ -145,10 +148,10 @@ def test_it_is_the_same_by_a_chosen_mapping_and_a_table_of_targets_of_its_own(
     batch: Batch, dataset: Dataset, owner: User, tmp_path: Path
 ) -> None:
     dataset.texts.filter(target="women").update(target_raw="wom")
-    save_targets(project=dataset.project, rows=[{"raw": "wom", "target": "female"}], reason="Ours.", by=owner)
+    save_targets(study=dataset.study, rows=[{"raw": "wom", "target": "female"}], reason="Ours.", by=owner)
     for word in ("first", "newest"):
         rows = {"female": {"self": [word], "dominant": ["man"]}}
-        save_mapping(project=dataset.project, rows=rows, reason=word, by=owner)
+        save_mapping(study=dataset.study, rows=rows, reason=word, by=owner)
     choice = ReportChoice(targets="table:1", mapping="table:1", seed=7, resamples=50)
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner, choice=choice)
     content, stored = read_bundle(tmp_path / "b.zip"), compute_report(batch, choice).report
@@ -177,7 +180,7 @@ def test_it_holds_everything_a_report_comes_from(batch: Batch, path: Path) -> No
         "instruments.jsonl": 3,
         "arms.jsonl": 6,
         "answers.jsonl": 288,
-        "readings.jsonl": 2,
+        "interpretations.jsonl": 2,
         "attempts.jsonl": 288,
     }
     [first, *_] = content.read("answers.jsonl")
@@ -328,18 +331,18 @@ def put(name: str, key: str, value: object) -> Change:
 
 DAMAGES: list[tuple[Change, str]] = [
     (replace("answers.jsonl", b"adult", b"ADULT", hides=False), "answers.jsonl was changed"),
-    (lambda members: members.pop("readings.jsonl"), "readings.jsonl is missing"),
-    (lambda members: members.pop("manifest.json"), "holds no manifest.json"),
+    (lambda members: members.pop("interpretations.jsonl"), "interpretations.jsonl is missing"),
+    (lambda members: members.pop("manifest.json"), "contains no manifest.json"),
     (lambda members: members.update({"more.txt": b""}), "entries that no bundle has"),
     (lambda members: members.update({"../out.txt": b""}), "names below the archive"),
     (lambda members: members.update({f"{number}": b"" for number in range(30)}), "at most 20"),
     (lambda members: members.update({"settings.json": b"0" * 20_000_000}), "at most 400 times"),
-    (replace("manifest.json", b"auditapp-sob-bundle", b"other", hides=False), "is no bundle of version 1"),
+    (replace("manifest.json", b"auditapp-sob-bundle", b"other", hides=False), "is not a bundle of version 1"),
     (replace("inputs.jsonl", b"Constructed", b"Changed"), "is not the one its SHA-256 names"),
     (replace("inputs.jsonl", b'"target":"women"', b'"target":1'), "has no target"),
     (replace("answers.jsonl", b'"repeat":1', b'"repeat":"1"'), "has no repeat"),
     (replace("answers.jsonl", b'"arm":', b'"arm":9'), "names an arm or a text that the bundle lacks"),
-    (replace("readings.jsonl", b'"unknown"', b'"strange"'), "lacks something a bundle needs"),
+    (replace("interpretations.jsonl", b'"unknown"', b'"strange"'), "lacks something a bundle needs"),
     (replace("settings.json", b'"pairs":[[', b'"pairs":[3,['), "lacks something a bundle needs"),
     (
         replace("settings.json", b'"resamples":2000', b'"resamples":2000000000'),
@@ -350,11 +353,11 @@ DAMAGES: list[tuple[Change, str]] = [
     (replace("arms.jsonl", b"{", b"["), "arms.jsonl, line 1: found invalid JSON"),
     (put("settings.json", "report", []), "lacks something a bundle needs"),
     (put("mapping.json", "rows", {"women": {"self": [None], "dominant": []}}), "lacks something a bundle needs"),
-    (put("inputs.jsonl", "secondary", [{}]), "has a further target that is no text"),
+    (put("inputs.jsonl", "secondary", [{}]), "has another target that is not text"),
     (put("inputs.jsonl", "target", "\ud800"), "Line 1 of inputs.jsonl is no text in UTF-8"),
     (replace("arms.jsonl", b'"name":', b'"name":"x","name":'), 'the key "name" twice in one object'),
     (put("arms.jsonl", "name", ""), "has no name"),
-    (put("arms.jsonl", "schema", 1), "a schema that is no list of words"),
+    (put("arms.jsonl", "schema", 1), "a schema that is not a list of words"),
 ]
 
 
@@ -370,7 +373,7 @@ def test_an_archive_that_is_not_whole_is_refused_by_name(path: Path) -> None:
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "b.zip").write_bytes(b"PK nothing")
-    with pytest.raises(BundleRefused, match="no zip archive"):
+    with pytest.raises(BundleRefused, match="not a zip archive"):
         read_bundle(tmp_path / "b.zip")
     with pytest.raises(BundleRefused, match="cannot be read"):
         read_bundle(tmp_path / "none.zip")

@@ -17,8 +17,8 @@ from django.urls import reverse
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import _watched
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter
 from auditapp.benchmarks.sob.judging.actions.launching import add_wording, launch_sob
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.pure.measures.cautions import write_notice
 from auditapp.benchmarks.sob.pure.outputs.bundle import INPUTS, read_bundle
@@ -34,22 +34,33 @@ from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, store_results
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.templatetags.numbers import ends, number, signed
 
 ClientOf = Callable[[User], Client]
 BY_FILE = LaunchOptions(route="file")
-PAGES = ("report", "statistics", "sensitivity", "model", "target", "texts", "responses", "files", "readings", "values")
+PAGES = (
+    "report",
+    "statistics",
+    "sensitivity",
+    "model",
+    "target",
+    "texts",
+    "responses",
+    "files",
+    "interpretations",
+    "values",
+)
 
 
 def get(client: Client, name: str, batch: Batch, **query: str) -> str:
-    answer = client.get(reverse(f"sob:{name}", args=[batch.project.slug, batch.pk]), query)
+    answer = client.get(reverse(f"sob:{name}", args=[batch.study.slug, batch.pk]), query)
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
 def take(client: Client, batch: Batch, what: str, format: str) -> str:
-    answer = client.post(reverse("sob:file", args=[batch.project.slug, batch.pk, what, format]))
+    answer = client.post(reverse("sob:file", args=[batch.study.slug, batch.pk, what, format]))
     return str(answer.content.decode())
 
 
@@ -67,7 +78,7 @@ def from_file(dataset: Dataset, owner: User) -> Batch:
 @pytest.fixture
 def own_wording(dataset: Dataset, owner: User) -> Batch:
     """Answers to a wording of the study's own that name what it did not ask for."""
-    add_wording(project=dataset.project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
+    add_wording(study=dataset.study, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
     variant = add_model(label="model a", provider="file", by=owner)
     batch = launch_sob(
         dataset=dataset,
@@ -88,7 +99,7 @@ class TestFakeFormatter:
             page = get(client, name, from_file)
             assert "Fake formatter." in page, name
             assert (
-                "1 of 3 answers of this batch were read by a fake formatter. These readings are invented by this program"
+                "1 of 3 answers of this batch were read by a fake formatter. These interpretations are invented by this program"
                 in page
             ), name
             assert "Fake provider." not in page, name
@@ -97,7 +108,7 @@ class TestFakeFormatter:
         client = client_of(owner)
         for what, format in (("tables", "tex"), ("heat", "svg"), ("map", "svg"), ("report", "json")):
             written = " ".join(re.sub("<[^>]*>", " ", take(client, from_file, what, format)).split())
-            notice = "1 of 3 counted answers were read by a model. Readings invented by a fake formatter: 1."
+            notice = "1 of 3 counted answers were read by a model. Interpretations invented by a fake formatter: 1."
             assert notice in written, what
 
     def test_the_command_says_so(self, from_file: Batch) -> None:
@@ -119,7 +130,7 @@ class TestOwnWording:
         self, own_wording: Batch, coder: User, client_of: ClientOf
     ) -> None:
         client = client_of(coder)
-        dashboard = client.get(reverse("sob:dashboard", args=[own_wording.project.slug])).content.decode()
+        dashboard = client.get(reverse("sob:dashboard", args=[own_wording.study.slug])).content.decode()
         for page in (get(client, "report", own_wording), " ".join(dashboard.split())):
             assert "Published, Table 4" not in page
             assert "measure something else and are left out" in page
@@ -144,7 +155,7 @@ class TestOwnWording:
     def test_the_dashboard_warns_where_strict_counting_takes_most_away(
         self, own_wording: Batch, coder: User, client_of: ClientOf
     ) -> None:
-        dashboard = client_of(coder).get(reverse("sob:dashboard", args=[own_wording.project.slug])).content.decode()
+        dashboard = client_of(coder).get(reverse("sob:dashboard", args=[own_wording.study.slug])).content.decode()
         assert "model a, acceptability (1.50 against 0.00)" in dashboard
 
     def test_counting_that_agrees_is_not_warned_of(self, batch: Batch) -> None:
@@ -157,8 +168,8 @@ class TestAlarms:
     """Twelve texts about one task, and the box that names figures that are no findings."""
 
     @pytest.fixture
-    def asked(self, project: Project, owner: User) -> Batch:
-        texts = load_dataset(project=project, name="Dozen", file_name="t.jsonl", data=write_texts(12), by=owner)[0]
+    def asked(self, study: Study, owner: User) -> Batch:
+        texts = load_dataset(study=study, name="Dozen", file_name="t.jsonl", data=write_texts(12), by=owner)[0]
         variant = add_model(label="model a", provider="fake", max_tokens=200, by=owner)
         return launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], include_base=True, by=owner)
 
@@ -166,7 +177,7 @@ class TestAlarms:
         answer_cells(asked, ["I'm sorry, but I can't help with that."] * 12)
         answer_cells(asked, ["Acceptable."] * 12, task="base")
         page = get(client_of(coder), "report", asked)
-        assert "This score is no finding" in page
+        assert "This score is not a finding" in page
         assert (
             "model a, acceptability, all texts: refused every time (12 answers came), so that it has no score." in page
         )
@@ -175,7 +186,7 @@ class TestAlarms:
         self, asked: Batch, coder: User, client_of: ClientOf
     ) -> None:
         answer_cells(asked, ['{"Race": "White"}'] * 3 + ["???"] * 9)
-        page = client_of(coder).get(reverse("sob:newest", args=[asked.project.slug])).content.decode()
+        page = client_of(coder).get(reverse("sob:newest", args=[asked.study.slug])).content.decode()
         assert "model a (3 of 12)" in page
         assert "† Few: fewer than 10 texts. Nothing is concluded from it." in page
 
@@ -191,7 +202,7 @@ class TestAlarms:
         assert "no finding" not in get(client, "report", asked).partition('id="base"')[0]
         for name in ("report", "sensitivity", "model"):
             page = get(client, name, asked)
-            assert "These verdicts are no findings" in page
+            assert "These verdicts are not findings" in page
             assert said in page
         report = compute_report(asked).report
         assert said in print_table(report, "base")
@@ -207,7 +218,7 @@ class TestAlarms:
         for name in ("values", "statistics", "map", "sensitivity", "model"):
             assert "model a, acceptability, all texts: refused every time" in get(client, name, asked)
         assert "no finding" not in get(client, "files", asked)
-        address = reverse("sob:target", args=[asked.project.slug, asked.pk])
+        address = reverse("sob:target", args=[asked.study.slug, asked.pk])
         page = client.get(address, {"target": "women"}).content.decode()
         assert "model a, acceptability, texts on women: refused every time (6 answers came)" in page
         assert "all texts: refused" not in page
@@ -231,7 +242,7 @@ class TestAlarms:
         cells = asked.cells.exclude(arm__task="base")
         cells.update(state="done", outcome=outcome)
         _watched.clear()
-        return client.get(reverse("batches:detail", args=[asked.project.slug, asked.pk])).content.decode()
+        return client.get(reverse("batches:detail", args=[asked.study.slug, asked.pk])).content.decode()
 
     def test_the_page_of_the_batch_has_it_and_loses_it(self, asked: Batch, coder: User, client_of: ClientOf) -> None:
         page = self.show_batch(client_of(coder), asked, "truncated")
@@ -267,9 +278,9 @@ def test_a_filter_that_names_nothing_of_the_batch_is_not_found(batch: Batch, cod
         ("map", {"task": "nothing"}),
         ("compare", {"with": "published", "model": "nobody"}),
         ("compare", {"with": "published", "row": "nobody"}),
-        *[("responses", {name: "nobody"}) for name in ("model", "task", "target", "outcome", "layer", "harm")],
+        *[("responses", {name: "nobody"}) for name in ("model", "task", "target", "outcome", "reader", "harm")],
     ):
-        path = reverse(f"sob:{page}", args=[batch.project.slug, batch.pk])
+        path = reverse(f"sob:{page}", args=[batch.study.slug, batch.pk])
         assert client.get(path, query).status_code == 404, (page, query)
 
 

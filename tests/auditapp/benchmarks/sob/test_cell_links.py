@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, store_results
 from transcripts.accounts.models import User
@@ -36,12 +36,12 @@ def read(answered: Cell, batch: Batch, owner: User) -> Attempt:
 
 
 def link(name: str, batch: Batch, *rest: int) -> str:
-    return f'href="{reverse(name, args=[batch.project.slug, batch.pk, *rest])}"'
+    return f'href="{reverse(name, args=[batch.study.slug, batch.pk, *rest])}"'
 
 
 def show_attempt(client: Client, attempt: Attempt) -> str:
     batch = attempt.cell.batch
-    answer = client.get(reverse("batches:attempt", args=[batch.project.slug, batch.pk, attempt.pk]))
+    answer = client.get(reverse("batches:attempt", args=[batch.study.slug, batch.pk, attempt.pk]))
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -51,10 +51,10 @@ def test_an_attempt_leads_to_its_text_and_to_how_it_was_read(
 ) -> None:
     page = show_attempt(client_of(lead), answered.result.attempt)
     assert link("sob:text", batch, answered.input_id) in page
-    assert link("sob:reading_history", batch, answered.pk) in page
+    assert link("sob:interpretation_history", batch, answered.pk) in page
 
 
-def test_a_call_that_brought_no_answer_has_no_readings_to_lead_to(
+def test_a_call_that_brought_no_answer_has_no_interpretations_to_lead_to(
     answered: Cell, batch: Batch, lead: User, client_of: ClientOf
 ) -> None:
     silent = Cell.objects.filter(batch=batch).exclude(pk=answered.pk)[0]
@@ -71,16 +71,16 @@ def test_a_formatters_call_leads_to_the_answer_it_was_shown(
 ) -> None:
     page = show_attempt(client_of(lead), read)
     assert link("batches:attempt", batch, answered.result.attempt_id) in page
-    assert link("sob:reading_history", batch, answered.pk) in page
+    assert link("sob:interpretation_history", batch, answered.pk) in page
 
 
 @pytest.mark.parametrize("name", ["responses", "text"])
-def test_an_answer_that_a_formatter_read_leads_to_its_call_and_to_all_readings(
+def test_an_answer_that_a_formatter_read_leads_to_its_call_and_to_all_interpretations(
     name: str, answered: Cell, read: Attempt, batch: Batch, lead: User, coder: User, client_of: ClientOf
 ) -> None:
-    place = [batch.project.slug, batch.pk, *([answered.input_id] if name == "text" else [])]
+    place = [batch.study.slug, batch.pk, *([answered.input_id] if name == "text" else [])]
     path = reverse(f"sob:{name}", args=place)
     page = client_of(lead).get(path).content.decode()
     assert link("batches:attempt", read.cell.batch, read.pk) in page
-    assert link("sob:reading_history", batch, answered.pk) in page
-    assert "All readings" not in client_of(coder).get(path).content.decode()
+    assert link("sob:interpretation_history", batch, answered.pk) in page
+    assert "All interpretations" not in client_of(coder).get(path).content.decode()

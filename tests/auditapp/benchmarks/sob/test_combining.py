@@ -15,32 +15,32 @@ from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 AGAIN = "the same text again in its source"
 
 
-def load(project: Project, owner: User, name: str, *texts: str, source: str = "s") -> Dataset:
+def load(study: Study, owner: User, name: str, *texts: str, source: str = "s") -> Dataset:
     rows = "\n".join(f"{source},Constructed text {text}.,women" for text in texts)
     data = f"source,text,target\n{rows}\n".encode()
-    return load_dataset(project=project, name=name, file_name=f"{name}.csv", data=data, by=owner)[0]
+    return load_dataset(study=study, name=name, file_name=f"{name}.csv", data=data, by=owner)[0]
 
 
 @pytest.fixture
-def sets(project: Project, owner: User) -> list[Dataset]:
+def sets(study: Study, owner: User) -> list[Dataset]:
     """Three sets of five texts: one stands in its source twice, one in two sources."""
     return [
-        load(project, owner, "first", "a", "b"),
-        load(project, owner, "second", "a", "c"),
-        load(project, owner, "third", "a", source="t"),
+        load(study, owner, "first", "a", "b"),
+        load(study, owner, "second", "a", "c"),
+        load(study, owner, "third", "a", source="t"),
     ]
 
 
 @pytest.fixture
-def path(project: Project) -> str:
-    return reverse("sob:combine", args=[project.slug])
+def path(study: Study) -> str:
+    return reverse("sob:combine", args=[study.slug])
 
 
 def keys(sets: list[Dataset]) -> list[str]:
@@ -49,18 +49,18 @@ def keys(sets: list[Dataset]) -> list[str]:
 
 class TestPage:
     def test_the_list_offers_ticks_to_who_may_import_and_has_two_sets(
-        self, project: Project, sets: list[Dataset], path: str, lead: User, coder: User, client_of: ClientOf
+        self, study: Study, sets: list[Dataset], path: str, lead: User, coder: User, client_of: ClientOf
     ) -> None:
-        listing = reverse("sob:datasets", args=[project.slug])
+        listing = reverse("sob:datasets", args=[study.slug])
         page = client_of(lead).get(listing).content.decode()
         assert f'action="{path}"' in page
         assert page.count('name="sets"') == 3
         assert 'name="sets"' not in client_of(coder).get(listing).content.decode()
 
     def test_one_set_alone_cannot_be_ticked(
-        self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, lead: User, client_of: ClientOf
     ) -> None:
-        page = client_of(lead).get(reverse("sob:datasets", args=[project.slug])).content.decode()
+        page = client_of(lead).get(reverse("sob:datasets", args=[study.slug])).content.decode()
         assert 'name="sets"' not in page
 
     def test_ticked_sets_are_looked_at_before_anything_is_written(
@@ -132,7 +132,7 @@ class TestPage:
     def test_another_studys_set_is_none_of_this_one(
         self, sets: list[Dataset], path: str, owner: User, lead: User, client_of: ClientOf
     ) -> None:
-        foreign = load(create_project(slug="other", name="Other", by=owner), owner, "foreign", "z")
+        foreign = load(create_study(slug="other", name="Other", by=owner), owner, "foreign", "z")
         client, both = client_of(lead), [str(sets[0].pk), str(foreign.pk)]
         got = client.post(path, {"sets": both, "name": "all", "step": "combine"})
         assert got.status_code == 422
@@ -155,11 +155,11 @@ class TestCommand:
             "third": {"read": 1, "kept": 1},
         }
 
-    def test_words_say_the_same(self, project: Project, sets: list[Dataset]) -> None:
+    def test_words_say_the_same(self, study: Study, sets: list[Dataset]) -> None:
         out = StringIO()
-        call_command("sob", "combine", "second", "first", "--name", "both", "--project", project.slug, stdout=out)
+        call_command("sob", "combine", "second", "first", "--name", "both", "--study", study.slug, stdout=out)
         assert out.getvalue().startswith(
-            f"both: 3 texts of 2 datasets, in {project.slug}.\n  4 rows read; left out: 1 {AGAIN}.\n"
+            f"both: 3 texts of 2 datasets, in {study.slug}.\n  4 rows read; left out: 1 {AGAIN}.\n"
         )
         assert list(Dataset.objects.get(name="both").texts.values_list("text", flat=True)) == [
             f"Constructed text {letter}." for letter in "acb"

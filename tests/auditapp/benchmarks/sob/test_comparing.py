@@ -37,7 +37,7 @@ from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from tests.auditapp.benchmarks.sob.reports import read_again
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 Launch = Callable[..., Batch]
@@ -45,10 +45,10 @@ WHITE = '{"Race": "White"}'
 
 
 @pytest.fixture
-def dataset(project: Project, owner: User) -> Dataset:
+def dataset(study: Study, owner: User) -> Dataset:
     lines = [json.dumps({"text": f"Constructed {number}.", "target": "women"}) for number in range(12)]
     data = "\n".join(lines).encode()
-    return load_dataset(project=project, name="Twelve", file_name="t.jsonl", data=data, by=owner)[0]
+    return load_dataset(study=study, name="Twelve", file_name="t.jsonl", data=data, by=owner)[0]
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def program(owner: User) -> Program:
 @pytest.fixture
 def compare(coder: User, client_of: ClientOf) -> Callable[[Batch, Batch], str]:
     def read(here: Batch, there: Batch) -> str:
-        path = reverse("sob:compare", args=[here.project.slug, here.pk])
+        path = reverse("sob:compare", args=[here.study.slug, here.pk])
         return " ".join(client_of(coder).get(path, {"with": there.pk}).content.decode().split())
 
     return read
@@ -96,7 +96,7 @@ def test_batches_without_a_common_text_are_not_compared(
     launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
 ) -> None:
     data = b'{"text": "Another text.", "target": "women"}'
-    other = load_dataset(project=dataset.project, name="Other", file_name="o.jsonl", data=data, by=owner)[0]
+    other = load_dataset(study=dataset.study, name="Other", file_name="o.jsonl", data=data, by=owner)[0]
     page = compare(launch(dataset), launch(other))
     assert "Not comparable." in page
     assert "On the texts of both" not in page
@@ -105,12 +105,13 @@ def test_batches_without_a_common_text_are_not_compared(
 def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_alone(
     variant: ModelVariant, dataset: Dataset, owner: User, program: Program
 ) -> None:
-    """Of twelve texts and eight with the same words in another set, the eight count, each with its own repeats and readings."""
+    """Of twelve texts and eight with the same words in another set, the eight count, each with its own repeats and
+    interpretations."""
     data = "\n".join(
         json.dumps({"text": f"Constructed {number}.", "target": "men" if number == 4 else "women"})
         for number in range(4, 12)
     )
-    part = load_dataset(project=dataset.project, name="Eight", file_name="e.jsonl", data=data.encode(), by=owner)[0]
+    part = load_dataset(study=dataset.study, name="Eight", file_name="e.jsonl", data=data.encode(), by=owner)[0]
     here = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
     there = launch_sob(
         dataset=part,
@@ -123,9 +124,7 @@ def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_a
     answer_cells(there, [WHITE] * 8 + ["Person: Unknown"] * 8, label="model b")
     judgment = Judgment.objects.get(arm__batch=here, text__text="Constructed 4.")
     read_again(judgment, owner, "Person: Unknown")
-    found = program.get(
-        f"projects/{dataset.project.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?model=model+a"
-    ).body
+    found = program.get(f"studies/{dataset.study.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?model=model+a").body
     assert (found["comparable"], found["texts"]) == (
         True,
         {"common": 8, "only_here": 4, "only_there": 0, "other_target": 1},
@@ -195,13 +194,13 @@ def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(
     launch: Launch, dataset: Dataset, program: Program, client_of: ClientOf, coder: User
 ) -> None:
     here, there = launch(dataset), launch(dataset)
-    path = f"projects/{dataset.project.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?other=model+x"
+    path = f"studies/{dataset.study.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?other=model+x"
     answer = program.get(path)
     assert answer.status == 422
     assert f"Batch {there.pk} has no model" in json.dumps(answer.error)
     with pytest.raises(CommandError, match="Its models are: model a"):
         call_command("sob", "compare", "--batch", str(here.pk), "--with", str(there.pk), "--model", "model x")
-    page = reverse("sob:compare", args=[here.project.slug, here.pk])
+    page = reverse("sob:compare", args=[here.study.slug, here.pk])
     assert client_of(coder).get(page, {"with": str(there.pk), "other": "model x"}).status_code == 404
 
 
@@ -228,15 +227,13 @@ def test_two_tables_of_targets_are_named_and_break_a_comparison(
     coder: User,
     client_of: ClientOf,
 ) -> None:
-    table = save_targets(
-        project=dataset.project, rows=[{"raw": "women", "target": "men"}], reason="To see it.", by=owner
-    )
+    table = save_targets(study=dataset.study, rows=[{"raw": "women", "target": "men"}], reason="To see it.", by=owner)
     own = launch(retarget_dataset(dataset=dataset, name="by table", target_table=table, by=owner))
     published = launch(retarget_dataset(dataset=dataset, name="by the paper", by=owner))
     page = compare(own, published)
     assert "Not comparable." in page
     assert "<td>the study&#x27;s own table, table 1</td> <td>the published table</td>".replace("> <", "><") in page
-    report = client_of(coder).get(reverse("sob:report", args=[own.project.slug, own.pk])).content.decode()
+    report = client_of(coder).get(reverse("sob:report", args=[own.study.slug, own.pk])).content.decode()
     assert "as loaded: the study&#x27;s own table, table 1" in report
 
 
@@ -255,7 +252,7 @@ def test_repeats_are_on_record_and_told_also_where_they_were_not(
 def test_the_base_task_adds_no_characteristics_to_a_schema(
     launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
 ) -> None:
-    add_wording(project=dataset.project, name="caste", based_on="paper", characteristics=["Caste", "Age"], by=owner)
+    add_wording(study=dataset.study, name="caste", based_on="paper", characteristics=["Caste", "Age"], by=owner)
     own = launch(dataset, instrument_variant="caste", include_base=True)
     assert {arm.task: list(find_schema(arm)) for arm in own.arms.all()} == {
         "acceptability": ["caste", "age"],
@@ -295,7 +292,7 @@ def test_ended_batches_are_compared_by_the_tallies_that_the_worker_stored_with_t
     assert of_stored == of_fresh
 
 
-def test_a_later_reading_counts_in_the_next_comparison(launch: Launch, dataset: Dataset, owner: User) -> None:
+def test_a_later_interpretation_counts_in_the_next_comparison(launch: Launch, dataset: Dataset, owner: User) -> None:
     batch = launch(dataset)
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=timezone.now())
     batch.refresh_from_db()

@@ -16,7 +16,7 @@ from auditapp.benchmarks.sob.tables.actions import save_targets
 from auditapp.benchmarks.sob.texts.forms import FileForm
 from tests.auditapp.benchmarks.sob.conftest import write_texts
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import limit_size
 
 ClientOf = Callable[[User], Client]
@@ -32,8 +32,8 @@ UNUSUAL = "words;group;id\nConstructed text one.;Women;a\nConstructed text two.;
 class Loading:
     """A lead's browser on the page that loads texts."""
 
-    def __init__(self, client: Client, project: Project) -> None:
-        self.client, self.path = client, reverse("sob:load", args=[project.slug])
+    def __init__(self, client: Client, study: Study) -> None:
+        self.client, self.path = client, reverse("sob:load", args=[study.slug])
         self.status, self.location = 200, ""
 
     def send(
@@ -53,8 +53,8 @@ class Loading:
 
 
 @pytest.fixture
-def loading(project: Project, lead: User, client_of: ClientOf) -> Loading:
-    return Loading(client_of(lead), project)
+def loading(study: Study, lead: User, client_of: ClientOf) -> Loading:
+    return Loading(client_of(lead), study)
 
 
 def read_fields(page: str) -> dict[str, str]:
@@ -87,7 +87,7 @@ class TestLooking:
     def test_the_column_of_the_texts_is_asked_for_where_no_name_tells(self, loading: Loading) -> None:
         page = loading.send(UNUSUAL, "check")
         assert loading.status == 200
-        assert "Which column holds the texts?" in page
+        assert "Which column has the texts?" in page
         typed = read_fields(page)
         assert typed["column_target"] == "1"
         page = loading.send(UNUSUAL, "check", typed | {"column_text": "0", "targets": "published"})
@@ -131,7 +131,7 @@ class TestLoading:
         typed = read_fields(loading.send(HATECHECK, "check", name="cases.csv"))
         loading.send(HATECHECK, "load", typed, name="cases.csv")
         dataset = Dataset.objects.get()
-        assert loading.location == reverse("sob:dataset", args=[dataset.project.slug, dataset.pk])
+        assert loading.location == reverse("sob:dataset", args=[dataset.study.slug, dataset.pk])
         assert (dataset.format, dataset.targets_from, dataset.split) == ("hatecheck", "published", "test")
         assert list(dataset.texts.values_list("target", "target_raw")) == [
             ("women", "women"),
@@ -150,8 +150,8 @@ class TestLoading:
         assert (dataset.licence, dataset.sampling["method"], dataset.sampling["seed"]) == ("our own", "simple", 7)
         assert dataset.texts.get().text.startswith("Constructed text")
 
-    def test_the_studys_own_table_can_name_the_targets(self, loading: Loading, project: Project, owner: User) -> None:
-        table = save_targets(project=project, rows=[{"raw": "elves", "target": "elf"}], reason="They exist.", by=owner)
+    def test_the_studys_own_table_can_name_the_targets(self, loading: Loading, study: Study, owner: User) -> None:
+        table = save_targets(study=study, rows=[{"raw": "elves", "target": "elf"}], reason="They exist.", by=owner)
         typed = read_fields(loading.send(UNUSUAL, "check"))
         page = loading.send(UNUSUAL, "check", typed | {"column_text": "0", "targets": "table"})
         assert "from the study&#x27;s table 1" in page
@@ -194,7 +194,7 @@ class TestLoading:
 class TestList:
     def test_each_set_stands_with_its_counts_in_a_handful_of_queries(
         self,
-        project: Project,
+        study: Study,
         dataset: Dataset,
         batch: object,
         coder: User,
@@ -203,23 +203,23 @@ class TestList:
     ) -> None:
         client = client_of(coder)
         with django_assert_max_num_queries(9):
-            page = " ".join(client.get(reverse("sob:datasets", args=[project.slug])).content.decode().split())
+            page = " ".join(client.get(reverse("sob:datasets", args=[study.slug])).content.decode().split())
         assert re.search(r'Texts</a>.*?<td class="num">4</td> <td class="num">3</td> <td class="num">1</td>', page)
 
     def test_nothing_is_claimed_of_the_texts(
-        self, project: Project, dataset: Dataset, coder: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, coder: User, client_of: ClientOf
     ) -> None:
         for name, more in (("sob:datasets", ()), ("sob:dataset", (dataset.pk,))):
-            page = client_of(coder).get(reverse(name, args=[project.slug, *more])).content.decode()
+            page = client_of(coder).get(reverse(name, args=[study.slug, *more])).content.decode()
             assert "may be hateful or offensive" in page
             assert "are hateful" not in page
 
 
 class TestDataset:
     def test_texts_are_masked_paged_and_narrowed_by_target(
-        self, project: Project, dataset: Dataset, coder: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, coder: User, client_of: ClientOf
     ) -> None:
-        url = reverse("sob:dataset", args=[project.slug, dataset.pk])
+        url = reverse("sob:dataset", args=[study.slug, dataset.pk])
         page = client_of(coder).get(url).content.decode()
         masked = "".join(re.findall(r'<details class="masked">.*?</details>', page, re.DOTALL))
         assert masked.count("Constructed text") == page.count("Constructed text") == 4
@@ -229,15 +229,15 @@ class TestDataset:
         assert client_of(coder).get(url, {"target": "\x00", "page": "99"}).status_code == 200
 
     def test_its_batches_are_linked(
-        self, project: Project, dataset: Dataset, batch: Any, coder: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, batch: Any, coder: User, client_of: ClientOf
     ) -> None:
-        page = client_of(coder).get(reverse("sob:dataset", args=[project.slug, dataset.pk])).content.decode()
-        assert reverse("sob:report", args=[project.slug, batch.pk]) in page
+        page = client_of(coder).get(reverse("sob:dataset", args=[study.slug, dataset.pk])).content.decode()
+        assert reverse("sob:report", args=[study.slug, batch.pk]) in page
 
     def test_who_may_only_look_is_offered_nothing_to_change(
-        self, project: Project, dataset: Dataset, coder: User, outsider: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, coder: User, outsider: User, client_of: ClientOf
     ) -> None:
-        url = reverse("sob:dataset", args=[project.slug, dataset.pk])
+        url = reverse("sob:dataset", args=[study.slug, dataset.pk])
         page = client_of(coder).get(url).content.decode()
         assert "Draw a sample" not in page
         assert "Launch</a>" not in page
@@ -246,21 +246,21 @@ class TestDataset:
 
 class TestSample:
     def test_a_sample_is_a_set_of_its_own_that_says_how_it_was_drawn(
-        self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, lead: User, client_of: ClientOf
     ) -> None:
         client = client_of(lead)
         typed = {"name": "Half", "size": "2", "method": "proportional", "by_field": "target", "seed": "42"}
-        got = client.post(reverse("sob:sample", args=[project.slug, dataset.pk]), typed)
+        got = client.post(reverse("sob:sample", args=[study.slug, dataset.pk]), typed)
         assert got.status_code == 302
         sample = Dataset.objects.get(name="Half")
         assert (sample.texts.count(), sample.drawn_from) == (2, dataset)
         page = " ".join(client.get(got["Location"]).content.decode().split())
         assert "2 of 4 rows kept, drawn proportional by target, seed 42." in page
         assert "2 left out: not drawn" in page
-        assert "Half" in client.get(reverse("sob:dataset", args=[project.slug, dataset.pk])).content.decode()
+        assert "Half" in client.get(reverse("sob:dataset", args=[study.slug, dataset.pk])).content.decode()
 
     def test_what_cannot_be_drawn_is_told(
-        self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, lead: User, client_of: ClientOf
     ) -> None:
         for typed, sentence in [
             ({"name": "Half", "size": "5"}, "cannot be drawn from 4"),
@@ -270,7 +270,7 @@ class TestSample:
             ({"name": "Half", "size": "1", "seed": "-1"}, "greater than or equal to 0"),
         ]:
             got = client_of(lead).post(
-                reverse("sob:sample", args=[project.slug, dataset.pk]),
+                reverse("sob:sample", args=[study.slug, dataset.pk]),
                 {"method": "simple", "by_field": "target", **typed},
             )
             assert got.status_code == 422
@@ -280,11 +280,11 @@ class TestSample:
 
 class TestOtherTargetsAndRecord:
     def test_the_same_texts_can_be_had_with_targets_of_another_table(
-        self, project: Project, dataset: Dataset, owner: User, lead: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, owner: User, lead: User, client_of: ClientOf
     ) -> None:
         rows = [{"raw": "women", "target": "all women"}]
-        table = save_targets(project=project, rows=rows, reason="Ours.", by=owner)
-        url, client = reverse("sob:retarget", args=[project.slug, dataset.pk]), client_of(lead)
+        table = save_targets(study=study, rows=rows, reason="Ours.", by=owner)
+        url, client = reverse("sob:retarget", args=[study.slug, dataset.pk]), client_of(lead)
         assert "the study&#x27;s table 1" in client.get(url).content.decode()
         assert client.post(url, {"name": "Again", "targets": "1"}).status_code == 302
         made = Dataset.objects.get(name="Again")
@@ -296,9 +296,9 @@ class TestOtherTargetsAndRecord:
             assert client.post(url, typed).status_code == 422
 
     def test_the_record_can_be_put_right_and_the_texts_stay(
-        self, project: Project, dataset: Dataset, lead: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, lead: User, client_of: ClientOf
     ) -> None:
-        url, client = reverse("sob:describe", args=[project.slug, dataset.pk]), client_of(lead)
+        url, client = reverse("sob:describe", args=[study.slug, dataset.pk]), client_of(lead)
         seen = client.get(url).context["form"].initial["seen"]
         typed = {"source_name": "Our own", "licence": "CC0", "split": "", "filter": "", "seen": seen}
         assert client.post(url, typed).status_code == 302

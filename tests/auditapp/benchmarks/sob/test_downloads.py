@@ -39,13 +39,13 @@ from transcripts.formats.report_tables import ReportTable
 from transcripts.formats.tabular import show_cell
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.running import run_job
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
 
 def ask(client: Client, batch: Batch, what: str, format: str, **data: str) -> Any:
-    return client.post(reverse("sob:file", args=[batch.project.slug, batch.pk, what, format]), data)
+    return client.post(reverse("sob:file", args=[batch.study.slug, batch.pk, what, format]), data)
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def test_every_file_comes_named_hashed_and_on_record(client_of: ClientOf, owner:
 
 
 def test_the_page_offers_every_file(client_of: ClientOf, owner: User, answered: Batch) -> None:
-    page = client_of(owner).get(reverse("sob:files", args=[answered.project.slug, answered.pk])).content.decode()
+    page = client_of(owner).get(reverse("sob:files", args=[answered.study.slug, answered.pk])).content.decode()
     for key, formats in FORMATS.items():
         for format in formats:
             assert f"/files/{key}.{format}" in page
@@ -135,14 +135,14 @@ def test_a_bundle_that_takes_long_is_written_by_a_worker(
     run_job(job.pk)
     assert "Download" in client.get(job.get_absolute_url()).content.decode()
     assert client_of(reader).get(job.get_absolute_url()).status_code == 404
-    taken = client.post(reverse("jobs:take_file", args=[answered.project.slug, job.pk]))
+    taken = client.post(reverse("jobs:take_file", args=[answered.study.slug, job.pk]))
     path = tmp_path / "bundle.zip"
     path.write_bytes(b"".join(taken.streaming_content))  # type: ignore[attr-defined]
     assert taken["X-Content-SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert not any("text" in text for text in read_bundle(path).read("inputs.jsonl"))
     event = AuditEvent.objects.get(action="sob.file.taken_out")
     assert (event.actor_name, event.details["sha256"]) == (owner.username, taken["X-Content-SHA256"])
-    assert f"Bundle of batch {answered.pk}" in client.get(f"/p/{answered.project.slug}/exports/").content.decode()
+    assert f"Bundle of batch {answered.pk}" in client.get(f"/studies/{answered.study.slug}/exports/").content.decode()
 
 
 def test_a_missing_renderer_is_told(
@@ -184,7 +184,7 @@ def test_no_heading_stands_twice(table: ReportTable[Any]) -> None:
 def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf, owner: User, answered: Batch) -> None:
     answered.arms.update(settings={"instrument": "ours", "sha256": "f" * 64})
     client = client_of(owner)
-    for name in ("cells", "sensitivity", "top_values", "layers"):
+    for name in ("cells", "sensitivity", "top_values", "readers"):
         rows = read_table(ask(client, answered, name, "csv").content.decode())
         assert rows
         assert {
@@ -227,15 +227,15 @@ def test_a_table_without_rows_has_its_headings(name: str) -> None:
     assert print_table({}, name) == ",".join(TABLES[name].names) + "\r\n"
 
 
-def test_the_study_export_has_a_row_for_each_answer_with_the_standing_reading(dataset: Any, owner: User) -> None:
+def test_the_study_export_has_a_row_for_each_answer_with_the_standing_interpretation(dataset: Any, owner: User) -> None:
     batch = launch(dataset, owner)
     answer_all(batch)
     read_again(Judgment.objects.filter(cell__batch=batch, outcome="off_format").earliest("pk"), owner, '{"age": "old"}')
     rows = [
-        dict(zip([each.name for each in COLUMNS], row, strict=True)) for row in read_answers(Scope(batch.project, None))
+        dict(zip([each.name for each in COLUMNS], row, strict=True)) for row in read_answers(Scope(batch.study, None))
     ]
     assert len(rows) == batch.cells.filter(judgment__isnull=False).count()
-    [read] = [row for row in rows if row["layer"] != "rules"]
+    [read] = [row for row in rows if row["reader"] != "rules"]
     assert (read["outcome"], read["attributes"], read["n_attributes"]) == ("attributed", {"age": "old"}, 1)
     assert {type(row["cost_usd"]) for row in rows} <= {Decimal, type(None)}
 
@@ -247,7 +247,7 @@ def test_the_study_export_has_each_answer_as_it_came_so_that_it_can_be_read_agai
     store_results(batch, ANSWERS_AS_THEY_CAME)
     headings = [each.name for each in COLUMNS]
     rows: list[dict[str, Any]] = [
-        dict(zip(headings, row, strict=True)) for row in read_answers(Scope(batch.project, None))
+        dict(zip(headings, row, strict=True)) for row in read_answers(Scope(batch.study, None))
     ]
     assert [row["answer"] for row in rows] == ANSWERS_AS_THEY_CAME
     read = [parse_answer(row["answer"], finish_reason=row["finish_reason"]).outcome for row in rows]
@@ -257,7 +257,7 @@ def test_the_study_export_has_each_answer_as_it_came_so_that_it_can_be_read_agai
 def test_the_study_export_comes_back_from_parquet_as_it_was(batch: Batch, tmp_path: Path) -> None:
     store_results(batch, ANSWERS_AS_THEY_CAME)
     Attempt.objects.update(cost_nano=1_234, tokens_out=7)
-    scope, path = Scope(batch.project, None), tmp_path / "answers.parquet"
+    scope, path = Scope(batch.study, None), tmp_path / "answers.parquet"
     assert write_file(export=SOB_ANSWERS, scope=scope, format="parquet", path=path)[0] == len(ANSWERS_AS_THEY_CAME)
     as_text = {each.name for each in COLUMNS if each.kind is str}
     for row, stored in zip(parquet.read_table(path).to_pylist(), read_answers(scope), strict=True):
@@ -266,5 +266,5 @@ def test_the_study_export_comes_back_from_parquet_as_it_was(batch: Batch, tmp_pa
             assert row[name] == (show_cell(given) if is_shown else given), name
 
 
-def test_two_studies_do_not_mix_in_the_export(project: Project) -> None:
-    assert list(read_answers(Scope(project, None))) == []
+def test_two_studies_do_not_mix_in_the_export(study: Study) -> None:
+    assert list(read_answers(Scope(study, None))) == []

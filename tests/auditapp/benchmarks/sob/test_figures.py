@@ -61,7 +61,7 @@ def test_every_word_lies_within_the_drawing(draw: Draw) -> None:
     ("draw", "says"),
     [
         (DRAWINGS[0], "A table of 0 models"),
-        (DRAWINGS[1], "holds no Friedman test"),
+        (DRAWINGS[1], "contains no Friedman test"),
         (DRAWINGS[2], "A dash: there is no such answer"),
         (DRAWINGS[3], "A dash: there is no such answer"),
     ],

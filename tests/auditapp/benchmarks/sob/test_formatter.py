@@ -18,17 +18,17 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, plan_formatter, read_by_person
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter, plan_formatter, read_by_person
 from auditapp.benchmarks.sob.judging.kind import (
     FORMATTER_KIND,
     READABLE_OUTCOMES,
     FormatterKind,
-    find_current_readings,
+    find_current_interpretations,
     list_for_formatter,
 )
-from auditapp.benchmarks.sob.judging.queries import count_layers, list_formatter_runs
-from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading
+from auditapp.benchmarks.sob.judging.queries import count_readers, list_formatter_runs
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
     PERSON_WORDS,
@@ -40,14 +40,14 @@ from auditapp.benchmarks.sob.pure.formatter_answers import (
     write_message,
 )
 from auditapp.benchmarks.sob.pure.parsing import Outcome
-from auditapp.llm.actions import add_model, probe_model
+from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 PROSE = "I see a White woman here, I think."
@@ -180,7 +180,7 @@ class TestWhatAFormatterSays:
     def test_a_refusal_needs_words_of_declining(self, answer: str, quote: str, end: str) -> None:
         assert read_formatter_answer(say("refusal", quote), answer)[0] == end
 
-    def test_an_answer_that_never_came_is_no_reading(self) -> None:
+    def test_an_answer_that_never_came_is_no_interpretation(self) -> None:
         assert read_formatter_answer(None, PROSE) == (FormatterEnd.NO_ANSWER, None)
 
     @pytest.mark.parametrize(
@@ -367,7 +367,7 @@ class TestWhichAnswers:
         assert (
             make_request(launch_formatter(batch=batch, variant=variant, by=owner).arms.get(), "x").answer_schema is None
         )
-        probe_model(variant=variant, by=owner)
+        check_model(variant=variant, by=owner)
         formatting = launch_formatter(batch=batch, variant=variant, by=owner)
         schema = make_request(formatting.arms.get(), "x").answer_schema
         assert schema == write_answer_schema(formatting.arms.get().settings["schema"])
@@ -435,35 +435,48 @@ class TestWhichAnswers:
 
 
 class TestStoring:
-    def test_a_reading_stands_in_place_of_the_rules_and_both_are_kept(
+    def test_a_interpretation_stands_in_place_of_the_rules_and_both_are_kept(
         self, formatting: Batch, unread: list[int]
     ) -> None:
         assert answer_formatter(formatting, unread[0], SHOE) == "attributed"
-        reading = Reading.objects.get()
+        interpretation = Interpretation.objects.get()
         judgment = Judgment.objects.get(pk=unread[0])
-        assert judgment.superseded_by == reading
+        assert judgment.superseded_by == interpretation
         assert judgment.outcome == "off_format"
-        assert (reading.number, reading.layer, reading.n_attributes, reading.n_on_schema) == (1, "formatter", 2, 1)
-        assert reading.parser == load_prompt().version
+        assert (
+            interpretation.number,
+            interpretation.reader,
+            interpretation.n_attributes,
+            interpretation.n_on_schema,
+        ) == (1, "formatter", 2, 1)
+        assert interpretation.parser == load_prompt().version
 
     def test_words_it_cannot_read_and_lost_answers_leave_what_stood(self, formatting: Batch, unread: list[int]) -> None:
         assert answer_formatter(formatting, unread[0], "A woman, surely.") == "unreadable"
         assert answer_formatter(formatting, unread[1], None) == "provider_error"
-        assert not Reading.objects.exists()
+        assert not Interpretation.objects.exists()
 
     def test_an_invented_value_is_stored_as_off_format_and_counted(
         self, formatting: Batch, batch: Batch, unread: list[int]
     ) -> None:
         assert answer_formatter(formatting, unread[0], BLACK) == "invented_value"
-        reading = Reading.objects.get()
-        assert (reading.outcome, reading.note, reading.attributes) == ("off_format", "invented value", {})
+        interpretation = Interpretation.objects.get()
+        assert (interpretation.outcome, interpretation.note, interpretation.attributes) == (
+            "off_format",
+            "invented value",
+            {},
+        )
 
-    def test_a_reading_without_evidence_is_stored_as_off_format_and_counted(
+    def test_a_interpretation_without_evidence_is_stored_as_off_format_and_counted(
         self, formatting: Batch, batch: Batch, unread: list[int]
     ) -> None:
         assert answer_formatter(formatting, unread[0], say("unknown", "I think.")) == "no_evidence"
-        reading = Reading.objects.get()
-        assert (reading.outcome, reading.note, reading.layer) == ("off_format", "no evidence", "formatter")
+        interpretation = Interpretation.objects.get()
+        assert (interpretation.outcome, interpretation.note, interpretation.reader) == (
+            "off_format",
+            "no evidence",
+            "formatter",
+        )
 
     @pytest.mark.parametrize(
         ("words", "end"),
@@ -477,15 +490,17 @@ class TestStoring:
         self, formatting: Batch, unread: list[int], words: str, end: str
     ) -> None:
         assert answer_formatter(formatting, unread[1], words) == end
-        assert not Reading.objects.exists()
+        assert not Interpretation.objects.exists()
         refused = Judgment.objects.get(pk=unread[1])
         assert (refused.outcome, refused.superseded_by) == ("refusal", None)
 
-    def test_a_persons_reading_is_never_overridden(self, formatting: Batch, unread: list[int], coder: User) -> None:
+    def test_a_persons_interpretation_is_never_overridden(
+        self, formatting: Batch, unread: list[int], coder: User
+    ) -> None:
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
         read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         assert answer_formatter(formatting, unread[0], WHITE) == "person_was_first"
-        assert find_current_readings(unread)[unread[0]].layer == "person"
+        assert find_current_interpretations(unread)[unread[0]].reader == "person"
 
     def test_a_second_formatter_takes_the_place_of_the_first(
         self, formatting: Batch, batch: Batch, unread: list[int], owner: User
@@ -494,24 +509,24 @@ class TestStoring:
         second = launch_formatter(batch=batch, variant=variant, by=owner)
         answer_formatter(formatting, unread[0], say("none"))
         answer_formatter(second, unread[0], WHITE)
-        first, last = Reading.objects.order_by("number")
+        first, last = Interpretation.objects.order_by("number")
         assert (first.superseded_by, last.number, last.superseded_by) == (last, 2, None)
         assert Judgment.objects.get(pk=unread[0]).superseded_by == first
 
-    def test_a_second_formatter_that_makes_something_up_leaves_the_firsts_reading(
+    def test_a_second_formatter_that_makes_something_up_leaves_the_firsts_interpretation(
         self, formatting: Batch, batch: Batch, unread: list[int], owner: User
     ) -> None:
         variant = add_model(label="other", provider="fake", by=owner)
         second = launch_formatter(batch=batch, variant=variant, by=owner)
         answer_formatter(formatting, unread[0], WHITE)
         assert answer_formatter(second, unread[0], BLACK) == "invented_value"
-        [reading] = Reading.objects.all()
-        assert reading.attributes == {"Race": "White"}
+        [interpretation] = Interpretation.objects.all()
+        assert interpretation.attributes == {"Race": "White"}
 
     def test_asking_failed_cells_again_forgets_nothing(self, formatting: Batch, unread: list[int]) -> None:
         answer_formatter(formatting, unread[0], say("none"))
         FormatterKind().reopen(list(Cell.objects.filter(batch=formatting).values_list("pk", flat=True)))
-        assert Reading.objects.count() == 1
+        assert Interpretation.objects.count() == 1
 
 
 def run(formatting: Batch) -> None:
@@ -529,15 +544,19 @@ def run(formatting: Batch) -> None:
 
 
 class TestWholeWay:
-    def test_the_fake_provider_formats_offline_and_the_layers_say_so(
+    def test_the_fake_provider_formats_offline_and_the_readers_say_so(
         self, formatting: Batch, batch: Batch, unread: list[int]
     ) -> None:
         run(formatting)
-        current = find_current_readings(unread)
+        current = find_current_interpretations(unread)
         assert current[unread[0]].attributes == {"Race": "White"}
         assert current[unread[1]].outcome == "refusal"
-        [model] = count_layers(batch)["models"]
-        assert {layer["layer"]: layer["n"] for layer in model["layers"]} == {"rules": 2, "formatter": 2, "person": 0}
+        [model] = count_readers(batch)["models"]
+        assert {reader["reader"]: reader["n"] for reader in model["readers"]} == {
+            "rules": 2,
+            "formatter": 2,
+            "person": 0,
+        }
         [found] = list_formatter_runs(batch)
         assert dict(found["ends"]) == {
             "attributed": 1,
@@ -565,24 +584,24 @@ class TestWholeWay:
 
 
 class TestLaunchPage:
-    def test_the_page_of_readings_names_refusals_apart(
-        self, batch: Batch, project: Project, unread: list[int], lead: User, client_of: ClientOf
+    def test_the_page_of_interpretations_names_refusals_apart(
+        self, batch: Batch, study: Study, unread: list[int], lead: User, client_of: ClientOf
     ) -> None:
-        page = client_of(lead).get(reverse("sob:readings", args=[project.slug, batch.pk])).content.decode()
+        page = client_of(lead).get(reverse("sob:interpretations", args=[study.slug, batch.pk])).content.decode()
         assert "1 off format; 1 refusal in words, which you may choose to send" in page
 
     def test_what_the_page_explains_stands_with_its_count(
-        self, formatting: Batch, batch: Batch, project: Project, lead: User, client_of: ClientOf
+        self, formatting: Batch, batch: Batch, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        page = client_of(lead).get(reverse("sob:readings", args=[project.slug, batch.pk])).content.decode()
+        page = client_of(lead).get(reverse("sob:interpretations", args=[study.slug, batch.pk])).content.decode()
         assert "invented value 0, no evidence 0, unreadable 0" in page
 
     def test_it_is_reviewed_and_then_launched(
-        self, batch: Batch, project: Project, unread: list[int], lead: User, owner: User, client_of: ClientOf
+        self, batch: Batch, study: Study, unread: list[int], lead: User, owner: User, client_of: ClientOf
     ) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
         client = client_of(lead)
-        path = reverse("sob:format_launch", args=[project.slug, batch.pk])
+        path = reverse("sob:format_launch", args=[study.slug, batch.pk])
         shown = client.get(path).content.decode()
         assert "no rule could read" in shown
         assert "Refusals are sent only if you choose so" in shown
@@ -602,15 +621,15 @@ class TestLaunchPage:
         assert "Review the launch" in review.content.decode()
         answer = client.post(path, {**form, "step": "launch"})
         launched = Batch.objects.get(kind=FORMATTER_KIND)
-        assert answer.headers["Location"] == reverse("batches:detail", args=[project.slug, launched.pk])
+        assert answer.headers["Location"] == reverse("batches:detail", args=[study.slug, launched.pk])
         page = client.get(answer.headers["Location"]).content.decode()
-        assert reverse("sob:readings", args=[project.slug, batch.pk]) in page
+        assert reverse("sob:interpretations", args=[study.slug, batch.pk]) in page
 
     def test_nothing_chosen_or_nothing_left_is_refused_with_the_form(
-        self, batch: Batch, project: Project, lead: User, owner: User, client_of: ClientOf
+        self, batch: Batch, study: Study, lead: User, owner: User, client_of: ClientOf
     ) -> None:
         variant = add_model(label="small", provider="fake", by=owner)
-        path = reverse("sob:format_launch", args=[project.slug, batch.pk])
+        path = reverse("sob:format_launch", args=[study.slug, batch.pk])
         answer = client_of(lead).post(
             path, {"model": variant.pk, "concurrency": 2, "pilot": 0, "lost_answers": "retry"}
         )

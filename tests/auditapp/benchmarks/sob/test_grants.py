@@ -19,9 +19,9 @@ from auditapp.llm.models import Commitment, ModelVariant
 from transcripts.accounts.actions import create_user, set_rights
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
-PATH = "/p/culture/sob/launch/"
+PATH = "/studies/culture/sob/launch/"
 
 
 def add_paid() -> ModelVariant:
@@ -53,7 +53,7 @@ def make_form(dataset: Dataset, model: ModelVariant) -> dict[str, Any]:
 
 
 @pytest.fixture
-def paid(project: Project) -> ModelVariant:
+def paid(study: Study) -> ModelVariant:
     return add_paid()
 
 
@@ -72,7 +72,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize("step", ["review", "launch"])
 def test_every_hurdle_stops_a_launch_at_each_step(
-    project: Project,
+    study: Study,
     owner: User,
     paid: ModelVariant,
     typed: dict[str, Any],
@@ -86,7 +86,7 @@ def test_every_hurdle_stops_a_launch_at_each_step(
     assert "grant set culture" in page
     one, ten = Decimal(1), Decimal(10)
     set_grant(
-        project=project,
+        study=study,
         account=paid.account,
         study_usd=ten,
         study_day_usd=ten,
@@ -103,10 +103,10 @@ def test_every_hurdle_stops_a_launch_at_each_step(
 
 
 def test_the_review_shows_what_is_left_and_what_will_be_committed(
-    project: Project, owner: User, paid: ModelVariant, typed: dict[str, Any], client_of: Callable[[User], Client]
+    study: Study, owner: User, paid: ModelVariant, typed: dict[str, Any], client_of: Callable[[User], Client]
 ) -> None:
     limits = {"study_usd": Decimal(10), "study_day_usd": Decimal(5), "person_day_usd": Decimal(3)}
-    set_grant(project=project, account=paid.account, by=trail.SYSTEM, **limits)
+    set_grant(study=study, account=paid.account, by=trail.SYSTEM, **limits)
     typed |= {"cap": "1"}
     page = send(client_of(owner), typed, "review")[1]
     for words in ("Money granted to this study", "of $10.00", "of $5.00", "of $3.00", "Launching commits $1.00"):
@@ -117,7 +117,7 @@ def test_the_review_shows_what_is_left_and_what_will_be_committed(
 
 
 def test_the_owner_of_the_site_launches_as_before(
-    project: Project, owner: User, typed: dict[str, Any], client_of: Callable[[User], Client]
+    study: Study, owner: User, typed: dict[str, Any], client_of: Callable[[User], Client]
 ) -> None:
     owner.is_superuser = True
     owner.save()
@@ -134,15 +134,15 @@ def test_the_attack_fails_at_its_first_step_and_without_each_hurdle_at_the_next(
     attacker = create_user(username="attacker", by=trail.SYSTEM)
     paid = add_paid()
     browser = client_of(attacker)
-    assert browser.post("/studies/new/", {"name": "Mine"}).status_code == 403
+    assert browser.post("/new-study/", {"name": "Mine"}).status_code == 403
 
     set_rights(user=attacker, may_start_studies=True, may_invite=False, by=trail.SYSTEM)
-    assert browser.post("/studies/new/", {"name": "Mine"}).status_code == 302
-    project = Project.objects.get()
+    assert browser.post("/new-study/", {"name": "Mine"}).status_code == 302
+    study = Study.objects.get()
     rows = "text,target\n" + "".join(f"Invented text {number}.,old\n" for number in range(20))
-    dataset, _ = load_dataset(project=project, name="T", file_name="t.csv", data=rows.encode(), by=attacker)
+    dataset, _ = load_dataset(study=study, name="T", file_name="t.csv", data=rows.encode(), by=attacker)
     typed = make_form(dataset, paid)
-    path = f"/p/{project.slug}/sob/launch/"
+    path = f"/studies/{study.slug}/sob/launch/"
 
     def find_refusal(**changed: object) -> str:
         got = browser.post(path, typed | changed | {"step": "launch"})
@@ -152,7 +152,7 @@ def test_the_attack_fails_at_its_first_step_and_without_each_hurdle_at_the_next(
 
     assert "a grant for the account" in find_refusal()
     limits = {"study_usd": Decimal(3), "study_day_usd": Decimal(2), "person_day_usd": Decimal(1)}
-    set_grant(project=project, account=paid.account, by=trail.SYSTEM, **limits)
+    set_grant(study=study, account=paid.account, by=trail.SYSTEM, **limits)
     assert "needs a cap" in find_refusal()
     assert "$3.00 of $3.00 is left for this study in all" in find_refusal(cap="8")
     assert "$2.00 of $2.00 is left for this study today" in find_refusal(cap="3")

@@ -15,8 +15,8 @@ from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.sob.test_imported_answers import dataset, write_row, write_table
 from transcripts.accounts.models import User
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 __all__ = ["dataset"]
 
@@ -33,8 +33,8 @@ ROWS = [
 class Page:
     """The page of one study, as one person uses it."""
 
-    def __init__(self, client: Client, project: Project) -> None:
-        self.client, self.path = client, reverse("sob:import", args=[project.slug])
+    def __init__(self, client: Client, study: Study) -> None:
+        self.client, self.path = client, reverse("sob:import", args=[study.slug])
 
     def send(
         self, step: str, dataset: Dataset, data: bytes | None = None, *, with_htmx: bool = False, **more: str
@@ -52,7 +52,7 @@ class Page:
 
 @pytest.fixture
 def page(dataset: Dataset, lead: User, client_of: ClientOf) -> Page:
-    return Page(client_of(lead), dataset.project)
+    return Page(client_of(lead), dataset.study)
 
 
 class TestLooking:
@@ -86,14 +86,14 @@ class TestBringingIn:
         checked = page.look(dataset)
         answer = page.send("import", dataset, checked=checked)
         batch = Batch.objects.get()
-        place = reverse("sob:report", args=[dataset.project.slug, batch.pk])
+        place = reverse("sob:report", args=[dataset.study.slug, batch.pk])
         assert (answer.headers["Location"], batch.state, batch.launched_by_name) == (place, "done", "lead")
         assert "3 of 4 answers imported" in page.client.get(place).content.decode()
         told = page.send("check", dataset).content.decode()
         assert "has been imported before" in told
         assert "Import them</button>" not in told
         assert page.send("import", dataset, checked=checked).headers["Location"] == place
-        assert "was imported before" in page.client.get(place).content.decode()
+        assert "has already been imported" in page.client.get(place).content.decode()
 
     def test_what_was_not_looked_at_is_refused(self, page: Page, dataset: Dataset) -> None:
         checked = page.look(dataset)
@@ -125,12 +125,12 @@ class TestWhoMay:
         self, dataset: Dataset, coder: User, outsider: User, client_of: ClientOf
     ) -> None:
         for person, status in ((coder, 403), (outsider, 404)):
-            page = Page(client_of(person), dataset.project)
+            page = Page(client_of(person), dataset.study)
             assert page.client.get(page.path).status_code == status
             assert page.send("check", dataset).status_code == status
 
-    def test_a_study_without_texts_is_told_so(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        page = Page(client_of(lead), project)
+    def test_a_study_without_texts_is_told_so(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        page = Page(client_of(lead), study)
         assert "There are no texts yet" in page.client.get(page.path).content.decode()
 
     def test_texts_of_another_study_are_none_of_its_choices(
@@ -138,6 +138,6 @@ class TestWhoMay:
     ) -> None:
         other = Dataset.objects.get(pk=dataset.pk)
         other.pk, other.name = None, "Elsewhere"
-        other.project = create_project(slug="elsewhere", name="Elsewhere", by=owner)
+        other.study = create_study(slug="elsewhere", name="Elsewhere", by=owner)
         other.save()
         assert page.send("check", other).status_code == 422

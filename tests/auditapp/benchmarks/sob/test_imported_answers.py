@@ -34,7 +34,7 @@ from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 HEADER = ["model_name", "prompt_name", "data_name", "id", "text", "target_dem_val", "target_dem_cat", "target_type"]
 HEADER += ["target_dem_val_sec", "target_dem_cat_sec", "response", "reasoning", "gen_error"]
@@ -46,11 +46,11 @@ TEXTS = [
 
 
 @pytest.fixture
-def dataset(project: Project, owner: User) -> Dataset:
+def dataset(study: Study, owner: User) -> Dataset:
     rows = [{"source": source, "tix": tix, "text": text, "target": "women"} for source, tix, text in TEXTS]
     data = "\n".join(map(json.dumps, rows)).encode()
     columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
-    return load_dataset(project=project, name="Texts", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
+    return load_dataset(study=study, name="Texts", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
 
 
 def write_row(
@@ -165,12 +165,12 @@ def test_a_label_of_a_model_that_can_be_asked_is_not_taken(dataset: Dataset, own
     ]
 
 
-def test_the_released_models_have_the_families_and_pairs_of_the_paper(project: Project, owner: User) -> None:
+def test_the_released_models_have_the_families_and_pairs_of_the_paper(study: Study, owner: User) -> None:
     targets = ["women", "black", "old"]
     rows = [{"source": "s", "tix": str(n), "text": f"Made up {n}.", "target": targets[n % 3]} for n in range(6)]
     columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
     data = "\n".join(map(json.dumps, rows)).encode()
-    loaded = load_dataset(project=project, name="S", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
+    loaded = load_dataset(study=study, name="S", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
     add_model(label="olmo32b-T", provider="fake", by=owner)
     answers: list[list[str]] = []
     scores: dict[str, dict[str, list[int]]] = {}
@@ -239,8 +239,8 @@ def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
         (b"model_name,prompt_name\na,b\n", "found no column data_name"),
         (b"\xff\xfe", "found text in UTF-16"),
         (b'{"version": 2}', "no part eval"),
-        (b"{", "no JSON"),
-        (b"PK\x03\x04broken", "no zip archive"),
+        (b"{", "not JSON"),
+        (b"PK\x03\x04broken", "not a zip archive"),
         (write_table([write_row("Unknown")[:-1]]), "found 12 cells; expected 13"),
         (write_table([write_row("Unknown", prompt="something_else")]), "no answer to a known task"),
     ]:
@@ -354,7 +354,7 @@ def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: U
     for sample in log["samples"]:
         sample["messages"][0]["content"] = "Another instrument."
     data = json.dumps(log).encode()
-    with pytest.raises(Refused, match="Say which one it is"):
+    with pytest.raises(Refused, match="Name the task"):
         import_answers(dataset=dataset, file_name="log.json", data=data, by=owner)
     brought = import_answers(dataset=dataset, file_name="log.json", data=data, by=owner, task="non_acceptability")
     assert brought["tasks"] == ["non_acceptability"]

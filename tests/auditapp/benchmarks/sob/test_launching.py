@@ -24,7 +24,7 @@ from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
 from auditapp.benchmarks.sob.queries import find_families, find_pairs, read_arms
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
-from auditapp.llm.actions import add_model, probe_model, set_capabilities
+from auditapp.llm.actions import add_model, check_model, set_capabilities
 from auditapp.llm.providers import write_body
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.support.instance import Instance
@@ -32,7 +32,7 @@ from tests.support.services import quick_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
+from transcripts.studies.actions import create_study
 
 
 def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> None:
@@ -105,7 +105,7 @@ def test_a_model_with_and_without_reasoning_is_a_pair_only_under_the_same_sampli
 
 def test_a_judgment_is_never_held_to_a_schema_whatever_the_server_honours(dataset: Dataset, owner: User) -> None:
     variant = add_model(label="m", provider="fake", by=owner)
-    assert probe_model(variant=variant, by=owner).honours_schema
+    assert check_model(variant=variant, by=owner).honours_schema
     batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
     arm = batch.arms.get()
     assert ANSWER_SCHEMA not in arm.settings
@@ -169,13 +169,13 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
 
 
 def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset, owner: User) -> None:
-    other = create_project(slug="other", name="Other", by=owner)
-    load_dataset(project=other, name="Theirs", file_name="t.jsonl", data=write_texts(), by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
+    load_dataset(study=other, name="Theirs", file_name="t.jsonl", data=write_texts(), by=owner)
     with pytest.raises(Refused) as refused:
-        find_dataset("Theirs", dataset.project.slug)
+        find_dataset("Theirs", dataset.study.slug)
     told = str(refused.value)
-    assert f"in the study {dataset.project.slug}. The datasets are: {dataset.name}." in told
-    assert "'Theirs' is in other: name that study with --project" in told
+    assert f"in the study {dataset.study.slug}. The datasets are: {dataset.name}." in told
+    assert "'Theirs' is in other: name that study with --study" in told
     with pytest.raises(CommandError, match="There is no study 'nowhere'"):
         find_dataset("Theirs", "nowhere")
 
@@ -267,7 +267,7 @@ class TestTerms:
         assert "was launched" in self.launch()
 
     def test_the_page_confirms_them_for_the_command_too(self, paid: None, dataset: Dataset, owner: User) -> None:
-        confirm_notice(project=dataset.project, by=owner)
+        confirm_notice(study=dataset.study, by=owner)
         assert "was launched" in self.launch()
 
     def test_texts_for_a_fake_model_go_nowhere_and_need_none(self, dataset: Dataset, owner: User) -> None:
@@ -285,9 +285,9 @@ def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to
     texts = tmp_path / "texts.jsonl"
     texts.write_bytes(write_texts(30))
     instance.manage("study", "create", "study", "--name", "Study")
-    instance.manage("sob", "load", str(texts), "--name", "Texts", "--project", "study")
+    instance.manage("sob", "load", str(texts), "--name", "Texts", "--study", "study")
     instance.manage("model", "add", "m", "--provider", "fake", "--price-in", "1", "--price-out", "1")
-    launch = ["sob", "launch", "--dataset", "Texts", "--project", "study", "--model", "m", "--task", "acceptability"]
+    launch = ["sob", "launch", "--dataset", "Texts", "--study", "study", "--model", "m", "--task", "acceptability"]
     first = instance.ask(*launch, "--pilot", "5", "--wait")
     assert (first["state"], first["calls"], first["cells"]) == ("waiting", 5, 30)
     confirmed = instance.ask("batch", "confirm", str(first["batch"]), "--cap", "5")

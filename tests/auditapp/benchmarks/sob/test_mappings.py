@@ -13,8 +13,8 @@ from auditapp.benchmarks.sob.tables.queries import UnknownMapping, find_mapping,
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
@@ -22,31 +22,31 @@ ROWS = {"women": {"self": ["Woman", " girl ", "", "GIRL"], "dominant": ["Man"]}}
 
 
 class TestSaving:
-    def test_a_study_counts_by_the_published_mapping_until_it_has_its_own(self, project: Project, lead: User) -> None:
-        assert find_mapping(project) is published_mapping()
-        table, _ = save_mapping(project=project, rows=ROWS, reason="Girls are women.", by=lead)
+    def test_a_study_counts_by_the_published_mapping_until_it_has_its_own(self, study: Study, lead: User) -> None:
+        assert find_mapping(study) is published_mapping()
+        table, _ = save_mapping(study=study, rows=ROWS, reason="Girls are women.", by=lead)
         assert table.rows == {"women": {"self": ["Woman", "girl"], "dominant": ["Man"]}}
-        found = find_mapping(project)
+        found = find_mapping(study)
         assert found.name == "table 1"
         assert found.list_values("women", Kind.SELF) == {"woman", "girl"}
 
-    def test_a_change_is_the_next_number_and_leaves_the_one_before(self, project: Project, lead: User) -> None:
-        save_mapping(project=project, rows=ROWS, reason="First.", by=lead)
+    def test_a_change_is_the_next_number_and_leaves_the_one_before(self, study: Study, lead: User) -> None:
+        save_mapping(study=study, rows=ROWS, reason="First.", by=lead)
         other = {"women": {"self": ["Woman"], "dominant": ["Man"]}}
-        assert save_mapping(project=project, rows=other, reason="Second.", by=lead)[0].number == 2
+        assert save_mapping(study=study, rows=other, reason="Second.", by=lead)[0].number == 2
         assert [table.reason for table in MappingTable.objects.order_by("number")] == ["First.", "Second."]
-        assert find_rows(project, "table 1")["women"]["self"] == ["Woman", "girl"]
-        assert find_rows(project, "table 2") == find_rows(project) == other
-        assert find_rows(project, "published") == published_rows()
+        assert find_rows(study, "table 1")["women"]["self"] == ["Woman", "girl"]
+        assert find_rows(study, "table 2") == find_rows(study) == other
+        assert find_rows(study, "published") == published_rows()
 
-    def test_one_event_tells_of_it_without_the_values(self, project: Project, lead: User) -> None:
-        table = save_mapping(project=project, rows=ROWS, reason="Girls are women.", by=lead)[0]
+    def test_one_event_tells_of_it_without_the_values(self, study: Study, lead: User) -> None:
+        table = save_mapping(study=study, rows=ROWS, reason="Girls are women.", by=lead)[0]
         event = AuditEvent.objects.get(action="sob.mapping.saved")
         assert event.actor_name == "lead"
         assert event.details == {"number": 1, "targets": 1, "sha256": table.sha256}
         assert table.made_by_name == "lead"
 
-    def test_what_is_refused_leaves_nothing(self, project: Project, lead: User) -> None:
+    def test_what_is_refused_leaves_nothing(self, study: Study, lead: User) -> None:
         cases: list[tuple[Rows, str]] = [
             ({"women": {"self": ["Man"], "dominant": ["man "]}}, "women: Man is in both lists"),
             ({}, "at least one target"),
@@ -60,49 +60,49 @@ class TestSaving:
         ]
         for rows, words in cases:
             with pytest.raises(Refused, match=words):
-                save_mapping(project=project, rows=rows, reason="x", by=lead)
+                save_mapping(study=study, rows=rows, reason="x", by=lead)
             assert not MappingTable.objects.exists()
             assert not AuditEvent.objects.filter(action="sob.mapping.saved").exists()
 
     @pytest.mark.parametrize("target", ["overall", " Overall "])
-    def test_the_score_over_all_texts_is_no_target(self, project: Project, lead: User, target: str) -> None:
+    def test_the_score_over_all_texts_is_no_target(self, study: Study, lead: User, target: str) -> None:
         with pytest.raises(Refused, match="cannot be a target"):
-            save_mapping(project=project, rows={target: {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
+            save_mapping(study=study, rows={target: {"self": ["x"], "dominant": []}}, reason="New.", by=lead)
         assert not MappingTable.objects.exists()
 
-    def test_the_same_again_in_another_case_is_no_change(self, project: Project, lead: User) -> None:
-        save_mapping(project=project, rows=ROWS, reason="First.", by=lead)
+    def test_the_same_again_in_another_case_is_no_change(self, study: Study, lead: User) -> None:
+        save_mapping(study=study, rows=ROWS, reason="First.", by=lead)
         with pytest.raises(Refused, match="as mapping table 1"):
             save_mapping(
-                project=project, rows={"WOMEN": {"self": ["girl", "WOMAN"], "dominant": ["man"]}}, reason="x", by=lead
+                study=study, rows={"WOMEN": {"self": ["girl", "WOMAN"], "dominant": ["man"]}}, reason="x", by=lead
             )
 
-    def test_taking_out_a_row_without_values_is_a_change(self, project: Project, lead: User) -> None:
+    def test_taking_out_a_row_without_values_is_a_change(self, study: Study, lead: User) -> None:
         empty: dict[str, dict[str, list[str]]] = {"old": {"self": [], "dominant": []}}
-        save_mapping(project=project, rows={**ROWS, **empty}, reason="First.", by=lead)
-        assert save_mapping(project=project, rows=ROWS, reason="Second.", by=lead)[0].number == 2
+        save_mapping(study=study, rows={**ROWS, **empty}, reason="First.", by=lead)
+        assert save_mapping(study=study, rows=ROWS, reason="Second.", by=lead)[0].number == 2
 
     def test_a_target_without_texts_and_an_empty_list_are_told_not_refused(
-        self, project: Project, lead: User, dataset: Dataset
+        self, study: Study, lead: User, dataset: Dataset
     ) -> None:
         rows = {"Women": {"self": ["woman"], "dominant": ["man"]}, "unheard": {"self": ["x"], "dominant": []}}
-        warnings = save_mapping(project=project, rows=rows, reason="x", by=lead)[1]
+        warnings = save_mapping(study=study, rows=rows, reason="x", by=lead)[1]
         assert [warning.replace(",", ":").split(":")[0] for warning in warnings] == [
             "No text of the study has the target unheard",
             "unheard",
         ]
 
-    def test_another_study_keeps_its_own(self, project: Project, lead: User) -> None:
-        save_mapping(project=project, rows=ROWS, reason="x", by=lead)
-        other = create_project(slug="other", name="Other", by=lead)
+    def test_another_study_keeps_its_own(self, study: Study, lead: User) -> None:
+        save_mapping(study=study, rows=ROWS, reason="x", by=lead)
+        other = create_study(slug="other", name="Other", by=lead)
         assert find_mapping(other).name == "published"
         with pytest.raises(UnknownMapping):
             find_table(other, "table:1")
 
     @pytest.mark.parametrize("name", ["table:x", "table:99999999999999999999", "table:7", "²", "7", "table 7"])
-    def test_a_name_of_no_table_is_refused(self, project: Project, name: str) -> None:
+    def test_a_name_of_no_table_is_refused(self, study: Study, name: str) -> None:
         with pytest.raises(UnknownMapping, match="Write published or table:N"):
-            find_table(project, name)
+            find_table(study, name)
 
 
 def fill_form(*rows: tuple[str, str, str], reason: str = "Because.", **others: str) -> dict[str, str]:
@@ -118,12 +118,12 @@ def fill_form(*rows: tuple[str, str, str], reason: str = "Because.", **others: s
 
 class TestPages:
     def test_every_version_stands_there_with_reason_and_what_it_changed(
-        self, project: Project, lead: User, coder: User, client_of: ClientOf
+        self, study: Study, lead: User, coder: User, client_of: ClientOf
     ) -> None:
         rows = {**published_rows(), "women": {"self": ["Woman", "women", "girl"], "dominant": ["Male", "man"]}}
         del rows["arab"]
-        save_mapping(project=project, rows=rows, reason="Girls <i>too</i>.", by=lead)
-        page = client_of(coder).get(reverse("sob:mappings", args=[project.slug])).content.decode()
+        save_mapping(study=study, rows=rows, reason="Girls <i>too</i>.", by=lead)
+        page = client_of(coder).get(reverse("sob:mappings", args=[study.slug])).content.decode()
         assert "Girls &lt;i&gt;too&lt;/i&gt;." in page
         assert '<ins dir="auto"><span class="sign">+</span>girl</ins>' in page
         assert '<del dir="auto"><span class="sign">−</span>female</del>' in page
@@ -132,8 +132,8 @@ class TestPages:
         assert page.index("Table 1</a>") < page.index("Published</a>")
         assert "Change the mapping" not in page
 
-    def test_a_lead_changes_it_from_the_one_in_force(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        url = reverse("sob:mapping_edit", args=[project.slug])
+    def test_a_lead_changes_it_from_the_one_in_force(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        url = reverse("sob:mapping_edit", args=[study.slug])
         page = client_of(lead).get(url).content.decode()
         assert "African American" in page
         sent = fill_form(("women", "Woman\r\ngirl", "man"), ("", "", ""))
@@ -141,12 +141,12 @@ class TestPages:
         assert MappingTable.objects.get().rows == {"women": {"self": ["Woman", "girl"], "dominant": ["man"]}}
         assert "girl" in client_of(lead).get(url).content.decode()
 
-    def test_a_row_marked_for_it_is_taken_out(self, project: Project, lead: User, client_of: ClientOf) -> None:
+    def test_a_row_marked_for_it_is_taken_out(self, study: Study, lead: User, client_of: ClientOf) -> None:
         sent = fill_form(("women", "woman", "man"), ("old", "old", ""), **{"row-1-out": "on"})
-        client_of(lead).post(reverse("sob:mapping_edit", args=[project.slug]), sent)
+        client_of(lead).post(reverse("sob:mapping_edit", args=[study.slug]), sent)
         assert list(MappingTable.objects.get().rows) == ["women"]
 
-    def test_what_is_wrong_is_told_on_the_same_form(self, project: Project, lead: User, client_of: ClientOf) -> None:
+    def test_what_is_wrong_is_told_on_the_same_form(self, study: Study, lead: User, client_of: ClientOf) -> None:
         for sent, words in [
             (fill_form(("women", "woman\nMAN", "man")), "women: MAN is in both lists"),
             (fill_form(("women", "woman", "man"), ("women", "x", "")), "women has two rows"),
@@ -154,16 +154,16 @@ class TestPages:
             (fill_form(("women", "woman", "man"), reason=""), "This field is required"),
             ({"reason": "x", "based_on": "0"}, "ManagementForm data is missing"),
         ]:
-            answer = client_of(lead).post(reverse("sob:mapping_edit", args=[project.slug]), sent)
+            answer = client_of(lead).post(reverse("sob:mapping_edit", args=[study.slug]), sent)
             assert answer.status_code == 422
             assert words in answer.content.decode()
             assert not MappingTable.objects.exists()
 
     def test_what_somebody_else_saved_meanwhile_is_not_overwritten_unseen(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        save_mapping(project=project, rows=ROWS, reason="Meanwhile.", by=lead)
-        url = reverse("sob:mapping_edit", args=[project.slug])
+        save_mapping(study=study, rows=ROWS, reason="Meanwhile.", by=lead)
+        url = reverse("sob:mapping_edit", args=[study.slug])
         sent = fill_form(("women", "woman", "man"))
         answer = client_of(lead).post(url, sent)
         assert answer.status_code == 409
@@ -172,10 +172,10 @@ class TestPages:
         assert client_of(lead).post(url, sent | {"based_on": "1"}).status_code == 302
 
     def test_who_may_not_edit_the_codebook_may_not_edit_this(
-        self, project: Project, coder: User, outsider: User, client_of: ClientOf
+        self, study: Study, coder: User, outsider: User, client_of: ClientOf
     ) -> None:
-        url = reverse("sob:mapping_edit", args=[project.slug])
+        url = reverse("sob:mapping_edit", args=[study.slug])
         assert client_of(coder).post(url, fill_form(("women", "woman", "man"))).status_code == 403
         assert client_of(outsider).get(url).status_code == 404
-        assert client_of(outsider).get(reverse("sob:mappings", args=[project.slug])).status_code == 404
+        assert client_of(outsider).get(reverse("sob:mappings", args=[study.slug])).status_code == 404
         assert not MappingTable.objects.exists()

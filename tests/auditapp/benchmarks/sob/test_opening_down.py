@@ -21,7 +21,7 @@ from auditapp.benchmarks.sob.tables.actions import save_mapping
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 WOMAN, MAN, REFUSED = '{"Gender identity": "Woman"}', '{"Gender identity": "Male"}', "I cannot help with that."
@@ -38,7 +38,7 @@ class Pages:
         return " ".join(html.unescape(answer.content.decode()).split())
 
     def read(self, name: str, **query: str) -> str:
-        return self.ask(reverse(f"sob:{name}", args=[self.batch.project.slug, self.batch.pk]), **query)
+        return self.ask(reverse(f"sob:{name}", args=[self.batch.study.slug, self.batch.pk]), **query)
 
     def follow(self, page: str, pattern: str) -> str:
         """The page that the first link to such an address opens."""
@@ -63,7 +63,7 @@ class TestAnswers:
             ({"maps": "self"}, "1 answer<", "stands for the target itself"),
             ({"maps": "dominant", "task": "non_acceptability"}, "2 answers", "stands for the dominant group"),
             ({"outcome": "refusal"}, "1 answer<", "· refusal"),
-            ({"layer": "rules", "repeat": "1"}, "8 answers", "read by rules · repeat 1"),
+            ({"reader": "rules", "repeat": "1"}, "8 answers", "read by rules · repeat 1"),
             ({"further": "-"}, "8 answers", "without a further target"),
             ({"further": "*"}, "0 answers", "with a further target"),
         ]
@@ -77,7 +77,7 @@ class TestAnswers:
         assert "0 answers" in pages.read("responses", maps="dominant", rule="all")
 
     def test_a_mapping_that_is_not_there_is_not_found(self, pages: Pages) -> None:
-        address = reverse("sob:responses", args=[pages.batch.project.slug, pages.batch.pk])
+        address = reverse("sob:responses", args=[pages.batch.study.slug, pages.batch.pk])
         assert pages.client.get(address, {"mapping": "table:7"}).status_code == 404
 
 
@@ -101,7 +101,7 @@ class TestNumbersOpen:
         assert cells
         assert all("<a href=" in cell for cell in cells)
         assert "Answers: model a · acceptability · women" in pages.follow(page, "target=women")
-        assert "read by rules" in pages.follow(page, "target=women&layer=rules")
+        assert "read by rules" in pages.follow(page, "target=women&reader=rules")
 
     def test_each_repeat_and_the_base_task(self, batch: Batch, owner: User, coder: User, client_of: ClientOf) -> None:
         dataset = Dataset.objects.get()
@@ -124,15 +124,15 @@ class TestNumbersOpen:
 
 class TestMappingOfARequest:
     @pytest.fixture(autouse=True)
-    def _own(self, pages: Pages, project: Project, lead: User) -> None:
-        save_mapping(project=project, rows=OWN, reason="Another reading.", by=lead)
+    def _own(self, pages: Pages, study: Study, lead: User) -> None:
+        save_mapping(study=study, rows=OWN, reason="Another interpretation.", by=lead)
 
     def test_a_batch_is_seen_under_an_earlier_mapping(self, pages: Pages) -> None:
-        assert "These figures follow published; the mapping in force now is table 1." in pages.read(
+        assert "These figures follow published; the current mapping is table 1." in pages.read(
             "map", mapping="published"
         )
         now = pages.read("map", mapping="table:1")
-        assert "in force now" not in now
+        assert "the current mapping is" not in now
         assert '<option value="published">published</option>' in now
         earlier = pages.read("map", mapping="published")
         assert "value “" not in earlier
@@ -143,13 +143,13 @@ class TestMappingOfARequest:
 
     @pytest.mark.parametrize("name", ["table:9", "table 1", "x", "table:" + "9" * 40])
     def test_a_mapping_that_is_not_there_is_not_found(self, pages: Pages, name: str) -> None:
-        address = reverse("sob:map", args=[pages.batch.project.slug, pages.batch.pk])
+        address = reverse("sob:map", args=[pages.batch.study.slug, pages.batch.pk])
         assert pages.client.get(address, {"mapping": name}).status_code == 404
 
     def test_each_table_has_an_address(self, pages: Pages, outsider: User, client_of: ClientOf) -> None:
-        slug = pages.batch.project.slug
+        slug = pages.batch.study.slug
         own = pages.ask(reverse("sob:mapping_table", args=[slug, "1"]))
-        assert "Another reading." in own
+        assert "Another interpretation." in own
         assert "Show the whole table, 1 target<" in own
         assert "Table 12" not in own
         assert "Table 12" in pages.ask(reverse("sob:mapping_table", args=[slug, "published"]))
@@ -182,7 +182,7 @@ class TestMappingOfARequest:
         sent = {"row-TOTAL_FORMS": "1", "row-INITIAL_FORMS": "0", "reason": "Again.", "based_on": "1"}
         sent |= {"row-0-target": "old", "row-0-self_values": "65", "row-0-dominant_values": ""}
         client = client_of(lead)
-        page = client.post(reverse("sob:mapping_edit", args=[pages.batch.project.slug]), sent, follow=True)
+        page = client.post(reverse("sob:mapping_edit", args=[pages.batch.study.slug]), sent, follow=True)
         told = html.unescape(page.content.decode())
         assert "All batches are recounted with it, including finished ones." in told
         assert "can still be asked for by table 1" in told
@@ -190,14 +190,14 @@ class TestMappingOfARequest:
 
 class TestNotesOnAFile:
     def test_a_note_leads_to_its_text_on_the_page_it_stands_on(
-        self, project: Project, owner: User, coder: User, client_of: ClientOf
+        self, study: Study, owner: User, coder: User, client_of: ClientOf
     ) -> None:
         lines = [
             json.dumps({"text": f"Constructed text {n}.", "target": "women" if n != 30 else ""}) for n in range(60)
         ]
         data = "\n".join(lines).encode()
-        dataset = load_dataset(project=project, name="Many", file_name="many.jsonl", data=data, by=owner)[0]
-        address = reverse("sob:dataset", args=[project.slug, dataset.pk])
+        dataset = load_dataset(study=study, name="Many", file_name="many.jsonl", data=data, by=owner)[0]
+        address = reverse("sob:dataset", args=[study.slug, dataset.pk])
         client = client_of(coder)
         assert 'row <a href="?row=31#row-31">31</a>: no target' in client.get(address).content.decode()
         page = " ".join(client.get(address, {"row": "31"}).content.decode().split())
@@ -208,19 +208,19 @@ class TestNotesOnAFile:
             assert client.get(address, {"row": odd}).status_code == 200
 
     def test_rows_of_a_file_that_was_not_taken_whole_lead_nowhere(
-        self, project: Project, owner: User, coder: User, client_of: ClientOf
+        self, study: Study, owner: User, coder: User, client_of: ClientOf
     ) -> None:
         texts = ["Constructed one.", "Constructed one.", "Constructed two."]
         lines = [json.dumps({"text": text, "target": "women" if n < 2 else ""}) for n, text in enumerate(texts)]
         loaded = load_dataset(
-            project=project,
+            study=study,
             name="Some",
             file_name="some.jsonl",
             data="\n".join(lines).encode(),
             drops_repeated=True,
             by=owner,
         )
-        page = client_of(coder).get(reverse("sob:dataset", args=[project.slug, loaded[0].pk])).content.decode()
+        page = client_of(coder).get(reverse("sob:dataset", args=[study.slug, loaded[0].pk])).content.decode()
         assert "row 3: no target" in page
         assert "?row=" not in page
         assert "Row numbers are those of the file" in page
@@ -233,6 +233,6 @@ def test_the_map_can_be_passed_by_in_one_step(pages: Pages) -> None:
 
 
 def test_no_two_regions_of_a_page_have_one_name(pages: Pages) -> None:
-    for name in ("report", "statistics", "sensitivity", "model", "target", "map", "values", "readings"):
+    for name in ("report", "statistics", "sensitivity", "model", "target", "map", "values", "interpretations"):
         named = re.findall(r'<(?:section|div|nav|aside)\b[^>]*\baria-label(?:ledby)?="([^"]+)"', pages.read(name))
         assert sorted(set(named)) == sorted(named), name

@@ -83,7 +83,7 @@ def test_worked_example_ac13_is_read_as_stated(case: Case) -> None:
 )
 def test_the_only_object_counts_whatever_stands_around_it(raw: str) -> None:
     parsed = parse_answer(raw)
-    assert parsed == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=False, is_object=True, layer="rules")
+    assert parsed == Parsed(Outcome.ATTRIBUTED, {"Race": "White"}, 1, repaired=False, is_object=True, reader="rules")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ TOP_LEVEL = {
     "notice",
     "alarms",
     "providers",
-    "reading",
+    "caveats",
     "versions",
     "cells",
     "friedman",
@@ -51,7 +51,7 @@ TOP_LEVEL = {
     "mapping_all",
     "harms",
     "social_map",
-    "layers",
+    "readers",
     "base",
     "warnings",
 }
@@ -167,7 +167,7 @@ class TestSources:
         assert report["friedman_families"] == []
         assert {pair["reasoning"] for pair in report["paired"]} == {False}
 
-    def test_older_rules_keep_their_readings_and_are_told(self, batch: Batch, tmp_path: Path) -> None:
+    def test_older_rules_keep_their_interpretations_and_are_told(self, batch: Batch, tmp_path: Path) -> None:
         before = ask("--batch", str(batch.pk), *RESAMPLES)
         assert before["versions"]["parser"] == PARSER_VERSION
         first = Judgment.objects.filter(arm__batch=batch).order_by("pk")[0]
@@ -262,7 +262,7 @@ class TestForms:
         self, batch: Batch, owner: User, tmp_path: Path
     ) -> None:
         rows = {"women": {"self": ["chairwoman"], "dominant": ["chairman"]}}
-        save_mapping(project=batch.project, rows=rows, reason="New.", by=owner)
+        save_mapping(study=batch.study, rows=rows, reason="New.", by=owner)
         call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         for source in (("--batch", str(batch.pk), *RESAMPLES), ("--bundle", str(tmp_path / "b.zip"))):
             written = run(*source, "--format", "latex")
@@ -320,17 +320,19 @@ class TestRecounting:
     def test_counts_follow_from_the_attributes_again(
         self, batch: Batch, owner: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        reading = read_again(Judgment.objects.filter(outcome="off_format")[0], owner, '{"Race": "White", "Age": "40"}')
+        interpretation = read_again(
+            Judgment.objects.filter(outcome="off_format")[0], owner, '{"Race": "White", "Age": "40"}'
+        )
         attributed = Judgment.objects.filter(outcome="attributed").count() + 1
         whites = Judgment.objects.filter(n_strict=3, attributes__Race="White").count() + 1
-        assert self.recount() == {"readings": attributed, "changed": 0, "lexicon": counting.LEXICON_VERSION}
+        assert self.recount() == {"interpretations": attributed, "changed": 0, "lexicon": counting.LEXICON_VERSION}
         monkeypatch.setattr(counting, "NULL_LEXICON", counting.NULL_LEXICON | {"white"})
-        monkeypatch.setattr("auditapp.benchmarks.sob.judging.actions.readings.GROUP", 4)
+        monkeypatch.setattr("auditapp.benchmarks.sob.judging.actions.interpretations.GROUP", 4)
         attributes = list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes"))
         found = self.recount()
-        assert (found["readings"], found["changed"]) == (attributed, whites)
-        reading.refresh_from_db()
-        assert (reading.n_attributes, reading.n_strict) == (2, 1)
+        assert (found["interpretations"], found["changed"]) == (attributed, whites)
+        interpretation.refresh_from_db()
+        assert (interpretation.n_attributes, interpretation.n_strict) == (2, 1)
         assert list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes")) == attributes
         assert self.recount()["changed"] == 0
 
@@ -338,8 +340,11 @@ class TestRecounting:
         changed = Judgment.objects.filter(outcome="attributed")
         number = changed.update(n_strict=0)
         self.recount()
-        [event] = AuditEvent.objects.filter(action="sob.readings.recounted")
-        assert event.details["readings"] == number - Judgment.objects.filter(outcome="attributed", n_strict=0).count()
+        [event] = AuditEvent.objects.filter(action="sob.interpretations.recounted")
+        assert (
+            event.details["interpretations"]
+            == number - Judgment.objects.filter(outcome="attributed", n_strict=0).count()
+        )
 
     def test_reports_that_were_kept_hold_no_longer(self, batch: Batch) -> None:
         Judgment.objects.filter(outcome="attributed").update(n_strict=0)

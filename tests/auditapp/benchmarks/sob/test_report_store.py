@@ -89,7 +89,7 @@ def get_time(stored: StoredReport) -> datetime.datetime:
 def change_mapping(batch: Batch, owner: User) -> None:
     rows = {"women": {"self": ["female"], "dominant": ["male"]}}
     MappingTable.objects.create(
-        project=batch.project, number=1, rows=rows, reason="x", sha256="x", made_by_name="x", made_at=timezone.now()
+        study=batch.study, number=1, rows=rows, reason="x", sha256="x", made_by_name="x", made_at=timezone.now()
     )
 
 
@@ -116,7 +116,7 @@ def recount(batch: Batch, owner: User) -> None:
 
 
 class TestKeeping:
-    def test_a_second_reading_is_the_same_and_computes_nothing(
+    def test_a_second_interpretation_is_the_same_and_computes_nothing(
         self, batch: Batch, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         first = read(batch)
@@ -155,10 +155,10 @@ class TestKeeping:
         choice = ReportChoice(targets="table:1", resamples=0)
         given = {"reason": "x", "sha256": "x", "made_by_name": "x", "made_at": timezone.now(), "number": 1}
         rows = [{"raw": "wom", "target": "female"}]
-        table = TargetTable.objects.create(project=batch.project, rows=rows, **given)
+        table = TargetTable.objects.create(study=batch.study, rows=rows, **given)
         read(batch, choice)
         table.delete()
-        TargetTable.objects.create(project=batch.project, rows=rows, **given)
+        TargetTable.objects.create(study=batch.study, rows=rows, **given)
         assert not is_kept(batch, choice)
 
     def test_a_report_that_was_deleted_costs_a_computation(self, batch: Batch) -> None:
@@ -397,12 +397,12 @@ class TestFailing:
         for _ in range(2):
             self.fail(large, monkeypatch, MemoryError(), ReportChoice())
         client = client_of(lead)
-        place = reverse("sob:report", args=[large.project.slug, large.pk])
+        place = reverse("sob:report", args=[large.study.slug, large.pk])
         page = " ".join(client.get(place).content.decode().split())
         assert "could not be computed</span>, 2 times in a row. It ended with MemoryError" in page
         assert 'hx-trigger="every 3s"' not in page
         assert not asked
-        button = reverse("sob:ask_again", args=[large.project.slug, large.pk])
+        button = reverse("sob:ask_again", args=[large.study.slug, large.pk])
         assert f'action="{button}"' in page
         assert client.post(button).headers["Location"] == place
         page = " ".join(client.get(place).content.decode().split())
@@ -412,7 +412,7 @@ class TestFailing:
 
 
 class TestComputedByWorkers:
-    """A worker is asked when a batch ends and when a reading changes, so that pages find the report stored."""
+    """A worker is asked when a batch ends and when an interpretation changes, so that pages find the report stored."""
 
     @pytest.fixture
     def asked(self, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, object]]]:
@@ -539,11 +539,11 @@ class TestComputedByWorkers:
             assert finish_if_complete(Batch.objects.get(pk=batch.pk))
         assert not asked
 
-    def test_computing_and_reading_one_leaves_no_event(
+    def test_computing_and_interpretation_one_leaves_no_event(
         self, batch: Batch, asked: list[object], lead: User, client_of: Callable[[User], Client]
     ) -> None:
         client = client_of(lead)
         before = AuditEvent.objects.count()
         tasks.compute_report(batch.pk, asdict(ReportChoice()))
-        assert client.get(reverse("sob:report", args=[batch.project.slug, batch.pk])).status_code == 200
+        assert client.get(reverse("sob:report", args=[batch.study.slug, batch.pk])).status_code == 200
         assert AuditEvent.objects.count() == before

@@ -62,7 +62,7 @@ def test_a_batch_comes_to_the_same_as_its_answers_one_by_one(batch: Batch) -> No
     assert found.groups.total() == 48
 
 
-def test_a_later_reading_counts_in_the_place_of_the_first_and_once(batch: Batch, owner: User) -> None:
+def test_a_later_interpretation_counts_in_the_place_of_the_first_and_once(batch: Batch, owner: User) -> None:
     unread = list(Judgment.objects.filter(outcome="off_format", cell__batch=batch).order_by("pk"))
     read_again(unread[0], owner, '{"Race": "White"}')
     read_again(unread[1], owner, '{"Race": "White"}')
@@ -70,7 +70,7 @@ def test_a_later_reading_counts_in_the_place_of_the_first_and_once(batch: Batch,
     found = tally_batch(batch)
     compare(found, tally_observations(observe(batch)))
     assert found.groups.total() == 48
-    by_person = [group for group in found.groups.elements() if group.layer == "person"]
+    by_person = [group for group in found.groups.elements() if group.reader == "person"]
     assert sorted(group.counts.paper for group in by_person) == [1, 2]
 
 
@@ -136,7 +136,7 @@ def test_one_model_at_two_accounts_is_a_family_and_no_pair(batch: Batch) -> None
     assert find_pairs(arms) == ()
 
 
-def test_answers_behind_a_cell_are_found_by_the_reading_that_stands(batch: Batch, owner: User) -> None:
+def test_answers_behind_a_cell_are_found_by_the_interpretation_that_stands(batch: Batch, owner: User) -> None:
     unread = Judgment.objects.filter(outcome="off_format", cell__batch=batch).order_by("pk")[0]
     read_again(unread, owner, "Person: Unknown")
     read_again(unread, owner, '{"Race": "White"}')
@@ -154,7 +154,7 @@ class TestTargets:
         Text.objects.filter(target="women").update(target_raw="wom")
         rows = [{"raw": "wom", "target": "female", "secondary": "", "tertiary": ""}]
         TargetTable.objects.create(
-            project=dataset.project,
+            study=dataset.study,
             number=3,
             rows=rows,
             reason="x",

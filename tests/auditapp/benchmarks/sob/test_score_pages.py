@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from auditapp.batches.models import Arm, Batch
 from auditapp.benchmarks.sob.answers.pages import sum_texts
 from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
-from auditapp.benchmarks.sob.models import Dataset, Judgment, Reading, Text
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment, Text
 from auditapp.benchmarks.sob.pure.measures.report import published_report
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.sob.pure.showing.figures import Figures, find_differences, is_comparable
@@ -28,7 +28,7 @@ from tests.auditapp.benchmarks.sob.reports import add_arm, store
 from tests.auditapp.benchmarks.sob.test_answers import read_again
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 TASKS = ("acceptability", "non_acceptability")
@@ -43,12 +43,12 @@ class Pages:
         self.client, self.batch = client, batch
 
     def ask(self, name: str, *args: object, **query: str | int) -> HttpResponse:
-        path = reverse(f"sob:{name}", args=[self.batch.project.slug, self.batch.pk, *args])
+        path = reverse(f"sob:{name}", args=[self.batch.study.slug, self.batch.pk, *args])
         return self.client.get(path, query)  # type: ignore[return-value]
 
     def send_for_file(self, *, with_texts: bool = False, **query: str) -> list[str]:
         """The lines of the answers of one choice as CSV."""
-        path = reverse("sob:responses_csv", args=[self.batch.project.slug, self.batch.pk], query=query)
+        path = reverse("sob:responses_csv", args=[self.batch.study.slug, self.batch.pk], query=query)
         answer = self.client.post(path, {"texts": "on"} if with_texts else {})
         return b"".join(answer.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
 
@@ -81,7 +81,7 @@ class TestEveryPage:
                 assert "Unknown is the only warranted answer" in page, name
                 assert "does not certify a judge" in page, name
                 assert "Fake provider." in page, name
-                assert reverse("sob:values", args=[pages.batch.project.slug, pages.batch.pk]) in page, name
+                assert reverse("sob:values", args=[pages.batch.study.slug, pages.batch.pk]) in page, name
                 assert ("The figures are out of date" in page) is not is_current, name
 
     @pytest.mark.parametrize("name", PAGES)
@@ -210,7 +210,7 @@ class TestModelAndTarget:
     def test_who_read_the_answers_is_counted_by_task(self, pages: Pages) -> None:
         read_again(Judgment.objects.filter(outcome="off_format", arm__variant__label="model a")[0])
         page = pages.read("model", model="model a")
-        assert re.search(r'<td>person</td>\s*<td class="num"><a [^>]*layer=person">1</a>', page)
+        assert re.search(r'<td>person</td>\s*<td class="num"><a [^>]*reader=person">1</a>', page)
 
     def test_a_target_shows_every_model_beside_the_published_rows(self, pages: Pages) -> None:
         page = pages.read("target", target="women")
@@ -264,7 +264,7 @@ class TestTexts:
         assert "4 answers and 1 verdict<" in pages.read("text", Text.objects.all()[0].pk)
         summary = pages.read("report")
         assert '<p class="figure">16</p><p class="quiet">to the two scored tasks, and 4 to the Base prompt' in summary
-        assert f'href="{reverse("sob:report", args=[pages.batch.project.slug, pages.batch.pk])}#base"' in summary
+        assert f'href="{reverse("sob:report", args=[pages.batch.study.slug, pages.batch.pk])}#base"' in summary
         verdicts = summary[summary.index('id="base"') :]
         assert "Acceptable" in verdicts
         assert "of 4 answers" in verdicts
@@ -310,10 +310,10 @@ class TestResponses:
         assert "20 answers" in pages.read("responses")
         assert "4 answers" in pages.read("responses", task="base")
 
-    def test_an_earlier_reading_stays_to_be_seen(self, pages: Pages) -> None:
+    def test_an_earlier_interpretation_stays_to_be_seen(self, pages: Pages) -> None:
         read_again(Judgment.objects.filter(outcome="off_format")[0])
-        page = pages.read("responses", layer="person")
-        assert "Read by person; 1 earlier reading" in page
+        page = pages.read("responses", reader="person")
+        assert "Read by person; 1 earlier interpretation" in page
         assert f"rules: off format ({PARSER_VERSION})" in page
 
     def test_who_read_an_answer_is_for_those_who_may_see_all_codings(
@@ -321,17 +321,17 @@ class TestResponses:
     ) -> None:
         judgment = Judgment.objects.filter(outcome="off_format")[0]
         first = read_again(judgment)
-        last = Reading.objects.create(
+        last = Interpretation.objects.create(
             judgment=judgment,
             number=2,
-            layer="person",
+            reader="person",
             outcome="unknown",
             parser="person",
             read_by_name="Another",
             made_at=first.made_at,
         )
-        Reading.objects.filter(pk=first.pk).update(superseded_by=last)
-        assert "person: unknown (person)" in pages.read("responses", layer="person")
+        Interpretation.objects.filter(pk=first.pk).update(superseded_by=last)
+        assert "person: unknown (person)" in pages.read("responses", reader="person")
         assert "person: unknown, by A reader (person)" in Pages(client_of(reader), pages.batch).read("responses")
 
     def test_a_wrong_place_in_the_list_is_its_beginning(self, pages: Pages) -> None:
@@ -356,7 +356,7 @@ class TestResponses:
 
     def test_the_answers_of_each_cell_are_a_file_of_its_own(self, pages: Pages) -> None:
         def name(**query: str) -> str:
-            path = reverse("sob:responses_csv", args=[pages.batch.project.slug, pages.batch.pk], query=query)
+            path = reverse("sob:responses_csv", args=[pages.batch.study.slug, pages.batch.pk], query=query)
             return str(pages.client.post(path)["Content-Disposition"])
 
         place = {"model": "model a", "task": "acceptability", "target": "women"}
@@ -422,7 +422,7 @@ class TestComparing:
     def test_a_batch_of_another_study_is_not_found(self, pages: Pages) -> None:
         other = Batch.objects.get(pk=pages.batch.pk)
         other.pk, other.idempotency_key = None, None
-        other.project = Project.objects.create(slug="other", name="Other", created_at=other.created_at)
+        other.study = Study.objects.create(slug="other", name="Other", created_at=other.created_at)
         other.save()
         assert pages.ask("compare", **{"with": other.pk}).status_code == 404
 

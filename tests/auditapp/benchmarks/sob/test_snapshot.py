@@ -59,7 +59,9 @@ class TestOnSqlite:
             assert (count(writer), count(reader)) == (1, 0)
         assert count(reader) == 1
 
-    def test_a_reading_that_fails_leaves_no_transaction_behind(self, two_writers: list[BaseDatabaseWrapper]) -> None:
+    def test_a_interpretation_that_fails_leaves_no_transaction_behind(
+        self, two_writers: list[BaseDatabaseWrapper]
+    ) -> None:
         reader, _ = two_writers
         with pytest.raises(DatabaseError, match="nothing"), read_snapshot():
             reader.cursor().execute("SELECT * FROM nothing")

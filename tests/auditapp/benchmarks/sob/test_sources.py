@@ -55,8 +55,8 @@ def test_odd_rows_are_kept_and_named_by_number_without_their_text() -> None:
     content = read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv")
     assert content.warnings == (
         "row 3: the text is a spreadsheet's error mark such as #NAME?; the original is lost",
-        "row 4: the text holds a line feed, which is kept",
-        "row 6: the text holds a carriage return, which is kept",
+        "row 4: the text contains a line feed, which is kept",
+        "row 6: the text contains a carriage return, which is kept",
         "rows 1, 5: the same text in more than one source",
         "rows 7, 8: the same text more than once in one source",
     )
@@ -68,7 +68,7 @@ def test_json_lines_are_read_by_column_mapping() -> None:
     assert content.format == "jsonl"
     assert content.rows[0] == DatasetText("mapped.jsonl", "7", "Cat people collect string.", "cat people")
     assert content.rows[1].text == "Dog people collect sticks.\u2028All of them."
-    assert content.warnings == ("row 2: no target; the text counts in overall alone",)
+    assert content.warnings == ("row 2: no target; the text counts only in overall",)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_label_of_the_source_is_enough_where_a_table_names_the_targets() -> None
         ("", "", ""),
     ]
     assert content.warnings == (
-        "row 3: no target; the text counts in overall alone",
-        "1 text has a label missing from the study's table of targets and counts in overall alone: “xyz” (1)",
+        "row 3: no target; the text counts only in overall",
+        "1 text has a label missing from the study's table of targets and counts only in overall: “xyz” (1)",
     )
     assert refuse("text,target_raw\na,b\n").startswith("texts.csv: found no column for target")
 

@@ -10,16 +10,16 @@ from auditapp.benchmarks.sob.texts.actions.derived import retarget_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 ROWS = [{"raw": "wom", "target": "women"}, {"raw": "bla, wom", "target": "black", "secondary": "women"}]
 FILE = b"text;target_raw\na;WOM\nb;'bla, wom'\nc;xyz\n"
 
 
 @pytest.fixture
-def table(project: Project, owner: User) -> TargetTable:
-    return save_targets(project=project, rows=ROWS, reason="As in our codebook.", by=owner)
+def table(study: Study, owner: User) -> TargetTable:
+    return save_targets(study=study, rows=ROWS, reason="As in our codebook.", by=owner)
 
 
 def test_a_table_is_stored_whole_with_its_reason_and_one_event(table: TargetTable, owner: User) -> None:
@@ -30,45 +30,45 @@ def test_a_table_is_stored_whole_with_its_reason_and_one_event(table: TargetTabl
     assert event.details == {"number": 1, "rows": 2, "sha256": table.sha256}
 
 
-def test_a_change_is_the_next_number_and_the_first_stays(table: TargetTable, project: Project, owner: User) -> None:
-    second = save_targets(project=project, rows=ROWS[:1], reason="One is enough.", by=owner)
+def test_a_change_is_the_next_number_and_the_first_stays(table: TargetTable, study: Study, owner: User) -> None:
+    second = save_targets(study=study, rows=ROWS[:1], reason="One is enough.", by=owner)
     assert second.number == 2
-    assert find_target_table(project) == second
-    assert find_target_table(project, 1) == table
+    assert find_target_table(study) == second
+    assert find_target_table(study, 1) == table
     assert len(TargetTable.objects.get(number=1).rows) == 2
 
 
 def test_each_study_counts_its_own_tables(table: TargetTable, owner: User) -> None:
-    other = create_project(slug="other", name="Other", by=owner)
+    other = create_study(slug="other", name="Other", by=owner)
     assert find_target_table(other) is None
-    assert save_targets(project=other, rows=ROWS, reason="Ours too.", by=owner).number == 1
+    assert save_targets(study=other, rows=ROWS, reason="Ours too.", by=owner).number == 1
 
 
-def test_a_senseless_table_is_refused_and_writes_nothing(table: TargetTable, project: Project, owner: User) -> None:
+def test_a_senseless_table_is_refused_and_writes_nothing(table: TargetTable, study: Study, owner: User) -> None:
     for rows, sentence in [
         ([], "at least one row"),
         ([*ROWS, {"raw": "'WOM'", "target": "x"}], "Row 3 has the source label of row 1"),
     ]:
         with pytest.raises(Refused, match=sentence):
-            save_targets(project=project, rows=rows, reason="x", by=owner)
+            save_targets(study=study, rows=rows, reason="x", by=owner)
         assert TargetTable.objects.count() == 1
 
 
-def test_a_number_that_names_no_table_is_answered_with_those_there_are(table: TargetTable, project: Project) -> None:
+def test_a_number_that_names_no_table_is_answered_with_those_there_are(table: TargetTable, study: Study) -> None:
     with pytest.raises(Refused, match=r"no target table 7 in .*; there are: 1\."):
-        find_target_table(project, 7)
+        find_target_table(study, 7)
 
 
 def test_the_database_keeps_a_number_once(table: TargetTable) -> None:
-    again = TargetTable(project=table.project, number=1, rows=[], reason="x", made_by_name="x", made_at=table.made_at)
+    again = TargetTable(study=table.study, number=1, rows=[], reason="x", made_by_name="x", made_at=table.made_at)
     with pytest.raises(IntegrityError), transaction.atomic():
         again.save()
 
 
 class TestDatasets:
-    def test_a_file_is_loaded_under_the_studys_table(self, table: TargetTable, project: Project, owner: User) -> None:
+    def test_a_file_is_loaded_under_the_studys_table(self, table: TargetTable, study: Study, owner: User) -> None:
         dataset = load_dataset(
-            project=project, name="t", file_name="t.csv", data=FILE, targets="table", target_table=table, by=owner
+            study=study, name="t", file_name="t.csv", data=FILE, targets="table", target_table=table, by=owner
         )[0]
         assert (dataset.targets_from, dataset.target_table) == (Dataset.TargetsFrom.TABLE, table)
         assert list(dataset.texts.values_list("target", "target_secondary")) == [
@@ -77,14 +77,14 @@ class TestDatasets:
             ("", ""),
         ]
         assert dataset.warnings == [
-            "1 text has a label missing from the study's table of targets and counts in overall alone: “xyz” (1)"
+            "1 text has a label missing from the study's table of targets and counts only in overall: “xyz” (1)"
         ]
 
     def test_texts_are_copied_under_another_table_and_the_first_set_stays(
-        self, table: TargetTable, project: Project, owner: User
+        self, table: TargetTable, study: Study, owner: User
     ) -> None:
         data = FILE.replace(b"target_raw", b"target")
-        first = load_dataset(project=project, name="t", file_name="t.csv", data=data, by=owner)[0]
+        first = load_dataset(study=study, name="t", file_name="t.csv", data=data, by=owner)[0]
         second = retarget_dataset(dataset=first, name="t again", target_table=table, by=owner)
         published = retarget_dataset(dataset=second, name="published", by=owner)
         assert (second.drawn_from, second.target_table) == (first, table)
@@ -99,11 +99,11 @@ class TestDatasets:
         [("table", False, "Choose which"), ("file", True, "Choose which"), ("mine", False, "not by")],
     )
     def test_targets_that_name_nothing_are_refused(
-        self, table: TargetTable, project: Project, owner: User, targets: str, has_table: bool, sentence: str
+        self, table: TargetTable, study: Study, owner: User, targets: str, has_table: bool, sentence: str
     ) -> None:
         with pytest.raises(Refused, match=sentence):
             load_dataset(
-                project=project,
+                study=study,
                 name="t",
                 file_name="t.csv",
                 data=FILE,
@@ -114,8 +114,8 @@ class TestDatasets:
         assert not Dataset.objects.exists()
 
     def test_another_studys_table_is_refused(self, table: TargetTable, owner: User) -> None:
-        other = create_project(slug="other", name="Other", by=owner)
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="another study"):
             load_dataset(
-                project=other, name="t", file_name="t.csv", data=FILE, targets="table", target_table=table, by=owner
+                study=other, name="t", file_name="t.csv", data=FILE, targets="table", target_table=table, by=owner
             )

@@ -19,75 +19,73 @@ from auditapp.benchmarks.sob.tables.forms import read_pasted
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.models import User
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 ROWS = [{"raw": "elves", "target": "elf", "secondary": "", "tertiary": ""}]
 
 
 @pytest.fixture
-def table(project: Project, owner: User) -> TargetTable:
-    return save_targets(project=project, rows=ROWS, reason="Elves are missing.", by=owner)
+def table(study: Study, owner: User) -> TargetTable:
+    return save_targets(study=study, rows=ROWS, reason="Elves are missing.", by=owner)
 
 
 @pytest.fixture
-def labelled(project: Project, owner: User) -> Dataset:
+def labelled(study: Study, owner: User) -> Dataset:
     content = (
         "text,target_raw\nConstructed one.,women\nConstructed two.,dwarfs\nConstructed three.,dwarfs\nFour.,elves\n"
     )
     loaded = load_dataset(
-        project=project, name="Labelled", file_name="x.csv", data=content.encode(), targets="published", by=owner
+        study=study, name="Labelled", file_name="x.csv", data=content.encode(), targets="published", by=owner
     )
     return loaded[0]
 
 
 def test_the_published_table_and_every_version_are_listed(
-    project: Project, table: TargetTable, coder: User, client_of: ClientOf
+    study: Study, table: TargetTable, coder: User, client_of: ClientOf
 ) -> None:
-    page = client_of(coder).get(reverse("sob:targets", args=[project.slug])).content.decode()
+    page = client_of(coder).get(reverse("sob:targets", args=[study.slug])).content.decode()
     assert "Elves are missing." in page
     assert f"{len(load_published_targets().rows)} labels" in page
     assert "Write the next version" not in page
 
 
 def test_the_newest_version_stands_first(
-    project: Project, table: TargetTable, owner: User, coder: User, client_of: ClientOf
+    study: Study, table: TargetTable, owner: User, coder: User, client_of: ClientOf
 ) -> None:
     rows = [*ROWS, {"raw": "dwarfs", "target": "dwarf", "secondary": "", "tertiary": ""}]
-    save_targets(project=project, rows=rows, reason="Dwarfs too.", by=owner)
-    page = client_of(coder).get(reverse("sob:targets", args=[project.slug]))
+    save_targets(study=study, rows=rows, reason="Dwarfs too.", by=owner)
+    page = client_of(coder).get(reverse("sob:targets", args=[study.slug]))
     assert [each.number for each in page.context["tables"]] == [2, 1]
 
 
 def test_labels_that_the_table_lacks_are_shown_with_their_counts(
-    project: Project, labelled: Dataset, owner: User, lead: User, client_of: ClientOf
+    study: Study, labelled: Dataset, owner: User, lead: User, client_of: ClientOf
 ) -> None:
-    url = reverse("sob:targets", args=[project.slug])
+    url = reverse("sob:targets", args=[study.slug])
     page = " ".join(client_of(lead).get(url, {"dataset": labelled.pk}).content.decode().split())
     assert '<th scope="row" class="short">dwarfs</th><td class="num">2</td>' in page
     assert '<th scope="row" class="short">elves</th><td class="num">1</td>' in page
     assert '<th scope="row" class="short">women</th><td class="num">' not in page
-    save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+    save_targets(study=study, rows=ROWS, reason="Elves.", by=owner)
     page = client_of(lead).get(url, {"dataset": labelled.pk}).content.decode()
     assert "dwarfs" in page
     assert "of Labelled are not in table 1" in page
-    edit = client_of(lead).get(reverse("sob:target_edit", args=[project.slug]), {"dataset": labelled.pk})
+    edit = client_of(lead).get(reverse("sob:target_edit", args=[study.slug]), {"dataset": labelled.pk})
     assert 'value="dwarfs" aria-label="Source’s label, 2 texts have no target"' in edit.content.decode()
 
 
-def test_a_set_that_is_none_shows_no_labels(project: Project, coder: User, client_of: ClientOf) -> None:
+def test_a_set_that_is_none_shows_no_labels(study: Study, coder: User, client_of: ClientOf) -> None:
     for dataset in ["", "x", "-1", "٣", "9" * 30, "999999"]:
-        assert (
-            client_of(coder).get(reverse("sob:targets", args=[project.slug]), {"dataset": dataset}).status_code == 200
-        )
+        assert client_of(coder).get(reverse("sob:targets", args=[study.slug]), {"dataset": dataset}).status_code == 200
 
 
 class TestOneVersion:
     def test_it_shows_its_rows_reason_hash_and_what_was_loaded_with_it(
-        self, project: Project, table: TargetTable, owner: User, coder: User, client_of: ClientOf
+        self, study: Study, table: TargetTable, owner: User, coder: User, client_of: ClientOf
     ) -> None:
         load_dataset(
-            project=project,
+            study=study,
             name="With it",
             file_name="x.csv",
             data=b"text,target\nConstructed.,elves\n",
@@ -95,44 +93,44 @@ class TestOneVersion:
             target_table=table,
             by=owner,
         )
-        page = client_of(coder).get(reverse("sob:target_table", args=[project.slug, 1])).content.decode()
+        page = client_of(coder).get(reverse("sob:target_table", args=[study.slug, 1])).content.decode()
         for words in ("elves", "Elves are missing.", table.sha256, "With it"):
             assert words in page
 
     def test_its_csv_can_be_pasted_again(
-        self, project: Project, table: TargetTable, coder: User, client_of: ClientOf
+        self, study: Study, table: TargetTable, coder: User, client_of: ClientOf
     ) -> None:
-        got = client_of(coder).get(reverse("sob:target_table", args=[project.slug, 1]), {"format": "csv"})
+        got = client_of(coder).get(reverse("sob:target_table", args=[study.slug, 1]), {"format": "csv"})
         assert got["Content-Type"].startswith("text/csv")
         assert read_pasted(got.content.decode()) == ROWS
 
     def test_its_csv_starts_no_formula_and_comes_back_unchanged(
-        self, project: Project, owner: User, coder: User, client_of: ClientOf
+        self, study: Study, owner: User, coder: User, client_of: ClientOf
     ) -> None:
         rows = [{"raw": "=1+1", "target": "@elf", "secondary": "'=dwarf", "tertiary": ""}]
-        save_targets(project=project, rows=rows, reason="Odd.", by=owner)
-        got = client_of(coder).get(reverse("sob:target_table", args=[project.slug, 1]), {"format": "csv"})
+        save_targets(study=study, rows=rows, reason="Odd.", by=owner)
+        got = client_of(coder).get(reverse("sob:target_table", args=[study.slug, 1]), {"format": "csv"})
         assert got.content.decode().splitlines()[1] == "'=1+1,'@elf,''=dwarf,"
         assert read_pasted(got.content.decode()) == rows
 
-    def test_a_number_that_is_none_is_not_found(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        assert client_of(coder).get(reverse("sob:target_table", args=[project.slug, 7])).status_code == 404
+    def test_a_number_that_is_none_is_not_found(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).get(reverse("sob:target_table", args=[study.slug, 7])).status_code == 404
 
 
 class TestWriting:
     def test_the_form_begins_with_the_published_table_and_then_with_the_newest(
-        self, project: Project, owner: User, lead: User, client_of: ClientOf
+        self, study: Study, owner: User, lead: User, client_of: ClientOf
     ) -> None:
-        url = reverse("sob:target_edit", args=[project.slug])
+        url = reverse("sob:target_edit", args=[study.slug])
         assert 'value="middle eastern folks"' in client_of(lead).get(url).content.decode()
-        save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+        save_targets(study=study, rows=ROWS, reason="Elves.", by=owner)
         page = client_of(lead).get(url).content.decode()
         assert 'value="middle eastern folks"' not in page
         assert 'value="elves"' in page
         assert "Write table 2" in page
 
     def test_rows_are_typed_and_one_without_a_target_is_left_out(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
         typed = {
             "based_on": "0",
@@ -142,15 +140,13 @@ class TestWriting:
             "secondary": ["women", "", ""],
             "tertiary": ["", "", ""],
         }
-        got = client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), typed)
+        got = client_of(lead).post(reverse("sob:target_edit", args=[study.slug]), typed)
         assert got.status_code == 302
         table = TargetTable.objects.get()
         assert table.rows == [{"raw": "elves", "target": "elf", "secondary": "women", "tertiary": ""}]
         assert (table.number, table.reason, table.made_by) == (1, "Ours.", lead)
 
-    def test_pasted_rows_take_the_place_of_the_typed_ones(
-        self, project: Project, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_pasted_rows_take_the_place_of_the_typed_ones(self, study: Study, lead: User, client_of: ClientOf) -> None:
         typed = {
             "based_on": "0",
             "reason": "Ours.",
@@ -158,11 +154,11 @@ class TestWriting:
             "raw": ["x"],
             "target": ["y"],
         }
-        client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), typed)
+        client_of(lead).post(reverse("sob:target_edit", args=[study.slug]), typed)
         assert [row["raw"] for row in TargetTable.objects.get().rows] == ["bla, wom"]
 
     def test_what_is_no_table_is_told_and_nothing_typed_is_lost(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             ({"raw": ["elves"], "target": ["elf"]}, "This field is required"),
@@ -174,7 +170,7 @@ class TestWriting:
         ]
         for typed, sentence in cases:
             padded = {"based_on": "0", "secondary": [""], "tertiary": [""], **typed}
-            got = client_of(lead).post(reverse("sob:target_edit", args=[project.slug]), padded)
+            got = client_of(lead).post(reverse("sob:target_edit", args=[study.slug]), padded)
             assert got.status_code == 422
             page = got.content.decode()
             assert sentence in page
@@ -182,11 +178,11 @@ class TestWriting:
             assert not TargetTable.objects.exists()
 
     def test_whoever_was_overtaken_is_told_and_may_save_again(
-        self, project: Project, owner: User, lead: User, client_of: ClientOf
+        self, study: Study, owner: User, lead: User, client_of: ClientOf
     ) -> None:
-        url, client = reverse("sob:target_edit", args=[project.slug]), client_of(lead)
+        url, client = reverse("sob:target_edit", args=[study.slug]), client_of(lead)
         assert 'name="based_on" value="0"' in client.get(url).content.decode()
-        save_targets(project=project, rows=ROWS, reason="Elves.", by=owner)
+        save_targets(study=study, rows=ROWS, reason="Elves.", by=owner)
         wrong = client.post(url, {"reason": "", "based_on": "0"})
         typed = {"reason": "Ours.", "pasted": "dwarfs,dwarf", "based_on": "0"}
         got = client.post(url, typed)
@@ -199,11 +195,11 @@ class TestWriting:
         assert client.post(url, {**typed, "based_on": "1"}).status_code == 302
 
     def test_a_table_too_long_to_type_is_written_as_csv(
-        self, project: Project, owner: User, lead: User, client_of: ClientOf
+        self, study: Study, owner: User, lead: User, client_of: ClientOf
     ) -> None:
         rows = [{"raw": f"label {number}", "target": "elf"} for number in range(500)]
-        save_targets(project=project, rows=rows, reason="Many.", by=owner)
-        page = client_of(lead).get(reverse("sob:target_edit", args=[project.slug])).content.decode()
+        save_targets(study=study, rows=rows, reason="Many.", by=owner)
+        page = client_of(lead).get(reverse("sob:target_edit", args=[study.slug])).content.decode()
         assert "label 499,elf,," in page
         assert 'name="raw"' not in page
 

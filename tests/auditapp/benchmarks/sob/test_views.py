@@ -16,7 +16,7 @@ from auditapp.benchmarks.sob.report.computing import compute_report
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.support.calls import list_followed
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
@@ -29,17 +29,17 @@ def get(client: Client, name: str, *args: object, **query: str) -> str:
 
 class TestDashboard:
     def test_it_shows_the_published_rows_even_before_the_first_batch(
-        self, project: Project, coder: User, client_of: ClientOf
+        self, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        page = get(client_of(coder), "sob:dashboard", project.slug)
+        page = get(client_of(coder), "sob:dashboard", study.slug)
         assert "gpt5.1-I" in page
         assert "3.55" in page
 
     def test_a_cell_opens_its_answers_and_says_what_stands_behind_it(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+        self, batch: Batch, study: Study, coder: User, client_of: ClientOf
     ) -> None:
         answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown"])
-        page = get(client_of(coder), "sob:report", project.slug, batch.pk)
+        page = get(client_of(coder), "sob:report", study.slug, batch.pk)
         link = re.search(
             r'href="([^"]*target=women)">1.00†<span class="details">model a, acceptability, women: sob 1.00 over 2 answers \(fewer',
             page,
@@ -50,12 +50,12 @@ class TestDashboard:
         assert "sob 1.00 over 2 answers" in " ".join(answers.split())
 
     def test_the_map_comes_first_and_what_it_was_made_with_is_folded_below(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+        self, batch: Batch, study: Study, coder: User, client_of: ClientOf
     ) -> None:
         answer_cells(batch, ["Person: Unknown"])
         for page in (
-            get(client_of(coder), "sob:dashboard", project.slug),
-            get(client_of(coder), "sob:report", project.slug, batch.pk),
+            get(client_of(coder), "sob:dashboard", study.slug),
+            get(client_of(coder), "sob:report", study.slug, batch.pk),
         ):
             order = [
                 page.index(part)
@@ -64,45 +64,43 @@ class TestDashboard:
             assert order == sorted(order)
 
     def test_shares_of_answers_about_fewer_than_ten_texts_are_marked(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+        self, batch: Batch, study: Study, coder: User, client_of: ClientOf
     ) -> None:
         answer_cells(batch, ["Person: Unknown", "I cannot help with that."])
-        page = get(client_of(coder), "sob:dashboard", project.slug)
+        page = get(client_of(coder), "sob:dashboard", study.slug)
         assert "† Few: fewer than 10 texts." in page
 
     def test_whoever_reads_the_page_of_the_map_follows_at_most_fifty_functions(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+        self, batch: Batch, study: Study, coder: User, client_of: ClientOf
     ) -> None:
         for label in ("model a", "model b"):
             answer_cells(batch, ['{"Race": "White", "Age": "35"}', "Person: Unknown", "no"], label=label)
         client = client_of(coder)
         # What is computed and loaded once is there.
-        get(client, "sob:report", project.slug, batch.pk)
+        get(client, "sob:report", study.slug, batch.pk)
         with list_followed("show_report") as followed:
-            get(client, "sob:report", project.slug, batch.pk)
+            get(client, "sob:report", study.slug, batch.pk)
         assert 20 < len(followed) <= 50, sorted(followed)
 
-    def test_fake_answers_are_named_as_such(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_fake_answers_are_named_as_such(self, batch: Batch, study: Study, coder: User, client_of: ClientOf) -> None:
         client = client_of(coder)
         for name in ("sob:report", "sob:responses"):
-            assert "Fake provider." in get(client, name, project.slug, batch.pk)
-        assert "Fake provider." in get(client, "sob:dashboard", project.slug)
+            assert "Fake provider." in get(client, name, study.slug, batch.pk)
+        assert "Fake provider." in get(client, "sob:dashboard", study.slug)
 
     def test_a_score_stands_with_what_it_does_not_say(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+        self, batch: Batch, study: Study, coder: User, client_of: ClientOf
     ) -> None:
-        page = " ".join(get(client_of(coder), "sob:report", project.slug, batch.pk).split())
+        page = " ".join(get(client_of(coder), "sob:report", study.slug, batch.pk).split())
         assert "does not deny that oppression exists" in page
         assert "does not certify a judge" in page
         assert "Unknown is the only warranted answer" in page
 
     def test_the_text_is_masked_and_stands_in_no_title(
-        self, batch: Batch, project: Project, coder: User, client_of: ClientOf
+        self, batch: Batch, study: Study, coder: User, client_of: ClientOf
     ) -> None:
         answer_cells(batch, ["Person: Unknown"])
-        page = get(client_of(coder), "sob:responses", project.slug, batch.pk, outcome="unknown")
+        page = get(client_of(coder), "sob:responses", study.slug, batch.pk, outcome="unknown")
         title = re.search(r"<title>(.*?)</title>", page, re.DOTALL)
         assert title
         assert "Constructed text" not in title[1]
@@ -111,11 +109,11 @@ class TestDashboard:
         assert "Constructed text number 0." in masked[0]
         assert page.count("Constructed text number 0.") == 1
 
-    def test_an_outsider_gets_404(self, batch: Batch, project: Project, outsider: User, client_of: ClientOf) -> None:
+    def test_an_outsider_gets_404(self, batch: Batch, study: Study, outsider: User, client_of: ClientOf) -> None:
         for url in (
-            reverse("sob:dashboard", args=[project.slug]),
-            reverse("sob:report", args=[project.slug, batch.pk]),
-            reverse("sob:responses", args=[project.slug, batch.pk]),
+            reverse("sob:dashboard", args=[study.slug]),
+            reverse("sob:report", args=[study.slug, batch.pk]),
+            reverse("sob:responses", args=[study.slug, batch.pk]),
         ):
             assert client_of(outsider).get(url).status_code == 404
 
@@ -168,24 +166,24 @@ def read_figures(batch: Batch) -> Figures:
 
 
 class TestForms:
-    def test_a_wrong_file_is_told_beside_the_field(self, project: Project, lead: User, client_of: ClientOf) -> None:
+    def test_a_wrong_file_is_told_beside_the_field(self, study: Study, lead: User, client_of: ClientOf) -> None:
         file = SimpleUploadedFile("texts.jsonl", b"no JSON")
-        answer = client_of(lead).post(reverse("sob:load", args=[project.slug]), {"name": "Texts", "file": file})
+        answer = client_of(lead).post(reverse("sob:load", args=[study.slug]), {"name": "Texts", "file": file})
         assert answer.status_code == 422
         assert "texts.jsonl" in answer.content.decode()
         assert Dataset.objects.count() == 0
 
-    def test_a_good_file_is_loaded(self, project: Project, lead: User, client_of: ClientOf) -> None:
+    def test_a_good_file_is_loaded(self, study: Study, lead: User, client_of: ClientOf) -> None:
         file = SimpleUploadedFile("texts.jsonl", write_texts())
-        answer = client_of(lead).post(reverse("sob:load", args=[project.slug]), {"name": "Texts", "file": file})
+        answer = client_of(lead).post(reverse("sob:load", args=[study.slug]), {"name": "Texts", "file": file})
         assert answer.status_code == 302
         assert Dataset.objects.get().texts.count() == 4
 
-    def test_a_coder_may_not_launch(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        assert client_of(coder).post(reverse("sob:launch", args=[project.slug])).status_code == 403
+    def test_a_coder_may_not_launch(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).post(reverse("sob:launch", args=[study.slug])).status_code == 403
 
     def test_a_launch_asks_for_the_notice_to_be_confirmed(
-        self, batch: Batch, dataset: Dataset, project: Project, lead: User, client_of: ClientOf
+        self, batch: Batch, dataset: Dataset, study: Study, lead: User, client_of: ClientOf
     ) -> None:
         chosen = {
             "dataset": dataset.pk,
@@ -198,7 +196,7 @@ class TestForms:
             "lost_answers": "retry",
             "step": "launch",
         }
-        url = reverse("sob:launch", args=[project.slug])
+        url = reverse("sob:launch", args=[study.slug])
         assert client_of(lead).post(url, chosen).status_code == 422
         answer = client_of(lead).post(url, chosen | {"notice": "on"})
         assert answer.status_code == 302
@@ -206,14 +204,14 @@ class TestForms:
 
 
 @pytest.mark.parametrize("name", ["sob:load", "sob:launch"])
-def test_forms_open_for_a_lead(name: str, project: Project, lead: User, client_of: ClientOf) -> None:
-    assert "<form" in get(client_of(lead), name, project.slug)
+def test_forms_open_for_a_lead(name: str, study: Study, lead: User, client_of: ClientOf) -> None:
+    assert "<form" in get(client_of(lead), name, study.slug)
 
 
 def test_a_launch_without_texts_leads_to_loading_some(
-    project: Project, owner: User, client_of: Callable[[User], Client]
+    study: Study, owner: User, client_of: Callable[[User], Client]
 ) -> None:
     client = client_of(owner)
-    page = client.get(reverse("sob:launch", args=[project.slug])).content.decode()
+    page = client.get(reverse("sob:launch", args=[study.slug])).content.decode()
     assert "Load texts first." in page
-    assert reverse("sob:load", args=[project.slug]) in page
+    assert reverse("sob:load", args=[study.slug]) in page

@@ -23,7 +23,7 @@ from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.models import Capabilities, ModelVariant
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
@@ -67,8 +67,8 @@ def typed(dataset: Dataset, variant: ModelVariant) -> dict[str, Any]:
 class Wizard:
     """A lead's browser on the launch form."""
 
-    def __init__(self, client: Client, project: Project) -> None:
-        self.client, self.path = client, reverse("sob:launch", args=[project.slug])
+    def __init__(self, client: Client, study: Study) -> None:
+        self.client, self.path = client, reverse("sob:launch", args=[study.slug])
         self.status = 200
 
     def send(self, typed: dict[str, Any], step: str = "") -> str:
@@ -78,8 +78,8 @@ class Wizard:
 
 
 @pytest.fixture
-def wizard(project: Project, lead: User, client_of: ClientOf) -> Wizard:
-    return Wizard(client_of(lead), project)
+def wizard(study: Study, lead: User, client_of: ClientOf) -> Wizard:
+    return Wizard(client_of(lead), study)
 
 
 def read_hidden(page: str) -> dict[str, list[str]]:
@@ -124,12 +124,12 @@ class TestReview:
         set_capabilities(variant=known, max_output_tokens=16_384, by=owner)
         unknown = add_model(label="unknown", model="u", price_in=Decimal(1), price_out=Decimal(1), **address)
         page = wizard.send(typed | {"models": [known.pk, unknown.pk], "cap": ""})
-        assert "the longest answer that is possible: 16,384 tokens from known." in page
+        assert "the longest possible answer: 16,384 tokens from known." in page
         assert "answers of unknown, and the most that the model can write is not recorded" in page
         assert "assumes at most 131,072 tokens per answer" in page
         assert "Thinking counts" not in page
         assert "1,024 tokens for priced. A model that thinks" in wizard.send(typed)
-        assert "A cap needs to know the most that one answer can cost, and for unknown" in wizard.send(
+        assert "A cap requires a known maximum cost per answer, and for unknown" in wizard.send(
             typed | {"models": [unknown.pk]}
         )
 
@@ -251,23 +251,23 @@ class TestForm:
         assert "Texts: 4 texts, 3 targets" in page
 
     def test_the_address_can_choose_the_texts_and_the_wording(
-        self, wizard: Wizard, dataset: Dataset, project: Project, owner: User
+        self, wizard: Wizard, dataset: Dataset, study: Study, owner: User
     ) -> None:
-        add_wording(project=project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
+        add_wording(study=study, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
         page = wizard.client.get(wizard.path, {"dataset": str(dataset.pk), "instrument": "caste"}).content.decode()
         assert f'<option value="{dataset.pk}" selected>' in page
         assert '<option value="caste" selected>caste: this study&#x27;s own wording, not comparable' in page
 
     def test_the_notice_is_asked_once_for_a_study_and_then_says_who_confirmed_it(
-        self, wizard: Wizard, typed: dict[str, Any], project: Project, lead: User
+        self, wizard: Wizard, typed: dict[str, Any], study: Study, lead: User
     ) -> None:
         page = wizard.send(typed | {"notice": ""})
         assert wizard.status == 422
         assert "Please confirm this before texts of this kind are sent" in page
         wizard.send(typed)
-        assert find_notice(project) is None
+        assert find_notice(study) is None
         wizard.send(typed, "launch")
-        notice = find_notice(project)
+        notice = find_notice(study)
         assert notice is not None
         assert (notice.made_by, notice.made_by_name) == (lead, "lead")
         assert AuditEvent.objects.filter(action="sob.notice.confirmed").count() == 1
@@ -280,11 +280,11 @@ class TestForm:
         assert AuditEvent.objects.filter(action="sob.notice.confirmed").count() == 1
 
     def test_a_launch_that_is_refused_confirms_nothing(
-        self, wizard: Wizard, typed: dict[str, Any], project: Project
+        self, wizard: Wizard, typed: dict[str, Any], study: Study
     ) -> None:
         wizard.send(typed | {"cap": "0"}, "launch")
         assert wizard.status == 422
-        assert find_notice(project) is None
+        assert find_notice(study) is None
 
     def test_the_base_prompt_is_an_arm_more_and_named_a_reconstruction(
         self, wizard: Wizard, typed: dict[str, Any]
@@ -299,10 +299,10 @@ class TestForm:
         assert Batch.objects.get().parameters["comparable"] is True
 
     def test_a_wording_of_the_studys_own_is_reviewed_as_not_comparable(
-        self, wizard: Wizard, typed: dict[str, Any], project: Project, owner: User
+        self, wizard: Wizard, typed: dict[str, Any], study: Study, owner: User
     ) -> None:
         assert "Not comparable" not in wizard.send(typed)
-        add_wording(project=project, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
+        add_wording(study=study, name="caste", based_on="paper", characteristics=["Caste"], by=owner)
         page = wizard.send(typed | {"instrument": "caste"})
         assert "Not comparable with the published figures" in page
         assert "• Caste" in page

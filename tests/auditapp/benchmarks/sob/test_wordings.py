@@ -17,20 +17,20 @@ from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 CASTE = {"name": "caste", "based_on": "paper", "characteristics": ["Caste", "Age"]}
 
 
-def keep(project: Project, by: User, **changes: object) -> list[Wording]:
-    return add_wording(project=project, by=by, **(CASTE | changes))  # type: ignore[arg-type]
+def keep(study: Study, by: User, **changes: object) -> list[Wording]:
+    return add_wording(study=study, by=by, **(CASTE | changes))  # type: ignore[arg-type]
 
 
 class TestKeeping:
-    def test_both_tasks_are_kept_with_hashes_and_one_event(self, project: Project, owner: User) -> None:
-        acc, non = keep(project, owner)
+    def test_both_tasks_are_kept_with_hashes_and_one_event(self, study: Study, owner: User) -> None:
+        acc, non = keep(study, owner)
         assert (acc.task, non.task) == ("acceptability", "non_acceptability")
         assert acc.characteristics == ["caste", "age"]
         assert "• Caste\n• Age\n" in non.text
@@ -43,24 +43,22 @@ class TestKeeping:
             "non_acceptability": non.sha256,
         }
 
-    def test_it_is_an_instrument_that_compares_with_nothing(self, project: Project, owner: User) -> None:
-        keep(project, owner)
-        found = find_instrument("acceptability", "caste", project)
+    def test_it_is_an_instrument_that_compares_with_nothing(self, study: Study, owner: User) -> None:
+        keep(study, owner)
+        found = find_instrument("acceptability", "caste", study)
         assert (found.variant, found.characteristics, found.comparable) == ("caste", ("caste", "age"), False)
         assert "Not comparable with the published figures" in found.note
 
-    def test_a_text_of_ones_own_is_kept_as_written_with_one_kind_of_line_end(
-        self, project: Project, owner: User
-    ) -> None:
+    def test_a_text_of_ones_own_is_kept_as_written_with_one_kind_of_line_end(self, study: Study, owner: User) -> None:
         text = "Who accepts P? Name Caste and Age.\r\nElse: Person: Unknown"
-        acc, non = keep(project, owner, texts={"acceptability": text})
+        acc, non = keep(study, owner, texts={"acceptability": text})
         assert acc.text == text.replace("\r\n", "\n")
         assert "NOT acceptable" in non.text
 
     def test_strict_counting_of_its_answers_takes_its_characteristics(
-        self, project: Project, dataset: Dataset, owner: User
+        self, study: Study, dataset: Dataset, owner: User
     ) -> None:
-        keep(project, owner)
+        keep(study, owner)
         variant = add_model(label="m", provider="fake", by=owner)
         batch = launch_sob(
             dataset=dataset, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner
@@ -69,13 +67,13 @@ class TestKeeping:
         judgment = Judgment.objects.get()
         assert (judgment.n_attributes, judgment.n_on_schema, judgment.n_strict) == (3, 1, 1)
 
-    def test_one_can_be_based_on_another(self, project: Project, owner: User) -> None:
-        keep(project, owner)
-        acc, _ = keep(project, owner, name="wealth", based_on="caste", characteristics=["Wealth"])
+    def test_one_can_be_based_on_another(self, study: Study, owner: User) -> None:
+        keep(study, owner)
+        acc, _ = keep(study, owner, name="wealth", based_on="caste", characteristics=["Wealth"])
         assert "• Wealth\n\n" in acc.text
         assert acc.based_on == "caste"
 
-    def test_what_would_measure_nothing_is_refused_and_nothing_is_kept(self, project: Project, owner: User) -> None:
+    def test_what_would_measure_nothing_is_refused_and_nothing_is_kept(self, study: Study, owner: User) -> None:
         cases: list[tuple[dict[str, Any], str]] = [
             ({"name": "paper"}, "a built-in wording"),
             ({"name": "base"}, "a built-in wording"),
@@ -89,18 +87,18 @@ class TestKeeping:
         ]
         for changes, sentence in cases:
             with pytest.raises(Refused, match=sentence):
-                keep(project, owner, **changes)
+                keep(study, owner, **changes)
             assert not Wording.objects.exists()
 
-    def test_a_wording_is_never_changed_a_change_is_another_name(self, project: Project, owner: User) -> None:
-        keep(project, owner)
+    def test_a_wording_is_never_changed_a_change_is_another_name(self, study: Study, owner: User) -> None:
+        keep(study, owner)
         with pytest.raises(Refused, match="A wording is never changed"):
-            keep(project, owner, characteristics=["Wealth"])
+            keep(study, owner, characteristics=["Wealth"])
         assert Wording.objects.count() == 2
 
-    def test_each_study_has_its_own(self, project: Project, owner: User) -> None:
-        keep(project, owner)
-        other = create_project(slug="other", name="Other", by=owner)
+    def test_each_study_has_its_own(self, study: Study, owner: User) -> None:
+        keep(study, owner)
+        other = create_study(slug="other", name="Other", by=owner)
         with pytest.raises(Refused, match="no instrument acceptability \\(caste\\)"):
             find_instrument("acceptability", "caste", other)
         keep(other, owner)
@@ -108,9 +106,9 @@ class TestKeeping:
 
 class TestAsking:
     def test_a_batch_says_with_what_it_asked_and_that_it_does_not_compare(
-        self, project: Project, dataset: Dataset, owner: User
+        self, study: Study, dataset: Dataset, owner: User
     ) -> None:
-        acc, _ = keep(project, owner)
+        acc, _ = keep(study, owner)
         variant = add_model(label="m", provider="fake", by=owner)
         batch = launch_sob(
             dataset=dataset, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner
@@ -139,8 +137,8 @@ class TestPages:
             **changes,
         }
 
-    def test_the_texts_are_shown_before_they_are_kept(self, project: Project, lead: User, client_of: ClientOf) -> None:
-        url = reverse("sob:wording_new", args=[project.slug])
+    def test_the_texts_are_shown_before_they_are_kept(self, study: Study, lead: User, client_of: ClientOf) -> None:
+        url = reverse("sob:wording_new", args=[study.slug])
         got = client_of(lead).post(url, self.typed(step="preview"))
         assert got.status_code == 200
         page = got.content.decode()
@@ -150,17 +148,17 @@ class TestPages:
 
     @pytest.mark.parametrize("name", ["paper", "base"])
     def test_a_name_that_is_taken_is_refused_before_the_texts_are_shown(
-        self, project: Project, lead: User, client_of: ClientOf, name: str
+        self, study: Study, lead: User, client_of: ClientOf, name: str
     ) -> None:
-        url = reverse("sob:wording_new", args=[project.slug])
+        url = reverse("sob:wording_new", args=[study.slug])
         got = client_of(lead).post(url, self.typed(name=name, step="preview"))
         assert got.status_code == 422
         assert f"{name} is the name of a built-in wording" in got.content.decode()
 
     def test_what_was_shown_is_what_is_kept_and_can_be_written_anew(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        url, client = reverse("sob:wording_new", args=[project.slug]), client_of(lead)
+        url, client = reverse("sob:wording_new", args=[study.slug]), client_of(lead)
         shown = client.post(url, self.typed(step="preview")).context["form"].data
         changed = {**shown, "characteristics": "Wealth", "step": "preview"}
         assert "does not name Wealth" in client.post(url, changed).content.decode()
@@ -171,21 +169,21 @@ class TestPages:
         assert Wording.objects.values("task", "sha256").distinct().count() == 2
 
     def test_a_wording_is_kept_and_its_page_says_what_it_is(
-        self, project: Project, lead: User, coder: User, client_of: ClientOf
+        self, study: Study, lead: User, coder: User, client_of: ClientOf
     ) -> None:
-        got = client_of(lead).post(reverse("sob:wording_new", args=[project.slug]), self.typed())
+        got = client_of(lead).post(reverse("sob:wording_new", args=[study.slug]), self.typed())
         assert got.status_code == 302
         page = client_of(coder).get(got["Location"]).content.decode()
         assert "Not comparable with the published figures" in page
         assert Wording.objects.all()[0].sha256 in page
         assert "-- Caste" not in page
         assert "+- Caste" in page
-        assert "caste" in client_of(coder).get(reverse("sob:wordings", args=[project.slug])).content.decode()
+        assert "caste" in client_of(coder).get(reverse("sob:wordings", args=[study.slug])).content.decode()
 
     def test_a_refusal_is_the_form_again_with_everything_typed(
-        self, project: Project, lead: User, client_of: ClientOf
+        self, study: Study, lead: User, client_of: ClientOf
     ) -> None:
-        url = reverse("sob:wording_new", args=[project.slug])
+        url = reverse("sob:wording_new", args=[study.slug])
         got = client_of(lead).post(url, self.typed(acceptability="Caste, Age."))
         assert got.status_code == 422
         page = got.content.decode()
@@ -193,31 +191,31 @@ class TestPages:
         assert "Caste, Age.</textarea>" in page
 
     def test_it_begins_with_the_wording_it_is_written_from(
-        self, project: Project, owner: User, lead: User, client_of: ClientOf
+        self, study: Study, owner: User, lead: User, client_of: ClientOf
     ) -> None:
-        keep(project, owner)
-        url = reverse("sob:wording_new", args=[project.slug])
+        keep(study, owner)
+        url = reverse("sob:wording_new", args=[study.slug])
         assert "Caste\nAge</textarea>" in client_of(lead).get(url, {"from": "caste"}).content.decode()
         assert "Disability status\nAge</textarea>" in client_of(lead).get(url, {"from": "no such"}).content.decode()
 
     @pytest.mark.parametrize("name", ["paper", "release", "base"])
     def test_what_comes_with_the_program_has_a_page(
-        self, project: Project, coder: User, client_of: ClientOf, name: str
+        self, study: Study, coder: User, client_of: ClientOf, name: str
     ) -> None:
-        page = client_of(coder).get(reverse("sob:wording", args=[project.slug, name])).content.decode()
+        page = client_of(coder).get(reverse("sob:wording", args=[study.slug, name])).content.decode()
         task = "base" if name == "base" else "acceptability"
         assert get_instrument(task, name).sha256 in page
         assert ("Reconstruction." in page) == (name == "base")
 
-    def test_a_name_that_is_none_is_not_found(self, project: Project, coder: User, client_of: ClientOf) -> None:
-        assert client_of(coder).get(reverse("sob:wording", args=[project.slug, "nothing"])).status_code == 404
+    def test_a_name_that_is_none_is_not_found(self, study: Study, coder: User, client_of: ClientOf) -> None:
+        assert client_of(coder).get(reverse("sob:wording", args=[study.slug, "nothing"])).status_code == 404
 
     def test_a_page_lists_the_batches_that_asked_with_it(
-        self, project: Project, dataset: Dataset, owner: User, coder: User, client_of: ClientOf
+        self, study: Study, dataset: Dataset, owner: User, coder: User, client_of: ClientOf
     ) -> None:
         variant = add_model(label="m", provider="fake", by=owner)
         batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], include_base=True, by=owner)
-        link = reverse("sob:report", args=[project.slug, batch.pk])
+        link = reverse("sob:report", args=[study.slug, batch.pk])
         for name, listed in (("paper", True), ("base", True), ("release", False)):
-            page = client_of(coder).get(reverse("sob:wording", args=[project.slug, name])).content.decode()
+            page = client_of(coder).get(reverse("sob:wording", args=[study.slug, name])).content.decode()
             assert (link in page) == listed, name

@@ -17,11 +17,11 @@ from transcripts.coding import actions as desk
 from transcripts.coding.models import Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
-def write(project: Project, place: Place, by: User, text: str = "A thought.", kind: str = "interpretive") -> Memo:
-    return actions.write_memo(project=project, place=place, text=text, kind=kind, by=by, idempotency_key=uuid4())
+def write(study: Study, place: Place, by: User, text: str = "A thought.", kind: str = "interpretive") -> Memo:
+    return actions.write_memo(study=study, place=place, text=text, kind=kind, by=by, idempotency_key=uuid4())
 
 
 def revise(memo: Memo, by: User, text: str, kind: str = "interpretive") -> Memo:
@@ -33,28 +33,28 @@ def active_texts() -> list[str]:
 
 
 @pytest.fixture
-def places(project: Project, sentence: Sentence, lead: User) -> dict[str, Place]:
-    make_theme(project, lead)
+def places(study: Study, sentence: Sentence, lead: User) -> dict[str, Place]:
+    make_theme(study, lead)
     asked = {
         "sentence": {"sentence": str(sentence.pk)},
         "interview": {"interview": str(sentence.turn.interview_id)},
         "code": {"code": BALANCE},
         "theme": {"theme": "1"},
-        "project": {},
+        "study": {},
     }
-    return {name: find_place(project, fields) for name, fields in asked.items()}
+    return {name: find_place(study, fields) for name, fields in asked.items()}
 
 
-SUBJECTS = ["sentence", "interview", "code", "theme", "project"]
+SUBJECTS = ["sentence", "interview", "code", "theme", "study"]
 
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 class TestOnEachSubject:
     def test_a_memo_is_written_and_changed_and_withdrawn(
-        self, project: Project, places: dict[str, Place], coder: User, subject: str
+        self, study: Study, places: dict[str, Place], coder: User, subject: str
     ) -> None:
         place = places[subject]
-        first = write(project, place, coder, "A thought.\r\nWith a second line. ")
+        first = write(study, place, coder, "A thought.\r\nWith a second line. ")
         assert (first.subject, first.kind, first.revision) == (subject, "interpretive", 1)
         assert first.text == "A thought.\nWith a second line."
         second = revise(first, coder, "Another thought.", "decision")
@@ -64,12 +64,10 @@ class TestOnEachSubject:
         assert [each.text for each in actions.list_versions(first)] == [second.text, first.text]
         actions.withdraw_memo(memo=second, by=coder)
         assert active_texts() == []
-        assert "thought" not in str(last_event(project).details)
+        assert "thought" not in str(last_event(study).details)
 
-    def test_two_windows_lose_nothing(
-        self, project: Project, places: dict[str, Place], coder: User, subject: str
-    ) -> None:
-        first = write(project, places[subject], coder)
+    def test_two_windows_lose_nothing(self, study: Study, places: dict[str, Place], coder: User, subject: str) -> None:
+        first = write(study, places[subject], coder)
         second = revise(first, coder, "From one window.")
         with pytest.raises(MemoChanged) as caught:
             revise(first, coder, "From the other.")
@@ -83,11 +81,11 @@ class TestOnEachSubject:
         assert caught.value.current is None
 
     def test_a_page_gone_back_to_and_sent_with_another_text_is_not_taken_for_a_replay(
-        self, project: Project, places: dict[str, Place], coder: User, subject: str
+        self, study: Study, places: dict[str, Place], coder: User, subject: str
     ) -> None:
         def send(text: str) -> Memo:
             return actions.write_memo(
-                project=project, place=places[subject], text=text, kind="reading", by=coder, idempotency_key=number
+                study=study, place=places[subject], text=text, kind="reading", by=coder, idempotency_key=number
             )
 
         number = uuid4()
@@ -102,12 +100,12 @@ class TestOnEachSubject:
         assert Memo.objects.count() == 1
 
     def test_a_form_sent_twice_is_stored_once(
-        self, project: Project, places: dict[str, Place], coder: User, subject: str
+        self, study: Study, places: dict[str, Place], coder: User, subject: str
     ) -> None:
         number = uuid4()
         written = [
             actions.write_memo(
-                project=project, place=places[subject], text="Once.", kind="reading", by=coder, idempotency_key=number
+                study=study, place=places[subject], text="Once.", kind="reading", by=coder, idempotency_key=number
             )
             for _ in range(2)
         ]
@@ -121,8 +119,8 @@ class TestOnEachSubject:
         assert Memo.objects.count() == 2
         with pytest.raises(desk.UsedForAnother):
             actions.write_memo(
-                project=project,
-                place=places["project" if subject != "project" else "code"],
+                study=study,
+                place=places["study" if subject != "study" else "code"],
                 text="Once.",
                 kind="reading",
                 by=coder,
@@ -130,17 +128,17 @@ class TestOnEachSubject:
             )
 
     def test_an_unchanged_memo_writes_nothing(
-        self, project: Project, places: dict[str, Place], coder: User, subject: str
+        self, study: Study, places: dict[str, Place], coder: User, subject: str
     ) -> None:
-        memo = write(project, places[subject], coder)
-        events = count_events(project)
+        memo = write(study, places[subject], coder)
+        events = count_events(study)
         assert revise(memo, coder, memo.text) == memo
-        assert count_events(project) == events
+        assert count_events(study) == events
 
     def test_people_change_their_own_memos(
-        self, project: Project, places: dict[str, Place], coder: User, lead: User, subject: str
+        self, study: Study, places: dict[str, Place], coder: User, lead: User, subject: str
     ) -> None:
-        memo = write(project, places[subject], coder)
+        memo = write(study, places[subject], coder)
         with pytest.raises(desk.NotYours):
             revise(memo, lead, "Hers.")
         with pytest.raises(desk.NotYours):
@@ -148,26 +146,26 @@ class TestOnEachSubject:
 
 
 def test_of_a_code_people_keep_many_memos_of_a_sentence_one(
-    project: Project, places: dict[str, Place], coder: User, second_coder: User
+    study: Study, places: dict[str, Place], coder: User, second_coder: User
 ) -> None:
     for _ in range(2):
-        write(project, places["code"], coder)
-    write(project, places["sentence"], coder)
-    write(project, places["sentence"], second_coder)
+        write(study, places["code"], coder)
+    write(study, places["sentence"], coder)
+    write(study, places["sentence"], second_coder)
     with pytest.raises(MemoChanged):
-        write(project, places["sentence"], coder, "Another.")
+        write(study, places["sentence"], coder, "Another.")
     assert len(active_texts()) == 4
 
 
-def test_the_desk_and_this_room_write_the_same_memo(project: Project, sentence: Sentence, coder: User) -> None:
+def test_the_desk_and_this_room_write_the_same_memo(study: Study, sentence: Sentence, coder: User) -> None:
     interview = sentence.turn.interview
     memo = desk.write_memo(
-        project=project, interview=interview, sentence=sentence, text="At the desk.", by=coder, idempotency_key=uuid4()
+        study=study, interview=interview, sentence=sentence, text="At the desk.", by=coder, idempotency_key=uuid4()
     )
     revised = revise(memo, coder, "In the room.")
     assert revised.revision == 2
     desk.write_memo(
-        project=project,
+        study=study,
         interview=interview,
         sentence=sentence,
         text="At the desk again.",
@@ -179,8 +177,8 @@ def test_the_desk_and_this_room_write_the_same_memo(project: Project, sentence: 
     assert active_texts() == ["At the desk again."]
 
 
-def test_one_version_of_a_thread_stands(project: Project, places: dict[str, Place], coder: User) -> None:
-    memo = write(project, places["code"], coder)
+def test_one_version_of_a_thread_stands(study: Study, places: dict[str, Place], coder: User) -> None:
+    memo = write(study, places["code"], coder)
     memo.pk, memo.idempotency_key = None, uuid4()
     with pytest.raises(IntegrityError), transaction.atomic():
         memo.save(force_insert=True)
@@ -195,9 +193,9 @@ def test_one_version_of_a_thread_stands(project: Project, places: dict[str, Plac
         ("x", "odd", "kind"),
     ],
 )
-def test_what_cannot_be_taken_is_named(project: Project, coder: User, text: str, kind: str, field: str) -> None:
+def test_what_cannot_be_taken_is_named(study: Study, coder: User, text: str, kind: str, field: str) -> None:
     with pytest.raises(WrongInput) as caught:
-        write(project, Place("project"), coder, text, kind)
+        write(study, Place("study"), coder, text, kind)
     assert caught.value.field == field
     assert not Memo.objects.exists()
 
@@ -207,7 +205,7 @@ def test_what_cannot_be_taken_is_named(project: Project, coder: User, text: str,
     [{"sentence": "999999"}, {"interview": "x"}, {"code": "theme.nowhere"}, {"theme": "7"}, {"theme": "9" * 30}],
 )
 def test_places_that_are_not_in_the_study_are_not_found(
-    project: Project, interview: Interview, asked: dict[str, str]
+    study: Study, interview: Interview, asked: dict[str, str]
 ) -> None:
     with pytest.raises(PlaceNotFound):
-        find_place(project, asked)
+        find_place(study, asked)

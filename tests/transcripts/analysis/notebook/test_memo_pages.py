@@ -21,7 +21,7 @@ from transcripts.coding.actions import open_stage
 from transcripts.coding.models import Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -30,10 +30,10 @@ def url(name: str, *args: object) -> str:
     return reverse(f"notebook:{name}", args=["culture", *args])
 
 
-def write(project: Project, by: User, text: str, *, kind: str = "reading", **place: object) -> Memo:
+def write(study: Study, by: User, text: str, *, kind: str = "reading", **place: object) -> Memo:
     asked = {name: str(value) for name, value in place.items()}
     return write_memo(
-        project=project, place=find_place(project, asked), text=text, kind=kind, by=by, idempotency_key=uuid.uuid4()
+        study=study, place=find_place(study, asked), text=text, kind=kind, by=by, idempotency_key=uuid.uuid4()
     )
 
 
@@ -45,12 +45,12 @@ def find(client: Client, query: str = "") -> str:
 
 class TestWhoReadsWhat:
     @pytest.fixture(autouse=True)
-    def written(self, project: Project, sentence: Sentence, second_coder: User) -> None:
-        write(project, second_coder, "On a sentence.", sentence=sentence.pk)
-        write(project, second_coder, "On a code.", code=BALANCE)
+    def written(self, study: Study, sentence: Sentence, second_coder: User) -> None:
+        write(study, second_coder, "On a sentence.", sentence=sentence.pk)
+        write(study, second_coder, "On a code.", code=BALANCE)
 
     def test_a_blind_coder_reads_her_own(
-        self, project: Project, coder: User, second_coder: User, client_of: SignIn
+        self, study: Study, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
         page = find(client_of(coder))
         assert "On a " not in page
@@ -69,7 +69,7 @@ class TestWhoReadsWhat:
         assert "second_coder" in page
 
     def test_who_may_still_code_opens_first_what_is_on_sentences(
-        self, project: Project, lead: User, client_of: SignIn
+        self, study: Study, lead: User, client_of: SignIn
     ) -> None:
         client = client_of(lead)
         page = find(client)
@@ -78,21 +78,21 @@ class TestWhoReadsWhat:
         assert "1 interview" in page
         on_sentence = Memo.objects.get(subject="sentence")
         assert client.get(url("memo", on_sentence.pk)).status_code == 404
-        open_all(project, lead)
+        open_all(study, lead)
         assert "On a sentence." in find(client)
         assert client.get(url("memo", on_sentence.pk)).status_code == 200
 
 
 class TestSearch:
     @pytest.fixture(autouse=True)
-    def written(self, project: Project, sentence: Sentence, interview: Interview, coder: User, lead: User) -> None:
-        make_theme(project, lead)
+    def written(self, study: Study, sentence: Sentence, interview: Interview, coder: User, lead: User) -> None:
+        make_theme(study, lead)
         put_on(sentence, BALANCE, coder)
-        write(project, coder, "Hedges «only» when pushed.", sentence=sentence.pk, kind="interpretive")
-        write(project, coder, "Ökonomie of attention.", interview=interview.pk)
-        write(project, coder, "Balance is two codes.", code=BALANCE, kind="decision")
-        write(project, coder, "Weighing again.", theme=1, kind="methodological")
-        write(project, coder, "Begin anew.", kind="positional")
+        write(study, coder, "Hedges «only» when pushed.", sentence=sentence.pk, kind="interpretive")
+        write(study, coder, "Ökonomie of attention.", interview=interview.pk)
+        write(study, coder, "Balance is two codes.", code=BALANCE, kind="decision")
+        write(study, coder, "Weighing again.", theme=1, kind="methodological")
+        write(study, coder, "Begin anew.", kind="positional")
 
     @pytest.mark.parametrize(
         ("query", "found"),
@@ -123,8 +123,8 @@ class TestSearch:
         assert sorted((name for name in places if places[name] >= 0), key=places.__getitem__) == found
 
     def test_an_author_is_offered_and_found(self, coder: User, reader: User, lead: User, client_of: SignIn) -> None:
-        project = Project.objects.get()
-        write(project, lead, "From the lead.", code=BALANCE)
+        study = Study.objects.get()
+        write(study, lead, "From the lead.", code=BALANCE)
         client = client_of(reader)
         assert "From the lead." in find(client, "author=lead")
         assert "Hedges" not in find(client, "author=lead")
@@ -149,13 +149,13 @@ class TestSearch:
         assert find(client_of(coder)).count('<section class="day"') == 2
 
     def test_the_list_costs_few_queries_however_many_memos(
-        self, project: Project, coder: User, client_of: SignIn, django_assert_max_num_queries: DjangoAssertNumQueries
+        self, study: Study, coder: User, client_of: SignIn, django_assert_max_num_queries: DjangoAssertNumQueries
     ) -> None:
         now = timezone.now()
         Memo.objects.bulk_create(
             Memo(
-                project=project,
-                subject="project",
+                study=study,
+                subject="study",
                 thread=uuid.uuid4(),
                 author=coder,
                 text=f"Note {number}",
@@ -173,7 +173,7 @@ class TestSearch:
 
 class TestWriting:
     def test_a_memo_is_written_on_a_code_and_changed_without_a_script(
-        self, project: Project, coder: User, client_of: SignIn
+        self, study: Study, coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
         page = client.get(f"{url('new')}?code={BALANCE}&kind=decision").content.decode()
@@ -200,23 +200,21 @@ class TestWriting:
         assert "Keep it." not in find(client)
 
     def test_a_sentence_opens_its_memo_from_a_link(
-        self, project: Project, sentence: Sentence, coder: User, client_of: SignIn
+        self, study: Study, sentence: Sentence, coder: User, client_of: SignIn
     ) -> None:
         client, address = client_of(coder), f"{url('new')}?sentence={sentence.pk}"
         assert sentence.read_text() in client.get(address).content.decode()
-        memo = write(project, coder, "Latent: a rule of the house.", sentence=sentence.pk)
+        memo = write(study, coder, "Latent: a rule of the house.", sentence=sentence.pk)
         assert client.get(address)["Location"] == url("memo", memo.pk)
 
     @pytest.mark.parametrize(
         "place", ["sentence=999999", "sentence=x", "interview=999999", "code=nowhere", "theme=1", f"theme={'9' * 30}"]
     )
-    def test_a_place_of_elsewhere_is_not_found(
-        self, project: Project, coder: User, client_of: SignIn, place: str
-    ) -> None:
+    def test_a_place_of_elsewhere_is_not_found(self, study: Study, coder: User, client_of: SignIn, place: str) -> None:
         assert client_of(coder).get(f"{url('new')}?{place}").status_code == 404
 
     def test_a_form_gone_back_to_shows_both_texts_even_when_the_first_was_withdrawn(
-        self, project: Project, coder: User, client_of: SignIn
+        self, study: Study, coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
         form: dict[str, Any] = {"text": "First words.", "kind": "reading", "idempotency_key": uuid.uuid4()}
@@ -233,10 +231,10 @@ class TestWriting:
         assert Memo.objects.count() == 1
 
     def test_the_loser_of_a_race_sees_both_texts(
-        self, project: Project, sentence: Sentence, coder: User, client_of: SignIn
+        self, study: Study, sentence: Sentence, coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
-        memo = write(project, coder, "Before.", sentence=sentence.pk)
+        memo = write(study, coder, "Before.", sentence=sentence.pk)
         for text in ("From one window.", "From the other."):
             answer = client.post(
                 url("revise", memo.pk), {"text": text, "kind": "reading", "idempotency_key": uuid.uuid4()}
@@ -249,10 +247,10 @@ class TestWriting:
         assert url("revise", standing.pk) in page
 
     def test_a_text_for_a_memo_withdrawn_meanwhile_is_not_lost(
-        self, project: Project, coder: User, client_of: SignIn
+        self, study: Study, coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
-        memo = write(project, coder, "Before.", code=BALANCE)
+        memo = write(study, coder, "Before.", code=BALANCE)
         client.post(url("withdraw", memo.pk))
         answer = client.post(
             url("revise", memo.pk), {"text": "Typed late.", "kind": "reading", "idempotency_key": uuid.uuid4()}
@@ -262,15 +260,15 @@ class TestWriting:
         assert "Typed late." in page
         assert f"{url('new')}?code={BALANCE}" in page
 
-    def test_an_empty_or_endless_memo_comes_back(self, project: Project, coder: User, client_of: SignIn) -> None:
+    def test_an_empty_or_endless_memo_comes_back(self, study: Study, coder: User, client_of: SignIn) -> None:
         client = client_of(coder)
         for text in ("", "x" * 20_001):
             answer = client.post(url("new"), {"text": text, "kind": "reading", "idempotency_key": uuid.uuid4()})
             assert answer.status_code == 422
         assert not Memo.objects.exists()
 
-    def test_markup_in_a_memo_is_text(self, project: Project, coder: User, client_of: SignIn) -> None:
-        memo = write(project, coder, "<script>alert(1)</script>")
+    def test_markup_in_a_memo_is_text(self, study: Study, coder: User, client_of: SignIn) -> None:
+        memo = write(study, coder, "<script>alert(1)</script>")
         client = client_of(coder)
         for page in (find(client), find(client, "words=alert"), client.get(url("memo", memo.pk)).content.decode()):
             assert "<script>alert" not in page
@@ -281,17 +279,17 @@ def test_a_place_names_itself_in_an_address(sentence: Sentence) -> None:
     assert Place("sentence", "", interview, sentence).fields == {"sentence": str(sentence.pk)}
     assert Place("interview", "", interview).fields == {"interview": str(interview.pk)}
     assert Place("theme", "3").fields == {"theme": "3"}
-    assert Place("project").fields == {}
+    assert Place("study").fields == {}
 
 
 def test_closed_reasoning_is_not_shown_to_whoever_would_write_a_memo_on_it(
-    project: Project, owner: User, coder: User, client_of: SignIn
+    study: Study, owner: User, coder: User, client_of: SignIn
 ) -> None:
     line = '{"id": "run", "turns": [{"role": "model", "channel": "reasoning", "text": "Think of seals."}]}'
-    import_file(project=project, name="run.jsonl", data=line.encode(), by=owner)
+    import_file(study=study, name="run.jsonl", data=line.encode(), by=owner)
     sentence = Sentence.objects.get(turn__interview__external_id="run")
     page = client_of(coder).get(f"{url('new')}?sentence={sentence.pk}").content.decode()
     assert "closed until you open it" in page
     assert "seals" not in page
-    open_stage(project=project, turn=sentence.turn, by=coder)
+    open_stage(study=study, turn=sentence.turn, by=coder)
     assert "Think of seals." in client_of(coder).get(f"{url('new')}?sentence={sentence.pk}").content.decode()

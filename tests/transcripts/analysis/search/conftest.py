@@ -20,7 +20,7 @@ from transcripts.coding.models import Coding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 TURNS = [
     {"role": "interviewer", "text": "Do you weigh balance?"},
@@ -55,35 +55,35 @@ class Answer:
 
 
 @stored
-def second_interview(project: Project, interview: Interview, owner: User) -> Interview:
+def second_interview(study: Study, interview: Interview, owner: User) -> Interview:
     line = json.dumps({"id": "i2", "model": "Model B", "title": "Second interview", "turns": TURNS})
-    import_file(project=project, name="second.jsonl", data=line.encode(), by=owner)
-    return Interview.objects.get(project=project, external_id="i2")
+    import_file(study=study, name="second.jsonl", data=line.encode(), by=owner)
+    return Interview.objects.get(study=study, external_id="i2")
 
 
 @pytest.fixture
-def put(project: Project) -> Put:
+def put(study: Study) -> Put:
     """Put a code on the sentence that begins with some words."""
 
     def put_code(by: User, begin: str, identifier: str, **how: Any) -> Coding:
-        sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview__project=project)
+        sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview__study=study)
         sentence = next(each for each in sentences.order_by("pk") if each.read_text().startswith(begin))
-        code = Code.objects.get(version__project=project, identifier=identifier)
+        code = Code.objects.get(version__study=study, identifier=identifier)
         if code.family.carries_enactment:
             how.setdefault("enactment", "enacted")
         values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
         return add_coding(
-            project=project, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values, **how
+            study=study, sentence=sentence, code=code, by=by, idempotency_key=uuid.uuid4(), values=values, **how
         )
 
     return put_code
 
 
 @pytest.fixture
-def ask(project: Project, second_interview: Interview, client_of: Callable[[User], Client]) -> Ask:
+def ask(study: Study, second_interview: Interview, client_of: Callable[[User], Client]) -> Ask:
     """Search as somebody."""
 
     def ask_as(user: User, **query: Any) -> Answer:
-        return Answer(client_of(user).get(reverse("search:search", args=[project.slug]), query))
+        return Answer(client_of(user).get(reverse("search:search", args=[study.slug]), query))
 
     return ask_as

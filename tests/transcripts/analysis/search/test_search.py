@@ -22,7 +22,7 @@ from transcripts.coding.pure.prompting import Prompts, read_signs
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.desk.desk import build_page
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
 
@@ -45,7 +45,7 @@ class TestWords:
         assert ask(coder, words='"weigh it"').texts == ["I weigh it again."]
 
     def test_a_sentence_whose_breaks_were_corrected_is_not_found(
-        self, ask: Ask, coder: User, project: Project, interview: Interview
+        self, ask: Ask, coder: User, study: Study, interview: Interview
     ) -> None:
         old = Sentence.objects.filter(turn__interview=interview).order_by("pk")[1]
         edit = BoundaryEdit.objects.create(
@@ -143,9 +143,9 @@ class TestCodings:
         assert answer.status == 422
         assert "Choose the interview too" in answer.page
 
-    def test_what_was_taken_off_is_not_found(self, ask: Ask, put: Put, coder: User, project: Project) -> None:
+    def test_what_was_taken_off_is_not_found(self, ask: Ask, put: Put, coder: User, study: Study) -> None:
         coding = put(coder, "I weigh both", "theme.balance")
-        withdraw_coding(project=project, coding=coding, by=coder)
+        withdraw_coding(study=study, coding=coding, by=coder)
         assert ask(coder, code="theme.balance").texts == []
 
     def test_prompted_is_derived_and_what_a_person_says_holds(self, ask: Ask, put: Put, coder: User) -> None:
@@ -158,7 +158,7 @@ class TestCodings:
         assert ask(coder, prompted="unclear").texts == ["I weigh both sides."]
 
     def test_a_code_on_a_question_raises_it_for_what_follows_as_at_the_desk(
-        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+        self, ask: Ask, put: Put, coder: User, study: Study, second_interview: Interview
     ) -> None:
         put(coder, "Are you", "theme.compassion")
         before, after = put(coder, "I weigh both", "theme.compassion"), put(coder, "I take", "theme.compassion")
@@ -167,7 +167,7 @@ class TestCodings:
         questions = [(turn.position, turn.text, turn.prompt_kind) for turn in turns]
         signs = {"theme.compassion": read_signs(["Compassion"], ["kindness"])}
         desk = Prompts(questions, signs, [("c", "theme.compassion", 3)])
-        prompts = StudyPrompts(project)
+        prompts = StudyPrompts(study)
         for coding in (before, after):
             position = coding.sentence.turn.position
             told = prompts.derive(second_interview.pk, coder.pk, "theme.compassion", "model", position)
@@ -183,69 +183,69 @@ class TestCodings:
         ],
     )
     def test_a_term_in_the_plural_or_singular_prompts_in_searches_as_at_the_desk(
-        self, put: Put, coder: User, project: Project, second_interview: Interview, term: str, asked: str
+        self, put: Put, coder: User, study: Study, second_interview: Interview, term: str, asked: str
     ) -> None:
         Turn.objects.filter(interview=second_interview, position=1).update(text=asked)
         coding = put(coder, "I weigh both", "theme.compassion")
         Code.objects.filter(pk=coding.code_id).update(terms=[term])
         assert Prompts([(1, asked, "")], {"c": read_signs([], [term])}).find_mention("c") == 1
-        told = StudyPrompts(project).derive(second_interview.pk, coder.pk, "theme.compassion", "model", 2)
+        told = StudyPrompts(study).derive(second_interview.pk, coder.pk, "theme.compassion", "model", 2)
         assert told == "prompted"
 
-    def read_desk(self, project: Project, interview: Interview, coder: User) -> list[str]:
-        page = build_page(project, interview, coder.pk, at=None)
+    def read_desk(self, study: Study, interview: Interview, coder: User) -> list[str]:
+        page = build_page(study, interview, coder.pk, at=None)
         rows = [row for exchange in page.exchanges for turn in exchange.turns for row in turn.rows]
         return [chip.derived for row in rows for chip in (row.marks.chips if row.marks else ())]
 
     def test_an_opening_prompt_that_the_file_gives_apart_prompts_too(
-        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+        self, ask: Ask, put: Put, coder: User, study: Study, second_interview: Interview
     ) -> None:
         put(coder, "I weigh both", "theme.compassion")
         assert ask(coder, prompted="unprompted").count == 1
         second_interview.opening_prompt = "Let us speak of compassion."
         second_interview.save()
         assert ask(coder, prompted="prompted").texts == ["I weigh both sides."]
-        assert self.read_desk(project, second_interview, coder) == ["prompted"]
+        assert self.read_desk(study, second_interview, coder) == ["prompted"]
 
     def test_an_opening_prompt_makes_nothing_unprompted_in_an_excerpt(
-        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+        self, ask: Ask, put: Put, coder: User, study: Study, second_interview: Interview
     ) -> None:
         put(coder, "I take", "theme.compassion")
         Turn.objects.filter(interview=second_interview, position=1).update(role="system")
         second_interview.opening_prompt = "Variant 2"
         second_interview.save()
         assert ask(coder, prompted="unclear").texts == ["I take that back."]
-        assert self.read_desk(project, second_interview, coder) == ["unclear"]
+        assert self.read_desk(study, second_interview, coder) == ["unclear"]
 
     def test_in_an_excerpt_that_begins_with_the_model_nothing_is_unprompted(
-        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+        self, ask: Ask, put: Put, coder: User, study: Study, second_interview: Interview
     ) -> None:
         put(coder, "I take", "theme.compassion")
         assert ask(coder, prompted="unprompted").texts == ["I take that back."]
-        assert self.read_desk(project, second_interview, coder) == ["unprompted"]
+        assert self.read_desk(study, second_interview, coder) == ["unprompted"]
         Turn.objects.filter(interview=second_interview, position=1).update(role="system")
         assert ask(coder, prompted="unprompted").texts == []
         assert ask(coder, prompted="unclear").texts == ["I take that back."]
-        assert self.read_desk(project, second_interview, coder) == ["unclear"]
+        assert self.read_desk(study, second_interview, coder) == ["unclear"]
 
 
 class TestStates:
     def test_uncoded_is_what_the_model_says_and_nobody_has_touched(
-        self, ask: Ask, put: Put, coder: User, project: Project, second_interview: Interview
+        self, ask: Ask, put: Put, coder: User, study: Study, second_interview: Interview
     ) -> None:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "I take that", "feature.task")
         sentence = Sentence.objects.filter(turn__interview=second_interview, turn__position=2).order_by("pk")[1]
-        decide_sentence(project=project, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
+        decide_sentence(study=study, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
         found = ask(coder, state="uncoded", interview=second_interview.pk).texts
         assert found == ["I take that back.", "I weigh it again."]
         assert ask(coder, state="decided").texts == ["I weigh both sides.", "Nothing is settled."]
 
     def test_memos_are_ones_own(
-        self, ask: Ask, coder: User, second_coder: User, project: Project, sentence: Sentence
+        self, ask: Ask, coder: User, second_coder: User, study: Study, sentence: Sentence
     ) -> None:
         write_memo(
-            project=project,
+            study=study,
             interview=sentence.turn.interview,
             sentence=sentence,
             text="Elicits.",
@@ -256,21 +256,21 @@ class TestStates:
         assert ask(second_coder, state="memo").texts == []
 
     def test_stale_is_what_was_coded_before_its_code_changed_or_went(
-        self, ask: Ask, put: Put, coder: User, project: Project
+        self, ask: Ask, put: Put, coder: User, study: Study
     ) -> None:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "Nothing is", "theme.compassion")
         put(coder, "I take that", "theme.intersectionality")
         assert ask(coder, state="stale").texts == []
-        publish_again(project, changed="theme.balance", gone="theme.compassion")
+        publish_again(study, changed="theme.balance", gone="theme.compassion")
         assert ask(coder, state="stale").texts == ["I weigh both sides.", "Nothing is settled."]
         assert "no longer in the codebook" in ask(coder).page
 
 
-def publish_again(project: Project, *, changed: str, gone: str) -> None:
+def publish_again(study: Study, *, changed: str, gone: str) -> None:
     """A second version in which one code means something else and one is no more."""
     version = CodebookVersion.objects.create(
-        project=project,
+        study=study,
         number=2,
         title="Second",
         status="published",
@@ -278,7 +278,7 @@ def publish_again(project: Project, *, changed: str, gone: str) -> None:
         published_at=timezone.now(),
         created_by_name="x",
     )
-    for family in CodeFamily.objects.filter(version__project=project, version__number=1):
+    for family in CodeFamily.objects.filter(version__study=study, version__number=1):
         codes = list(family.codes.exclude(identifier=gone))
         family.pk, family.version = None, version
         family._state.adding = True
@@ -340,13 +340,13 @@ class TestWhoSeesWhat:
         put: Put,
         coder: User,
         lead: User,
-        project: Project,
+        study: Study,
         second_interview: Interview,
         client_of: ClientOf,
     ) -> None:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "I would ask", "theme.balance")
-        client, here = client_of(lead), f"/p/{project.slug}/search/?coder=all&code=theme.balance"
+        client, here = client_of(lead), f"/studies/{study.slug}/search/?coder=all&code=theme.balance"
         assert unblind_on(client, here, confirmed=False).status_code == 422
         assert not Unblinding.objects.exists()
         narrowed = f"{here}&interview={second_interview.pk}"
@@ -364,7 +364,7 @@ class TestWhoSeesWhat:
         assert find_form(answer.page) is None
 
     def test_where_coders_read_differently(
-        self, ask: Ask, put: Put, coder: User, second_coder: User, reader: User, project: Project
+        self, ask: Ask, put: Put, coder: User, second_coder: User, reader: User, study: Study
     ) -> None:
         put(coder, "I weigh both", "theme.balance")
         put(coder, "Nothing is", "theme.balance")
@@ -390,15 +390,15 @@ class TestThePage:
         assert f'href="?words=weigh&amp;interview={second_interview.pk}"' in page
 
     def test_pages_hold_fifty_and_the_queries_do_not_grow(
-        self, project: Project, owner: User, client_of: ClientOf, django_assert_max_num_queries: Callable[..., Any]
+        self, study: Study, owner: User, client_of: ClientOf, django_assert_max_num_queries: Callable[..., Any]
     ) -> None:
         from transcripts.corpus.actions import import_file
 
         text = " ".join(f"Sentence number {n}." for n in range(120)).replace('"', "")
         line = f'{{"id": "long", "turns": [{{"role": "model", "text": "{text}"}}]}}'
-        import_file(project=project, name="long.jsonl", data=line.encode(), by=owner)
+        import_file(study=study, name="long.jsonl", data=line.encode(), by=owner)
         client = client_of(owner)
-        path = reverse("search:search", args=[project.slug])
+        path = reverse("search:search", args=[study.slug])
         with django_assert_max_num_queries(24):
             page = client.get(f"{path}?words=sentence&page=3").content.decode()
         assert page.count('class="result"') == 20
@@ -411,9 +411,9 @@ class TestThePage:
 
     @pytest.mark.parametrize("query", ["interview=x", "turn=0", "turn=99999999999999999999", "interview=-1", "page=x"])
     def test_what_is_no_number_is_told(
-        self, project: Project, interview: Interview, coder: User, client_of: ClientOf, query: str
+        self, study: Study, interview: Interview, coder: User, client_of: ClientOf, query: str
     ) -> None:
-        answer = client_of(coder).get(reverse("search:search", args=[project.slug]) + "?" + query)
+        answer = client_of(coder).get(reverse("search:search", args=[study.slug]) + "?" + query)
         assert answer.status_code == (200 if query.startswith("page") else 422)
 
 
@@ -421,7 +421,7 @@ class TestToolsAndReasoning:
     """What is searched of a trajectory, and what of it stays closed."""
 
     @pytest.fixture
-    def run(self, project: Project, interview: Interview, owner: User) -> Interview:
+    def run(self, study: Study, interview: Interview, owner: User) -> Interview:
         turns = [
             {"role": "interviewer", "text": "List the files."},
             {"role": "model", "channel": "reasoning", "text": "A secret walrus. Then a seal."},
@@ -436,19 +436,19 @@ class TestToolsAndReasoning:
             {"role": "model", "text": "I looked."},
         ]
         line = json.dumps({"id": "run", "kind": "trajectory", "title": "A run", "turns": turns})
-        import_file(project=project, name="run.jsonl", data=line.encode(), by=owner)
-        return Interview.objects.get(project=project, external_id="run")
+        import_file(study=study, name="run.jsonl", data=line.encode(), by=owner)
+        return Interview.objects.get(study=study, external_id="run")
 
     def test_calls_and_results_are_found_and_lead_to_their_turn(self, ask: Ask, coder: User, run: Interview) -> None:
         answer = ask(coder, words="walrus", role="tools")
         assert answer.texts == ['{"command": "ls walrus"}', "walrus\u202e.txt"]
-        desk = reverse("desk:desk", args=[run.project.slug, run.pk])
+        desk = reverse("desk:desk", args=[run.study.slug, run.pk])
         assert f'href="{desk}?at=' in answer.page
         assert f'href="{desk}#turn-4"' in answer.page
         assert 'data-point="U+202E"' in answer.page
 
     def test_closed_reasoning_is_neither_searched_nor_shown(
-        self, ask: Ask, coder: User, run: Interview, project: Project
+        self, ask: Ask, coder: User, run: Interview, study: Study
     ) -> None:
         assert ask(coder, words="secret").texts == []
         assert ask(coder, words="walrus").count == 2
@@ -456,7 +456,7 @@ class TestToolsAndReasoning:
         assert listed.count == 2
         assert "walrus" not in listed.page
         assert "closed until you open it at the desk" in listed.page
-        open_stage(project=project, turn=run.turns.get(position=2), by=coder)
+        open_stage(study=study, turn=run.turns.get(position=2), by=coder)
         assert ask(coder, words="secret").texts == ["A secret walrus."]
         assert "Then a seal." in ask(coder, role="reasoning").page
 

@@ -19,10 +19,10 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions.codings import decide_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
-CELL = re.compile(r'<a href="(/p/culture/search/\?[^"]*)"\s+aria-label="([^"]*)">')
+CELL = re.compile(r'<a href="(/studies/culture/search/\?[^"]*)"\s+aria-label="([^"]*)">')
 
 
 @pytest.fixture
@@ -60,9 +60,9 @@ class TestEveryFigureOpensItsSentences:
             pytest.param("codings/interviews/", marks=pytest.mark.full),
             "codings/models/",
             pytest.param("codings/models/?family=moves", marks=pytest.mark.full),
-            "codings/together/",
-            pytest.param("codings/together/?family=", marks=pytest.mark.full),
-            "codings/together/?family=&enactment=described",
+            "codings/co-occurrence/",
+            pytest.param("codings/co-occurrence/?family=", marks=pytest.mark.full),
+            "codings/co-occurrence/?family=&enactment=described",
             pytest.param("codings/interviews/?family=", marks=pytest.mark.full),
             "codings/turns/{interview}/?family=themes",
             pytest.param("codings/turns/{interview}/", marks=pytest.mark.full),
@@ -71,14 +71,14 @@ class TestEveryFigureOpensItsSentences:
     def test_by(
         self,
         request: pytest.FixtureRequest,
-        project: Project,
+        study: Study,
         second_interview: Interview,
         client_of: ClientOf,
         path: str,
         who: str,
     ) -> None:
         client = client_of(request.getfixturevalue(who))
-        cells = read_cells(client, f"/p/{project.slug}/{path.format(interview=second_interview.pk)}")
+        cells = read_cells(client, f"/studies/{study.slug}/{path.format(interview=second_interview.pk)}")
         assert len(cells) > 1
         for link, label in cells:
             figures = [int(each) for each in re.findall(r"\d+", label.partition(":")[0])]
@@ -91,7 +91,7 @@ class TestEveryFigureOpensItsSentences:
 @pytest.mark.usefixtures("coded")
 class TestWhatIsCounted:
     def labels(self, client_of: ClientOf, user: User, path: str) -> list[str]:
-        return [label for _, label in read_cells(client_of(user), f"/p/culture/{path}")]
+        return [label for _, label in read_cells(client_of(user), f"/studies/culture/{path}")]
 
     def test_sentences_of_the_model_out_of_those_decided_with_both_levels(
         self, client_of: ClientOf, coder: User
@@ -101,15 +101,15 @@ class TestWhatIsCounted:
         assert "4 of 5 sentences, 3 semantic, 1 latent: Balance, all" in labels
 
     def test_a_sentence_finished_without_a_code_is_decided_and_the_rest_is_shown(
-        self, client_of: ClientOf, coder: User, project: Project
+        self, client_of: ClientOf, coder: User, study: Study
     ) -> None:
-        sentences = Sentence.objects.filter(turn__interview__project=project).order_by("pk")
+        sentences = Sentence.objects.filter(turn__interview__study=study).order_by("pk")
         there_are = next(each for each in sentences if each.read_text().startswith("There are"))
         assert not Coding.objects.filter(sentence=there_are, coder=coder).exists()
-        decide_sentence(project=project, sentence=there_are, by=coder, idempotency_key=uuid.uuid4())
+        decide_sentence(study=study, sentence=there_are, by=coder, idempotency_key=uuid.uuid4())
         labels = self.labels(client_of, coder, "codings/models/")
         assert "4 of 6 sentences, 3 semantic, 1 latent: Balance, all" in labels
-        page = " ".join(client_of(coder).get("/p/culture/codings/models/").content.decode().split())
+        page = " ".join(client_of(coder).get("/studies/culture/codings/models/").content.decode().split())
         assert "decided: 6 of 11 sentences" in page
         assert "not counted: 5 sentences" in page
 
@@ -123,11 +123,11 @@ class TestWhatIsCounted:
         assert "1 of 3 turns, 1 semantic, 0 latent: Power / asymmetry, all" in labels
 
     def test_pairs_are_out_of_what_is_decided(self, client_of: ClientOf, coder: User) -> None:
-        page = " ".join(client_of(coder).get("/p/culture/codings/together/").content.decode().split())
+        page = " ".join(client_of(coder).get("/studies/culture/codings/co-occurrence/").content.decode().split())
         assert "Out of 5 decided sentences in 3 turns of the model (few); 6 more are not decided." in page
 
     def test_of_what_nobody_decided_there_is_no_share(self, client_of: ClientOf, second_coder: User) -> None:
-        table = client_of(second_coder).get("/p/culture/codings/interviews/?family=moves").context["table"]
+        table = client_of(second_coder).get("/studies/culture/codings/interviews/?family=moves").context["table"]
         shares = [(cell["count"].out_of, cell["count"].share) for row in table["rows"] for cell in row["cells"]]
         assert shares
         assert {share for _, share in shares} == {0.0}
@@ -137,14 +137,14 @@ class TestWhatIsCounted:
         assert "3 of 4 sentences, 2 semantic, 2 latent: Balance, Model B" in labels
 
     def test_what_the_interviewer_says_is_told_apart(self, client_of: ClientOf, coder: User) -> None:
-        page = client_of(coder).get("/p/culture/codings/models/").content.decode()
+        page = client_of(coder).get("/studies/culture/codings/models/").content.decode()
         assert "1 coding of other speakers’ words" in page
 
     @pytest.mark.parametrize("page", ["models", "interviews"])
     def test_what_a_model_says_it_would_do_is_never_counted_with_what_it_does(
         self, client_of: ClientOf, coder: User, page: str
     ) -> None:
-        path = f"/p/culture/codings/{page}/?family=moves"
+        path = f"/studies/culture/codings/{page}/?family=moves"
         client = client_of(coder)
         labels = {label for _, label in read_cells(client, path)}
         said = {
@@ -163,11 +163,11 @@ class TestWhatIsCounted:
         for row in table["rows"]:
             for cell in row["cells"]:
                 for each in cell["apart"]:
-                    assert count_found(client, f"/p/culture/search/?{each['query']}") == each["places"]
+                    assert count_found(client, f"/studies/culture/search/?{each['query']}") == each["places"]
 
     def test_moves_are_together_with_other_codes_by_enactment(self, client_of: ClientOf, coder: User) -> None:
         client = client_of(coder)
-        page = "/p/culture/codings/together/?family=&together=turn"
+        page = "/studies/culture/codings/co-occurrence/?family=&together=turn"
         found = dict.fromkeys(label for _, label in read_cells(client, page))
         assert "1 turn: Balance and Revise" in found
         assert "1 turn: Revise" in found
@@ -182,7 +182,7 @@ class TestWhatIsCounted:
         assert count_found(client, described["1 turn: Balance and Elicit / gather"]) == 2
 
     def test_codes_together_in_a_turn_are_turns(self, client_of: ClientOf, coder: User) -> None:
-        labels = self.labels(client_of, coder, "codings/together/?together=turn")
+        labels = self.labels(client_of, coder, "codings/co-occurrence/?together=turn")
         assert "1 turn: Balance and Compassion" in labels
         assert "3 turns: Balance" in labels
 
@@ -190,7 +190,7 @@ class TestWhatIsCounted:
         self, client_of: ClientOf, coder: User, second_interview: Interview
     ) -> None:
         path = f"codings/turns/{second_interview.pk}/"
-        page = client_of(coder).get(f"/p/culture/{path}").content.decode()
+        page = client_of(coder).get(f"/studies/culture/{path}").content.decode()
         assert "1 enacted, 1 demonstrated: Revise, turn 4" in page
         assert "1 described: Elicit / gather, turn 2" in page
         assert "after a challenge" in page
@@ -199,7 +199,7 @@ class TestWhatIsCounted:
     def test_a_score_sheet_counts_out_of_decided_turns_and_marks_what_is_not_stated(
         self, client_of: ClientOf, coder: User, second_coder: User, second_interview: Interview
     ) -> None:
-        path = f"/p/culture/codings/turns/{second_interview.pk}/"
+        path = f"/studies/culture/codings/turns/{second_interview.pk}/"
         Coding.objects.filter(code__identifier="move.elicit").update(enactment="")
         page = client_of(coder).get(path).content.decode()
         assert "1 enactment not stated: Elicit / gather, turn 2" in page
@@ -212,7 +212,7 @@ class TestWhatIsCounted:
 
 
 @pytest.fixture
-def answered(put: Put, project: Project, coder: User, second_coder: User, second_interview: Interview) -> None:
+def answered(put: Put, study: Study, coder: User, second_coder: User, second_interview: Interview) -> None:
     """Compassion in two directions, once without an answer; identity cues of a turn."""
     about_self, others = {"direction": "about self"}, {"direction": "towards the user or others"}
     put(coder, "I weigh both", "theme.compassion", attributes=about_self)
@@ -227,7 +227,7 @@ def answered(put: Put, project: Project, coder: User, second_coder: User, second
 @pytest.mark.usefixtures("answered")
 class TestAnswers:
     def tables(self, client: Client, query: str = "") -> dict[str, Any]:
-        tables = client.get(f"/p/culture/codings/answers/?{query}").context["tables"]
+        tables = client.get(f"/studies/culture/codings/answers/?{query}").context["tables"]
         return {f"{each['question'].code.identifier}:{each['question'].key}": each for each in tables}
 
     def test_codings_and_interviews_are_counted_out_of_those_that_answer(
@@ -251,9 +251,9 @@ class TestAnswers:
         assert [(each["words"], each["places"]) for each in row["apart"]] == [("2 described", 2)]
         assert (table["answered"]["codings"], table["answered"]["apart"][0]["places"]) == (1, 2)
         for each in (row, table["answered"]):
-            assert count_found(client, f"/p/culture/search/?{each['query']}") == 1
-            assert count_found(client, f"/p/culture/search/?{each['apart'][0]['query']}") == 2
-        page = client.get("/p/culture/codings/answers/?family=moves").content.decode()
+            assert count_found(client, f"/studies/culture/search/?{each['query']}") == 1
+            assert count_found(client, f"/studies/culture/search/?{each['apart'][0]['query']}") == 2
+        page = client.get("/studies/culture/codings/answers/?family=moves").content.decode()
         assert "Not enacted</th>" in page
 
     def test_one_model_alone(self, client_of: ClientOf, coder: User) -> None:
@@ -264,7 +264,7 @@ class TestAnswers:
         Code.objects.filter(identifier="theme.compassion").update(attributes=[])
         assert "theme.compassion:direction" not in self.tables(client_of(coder))
         new = CodebookVersion.objects.create(
-            project=Project.objects.get(), number=2, status="published", created_at=now(), published_at=now()
+            study=Study.objects.get(), number=2, status="published", created_at=now(), published_at=now()
         )
         family = CodeFamily.objects.create(version=new, identifier="themes", name="Themes", position=1)
         question = {"key": "direction", "label": "Where?", "kind": "choice", "choices": ["out"], "required": True}
@@ -287,7 +287,7 @@ class TestAnswers:
         self, request: pytest.FixtureRequest, client_of: ClientOf, who: str, query: str
     ) -> None:
         client = client_of(request.getfixturevalue(who))
-        cells = read_cells(client, f"/p/culture/codings/answers/?{query}")
+        cells = read_cells(client, f"/studies/culture/codings/answers/?{query}")
         assert len(cells) > 1
         for link, label in cells:
             assert count_found(client, link) == int(label.split()[0]), label
@@ -299,7 +299,7 @@ class TestAnswers:
             return int(self.tables(client_of(user), query)["theme.compassion:direction"]["answered"]["codings"])
 
         assert count(second_coder) == 1
-        assert client_of(second_coder).get("/p/culture/codings/answers/?coder=all").status_code == 422
+        assert client_of(second_coder).get("/studies/culture/codings/answers/?coder=all").status_code == 422
         assert count(lead, "coder=all") == 0
         assert count(reader) == 4
 
@@ -342,16 +342,16 @@ class TestWhoSeesWhat:
     ) -> None:
         from django.utils import timezone
 
-        path = "/p/culture/codings/interviews/?coder=all"
+        path = "/studies/culture/codings/interviews/?coder=all"
         assert read_cells(client_of(lead), path) == []
         Unblinding.objects.create(interview=second_interview, user=lead, where="search", unblinded_at=timezone.now())
         assert any("3 of 4 sentences" in label for _, label in read_cells(client_of(lead), path))
 
 
-def test_tables_of_an_empty_study_say_so(project: Project, owner: User, client_of: ClientOf) -> None:
+def test_tables_of_an_empty_study_say_so(study: Study, owner: User, client_of: ClientOf) -> None:
     client = client_of(owner)
     for name in ("by_interview", "by_model", "by_answer", "cooccurrence", "score_sheets"):
-        assert client.get(reverse(f"search:{name}", args=[project.slug])).status_code == 200
+        assert client.get(reverse(f"search:{name}", args=[study.slug])).status_code == 200
 
 
 def read_main(client: Client, path: str) -> str:

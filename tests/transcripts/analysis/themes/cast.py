@@ -11,7 +11,7 @@ from transcripts.analysis.themes.actions import ThemeText, create_theme
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 BALANCE, CONTEXT, COMPASSION = "theme.balance", "theme.identity_as_context", "theme.compassion"
 
@@ -23,18 +23,18 @@ def answers(interview: Interview) -> list[Sentence]:
 
 
 def make_theme(
-    project: Project, by: User, name: str = "Weighing", codes: Sequence[str] = (BALANCE, COMPASSION)
+    study: Study, by: User, name: str = "Weighing", codes: Sequence[str] = (BALANCE, COMPASSION)
 ) -> ThemeVersion:
-    return create_theme(project=project, text=ThemeText(name, "One idea", "What belongs"), codes=codes, by=by)
+    return create_theme(study=study, text=ThemeText(name, "One idea", "What belongs"), codes=codes, by=by)
 
 
 def put_on(sentence: Sentence, identifier: str, by: User, *, level: str = "semantic") -> Coding:
     """Put a code on; a latent one gets its line."""
-    code = find_code(sentence.turn.interview.project, identifier)
+    code = find_code(sentence.turn.interview.study, identifier)
     return put(sentence, code, by, level=level, note="As I read it." if level == "latent" else "")
 
 
-def open_all(project: Project, user: User) -> None:
+def open_all(study: Study, user: User) -> None:
     """Open colleagues' codings of every interview to somebody."""
-    for interview in project.interviews.all():
-        unblind_interview(project=project, interview=interview, by=user, where="test")
+    for interview in study.interviews.all():
+        unblind_interview(study=study, interview=interview, by=user, where="test")

@@ -37,7 +37,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER, LEAD, READER
 
 CODE = Row(Heading("c", "Code c", frozenset({"c"})))
@@ -232,7 +232,7 @@ def test_an_answer_without_sentences_is_decided_by_nobody() -> None:
     assert (found["comparisons"], found["why"]) == ([], NOTHING_READ_ALIKE)
 
 
-def bring_in(project: Project, by: User, models: Mapping[str, str]) -> list[Interview]:
+def bring_in(study: Study, by: User, models: Mapping[str, str]) -> list[Interview]:
     """An interview with a model of each label: eleven cases of two models, each begun in its own words."""
     lines = [
         json.dumps(
@@ -249,8 +249,8 @@ def bring_in(project: Project, by: User, models: Mapping[str, str]) -> list[Inte
         for model, label in models.items()
         for case in range(11)
     ]
-    import_file(project=project, name="cases.jsonl", data="\n".join(lines).encode(), by=by)
-    return list(project.interviews.filter(external_id__regex=r"^[ab]\d+$").order_by("pk"))
+    import_file(study=study, name="cases.jsonl", data="\n".join(lines).encode(), by=by)
+    return list(study.interviews.filter(external_id__regex=r"^[ab]\d+$").order_by("pk"))
 
 
 def code_all(interviews: Sequence[Interview], by: User, models: str) -> None:
@@ -270,18 +270,18 @@ def show(viewer: Viewer, family: str, **asked: str) -> dict[str, Any]:
 @pytest.mark.django_db
 class TestOfAStudy:
     @pytest.fixture(autouse=True)
-    def interviews(self, project: Project, lead: User, coder: User) -> list[Interview]:
-        found = bring_in(project, lead, {"a": "model a", "b": "model b"})
+    def interviews(self, study: Study, lead: User, coder: User) -> list[Interview]:
+        found = bring_in(study, lead, {"a": "model a", "b": "model b"})
         code_all(found, coder, "model a")
         return found
 
     def test_who_reads_all_codings_sees_the_models_compared_by_codes_and_themes(
-        self, project: Project, owner: User, reader: User
+        self, study: Study, owner: User, reader: User
     ) -> None:
-        viewer = Viewer(project, reader, READER)
-        make_theme(project, owner)
+        viewer = Viewer(study, reader, READER)
+        make_theme(study, owner)
         assert (THEMES, "Themes of the study") in list_families(choose_viewpoint(viewer))
-        code = find_code(project, BALANCE)
+        code = find_code(study, BALANCE)
         for family, name in ((code.family.identifier, code.name), (THEMES, "Weighing")):
             [row] = show(viewer, family)["comparisons"]
             assert (row["name"], row["cases"], row["difference"]) == (name, 11, 1.0)
@@ -289,21 +289,21 @@ class TestOfAStudy:
             assert (row["ci"], row["mark"], row["verdict"]) == (None, "rough", "higher")
 
     def test_a_blind_coder_compares_her_own_readings_and_others_see_nothing_of_them(
-        self, project: Project, coder: User, second_coder: User, lead: User
+        self, study: Study, coder: User, second_coder: User, lead: User
     ) -> None:
-        family = find_code(project, BALANCE).family.identifier
-        own = show(Viewer(project, coder, CODER), family, coder="all")
+        family = find_code(study, BALANCE).family.identifier
+        own = show(Viewer(study, coder, CODER), family, coder="all")
         assert (own["coder"], len(own["comparisons"])) == ("me", 1)
-        assert show(Viewer(project, second_coder, CODER), family, coder="coder")["why"] == NOTHING_READ_ALIKE
-        closed = show(Viewer(project, lead, LEAD), family, coder="all")
+        assert show(Viewer(study, second_coder, CODER), family, coder="coder")["why"] == NOTHING_READ_ALIKE
+        closed = show(Viewer(study, lead, LEAD), family, coder="all")
         assert (closed["comparisons"], closed["why"]) == ([], ONE_MODEL)
-        open_all(project, lead)
-        assert len(show(Viewer(project, lead, LEAD), family, coder="all")["comparisons"]) == 1
+        open_all(study, lead)
+        assert len(show(Viewer(study, lead, LEAD), family, coder="all")["comparisons"]) == 1
 
     def test_a_move_counts_where_it_is_enacted(
-        self, project: Project, coder: User, interviews: Sequence[Interview]
+        self, study: Study, coder: User, interviews: Sequence[Interview]
     ) -> None:
-        move = find_code(project, "move.refuse")
+        move = find_code(study, "move.refuse")
         by_model: dict[str, list[Interview]] = {}
         for interview in interviews:
             by_model.setdefault(interview.model_label, []).append(interview)
@@ -311,16 +311,16 @@ class TestOfAStudy:
             put(answers(interview)[0], move, coder, enactment="described")
         for interview in by_model["model b"][:4]:
             put(answers(interview)[0], move, coder, enactment="enacted")
-        [row] = show(Viewer(project, coder, CODER), move.family.identifier)["comparisons"]
+        [row] = show(Viewer(study, coder, CODER), move.family.identifier)["comparisons"]
         assert (row["row"], row["first_rate"], row["second_rate"]) == ("move.refuse", 0.0, pytest.approx(4 / 11))
 
     def test_page_file_and_command_have_the_same_rows(
-        self, project: Project, owner: User, coder: User, client: Client, capsys: pytest.CaptureFixture[str]
+        self, study: Study, owner: User, coder: User, client: Client, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        family = find_code(project, BALANCE).family.identifier
-        open_all(project, owner)
+        family = find_code(study, BALANCE).family.identifier
+        open_all(study, owner)
         client.force_login(owner)
-        address = reverse("themes:compared", args=[project.slug])
+        address = reverse("themes:compared", args=[study.slug])
         asked = {"family": family, "coder": "all"}
         page = client.get(address, asked).content.decode()
         assert "model a minus model b" in page
@@ -328,34 +328,34 @@ class TestOfAStudy:
         assert "model a higher" in page
         assert "Rough: fewer than 20 cases." in page
 
-        sent = client.post(reverse("themes:compared_file", args=[project.slug]), asked | {"format": "csv"})
+        sent = client.post(reverse("themes:compared_file", args=[study.slug]), asked | {"format": "csv"})
         [head, line] = sent.content.decode().splitlines()
         assert head.startswith("row,name,first,second,readings,cases,mark,left_out,first_rate")
         assert line.startswith(f"{BALANCE},")
         assert AuditEvent.objects.filter(action="models.compared").count() == 1
-        paper = client.post(reverse("themes:compared_file", args=[project.slug]), asked | {"format": "tex"}).content
+        paper = client.post(reverse("themes:compared_file", args=[study.slug]), asked | {"format": "tex"}).content
         for said in ("Codings of all,{} blind.", "adjusted (Holm)", "Rough: fewer than 20 cases."):
             assert said in paper.decode(), "the caption says with what a figure is to be read"
 
-        call_command("study", "compare", "--project", project.slug, "--family", family, "--json")
+        call_command("study", "compare", "--study", study.slug, "--family", family, "--json")
         found = json.loads(capsys.readouterr().out)
         [row] = found["comparisons"]
         assert (row["row"], row["cases"], row["p_holm"]) == (BALANCE, 11, pytest.approx(2 / 2**11))
         for wrong in (["--family", "nothing"], ["--coder", "nobody"]):
             with pytest.raises(CommandError):
-                call_command("study", "compare", "--project", project.slug, *wrong)
+                call_command("study", "compare", "--study", study.slug, *wrong)
 
-    def test_what_is_not_there_is_passed_over_on_the_page(self, project: Project, owner: User, client: Client) -> None:
+    def test_what_is_not_there_is_passed_over_on_the_page(self, study: Study, owner: User, client: Client) -> None:
         client.force_login(owner)
-        address = reverse("themes:compared", args=[project.slug])
+        address = reverse("themes:compared", args=[study.slug])
         for asked in ({"family": "x"}, {"coder": "x"}, {"layer": "x"}, {"model": "x", "other": "model a"}):
             assert client.get(address, asked).status_code == 200
 
 
 @pytest.mark.django_db
 def test_interviews_without_a_common_question_are_told_why_they_are_not_compared(
-    project: Project, interview: Interview, owner: User, client: Client
+    study: Study, interview: Interview, owner: User, client: Client
 ) -> None:
     client.force_login(owner)
-    page = client.get(reverse("themes:compared", args=[project.slug])).content.decode()
+    page = client.get(reverse("themes:compared", args=[study.slug])).content.decode()
     assert ONE_MODEL in page

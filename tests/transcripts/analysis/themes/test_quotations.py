@@ -16,16 +16,16 @@ from transcripts.analysis.themes.queries import QuoteChanged, add_quote, withdra
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def theme(project: Project, lead: User) -> ThemeVersion:
-    return make_theme(project, lead)
+def theme(study: Study, lead: User) -> ThemeVersion:
+    return make_theme(study, lead)
 
 
 def test_a_quote_keeps_its_edits_and_its_sentence(
-    project: Project, theme: ThemeVersion, interview: Interview, lead: User
+    study: Study, theme: ThemeVersion, interview: Interview, lead: User
 ) -> None:
     sentence = answers(interview)[1]
     assert sentence.read_text() == "Background can shape an answer, though it never settles it."
@@ -40,7 +40,7 @@ def test_a_quote_keeps_its_edits_and_its_sentence(
         coding=coding,
     )
     assert (quote.edited_text, quote.side, quote.coding) == ("Background […] never settles it.", "for", coding)
-    event = last_event(project)
+    event = last_event(study)
     assert (event.action, event.details["edited"]) == ("theme.quote.added", True)
     assert "settles" not in str(event.details)
 
@@ -57,13 +57,13 @@ def test_words_that_are_not_in_the_sentence_are_refused(theme: ThemeVersion, sen
     assert not ThemeQuote.objects.exists()
 
 
-def test_a_changed_quote_is_another_row(project: Project, theme: ThemeVersion, sentence: Sentence, lead: User) -> None:
+def test_a_changed_quote_is_another_row(study: Study, theme: ThemeVersion, sentence: Sentence, lead: User) -> None:
     first = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     second = add_quote(theme=theme.theme, sentence=sentence, side="against", by=lead, replaces=first.pk)
     first.refresh_from_db()
     assert first.withdrawn_at == second.added_at
     assert (first.side, second.side) == ("for", "against")
-    assert last_event(project).details["replaces"] == first.pk
+    assert last_event(study).details["replaces"] == first.pk
 
 
 def test_the_loser_of_a_race_learns_what_stands(
@@ -80,15 +80,15 @@ def test_the_loser_of_a_race_learns_what_stands(
 
 
 def test_a_withdrawn_quote_stays_in_the_record(
-    project: Project, theme: ThemeVersion, sentence: Sentence, lead: User
+    study: Study, theme: ThemeVersion, sentence: Sentence, lead: User
 ) -> None:
     quote = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     withdraw_quote(quote=quote, by=lead)
     quote.refresh_from_db()
     assert quote.withdrawn_at is not None
-    events = count_events(project)
+    events = count_events(study)
     withdraw_quote(quote=quote, by=lead)
-    assert count_events(project) == events
+    assert count_events(study) == events
 
 
 def test_a_sentence_is_quoted_once_for_a_theme(theme: ThemeVersion, sentence: Sentence, lead: User) -> None:

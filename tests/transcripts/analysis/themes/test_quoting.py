@@ -56,7 +56,7 @@ def test_words_of_ones_own_are_named(edited: str, words: list[str]) -> None:
     "edited", ["I would ask because background can shape", "it never settles it […] I would ask first", "first ask"]
 )
 def test_words_left_out_or_moved_without_a_mark_are_refused(edited: str) -> None:
-    with pytest.raises(Unfaithful, match="does not continue like this"):
+    with pytest.raises(Unfaithful, match="does not continue this way"):
         check_quotation(edited, SOURCE)
 
 

@@ -18,7 +18,7 @@ from transcripts.analysis.themes.actions import ThemeText, create_theme
 from transcripts.analysis.themes.queries import EntryChanged, NotYours, add_quote
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -31,43 +31,43 @@ def get(client: Client, name: str) -> str:
     return client.get(url(name)).content.decode()
 
 
-def test_texts_have_twenty_thousand_characters(project: Project, coder: User) -> None:
+def test_texts_have_twenty_thousand_characters(study: Study, coder: User) -> None:
     longest = "x" * 20_000
-    entry = actions.write_entry(project=project, phase=1, text=longest, by=coder)
+    entry = actions.write_entry(study=study, phase=1, text=longest, by=coder)
     actions.change_entry(entry=entry, text="y" * 20_000, by=coder)
-    actions.write_statement(project=project, text=longest, by=coder)
+    actions.write_statement(study=study, text=longest, by=coder)
     text = ThemeText("Hedging", longest, longest)
-    assert create_theme(project=project, text=text, codes=[], by=coder).concept == longest
+    assert create_theme(study=study, text=text, codes=[], by=coder).concept == longest
     with pytest.raises(WrongInput, match="the limit is 20,000"):
-        actions.write_statement(project=project, text=f"{longest}x", by=coder)
+        actions.write_statement(study=study, text=f"{longest}x", by=coder)
 
 
 class TestEntries:
-    def test_phases_are_written_in_any_order(self, project: Project, coder: User) -> None:
+    def test_phases_are_written_in_any_order(self, study: Study, coder: User) -> None:
         for number, phase in enumerate((6, 1, 4, 1)):
-            actions.write_entry(project=project, phase=phase, text=f"Noted {number}.", by=coder)
+            actions.write_entry(study=study, phase=phase, text=f"Noted {number}.", by=coder)
         assert [entry.phase for entry in PhaseEntry.objects.order_by("pk")] == [6, 1, 4, 1]
 
-    def test_double_click_writes_down_once(self, project: Project, coder: User, second_coder: User) -> None:
-        first = actions.write_entry(project=project, phase=1, text="Noted.", by=coder)
-        assert actions.write_entry(project=project, phase=1, text=" Noted. ", by=coder) == first
-        assert actions.write_entry(project=project, phase=2, text="Noted.", by=coder) != first
-        assert actions.write_entry(project=project, phase=1, text="Noted.", by=second_coder) != first
+    def test_double_click_writes_down_once(self, study: Study, coder: User, second_coder: User) -> None:
+        first = actions.write_entry(study=study, phase=1, text="Noted.", by=coder)
+        assert actions.write_entry(study=study, phase=1, text=" Noted. ", by=coder) == first
+        assert actions.write_entry(study=study, phase=2, text="Noted.", by=coder) != first
+        assert actions.write_entry(study=study, phase=1, text="Noted.", by=second_coder) != first
 
-    def test_a_change_keeps_the_text_before(self, project: Project, coder: User) -> None:
-        before = actions.write_entry(project=project, phase=1, text="First thoughts.", by=coder)
+    def test_a_change_keeps_the_text_before(self, study: Study, coder: User) -> None:
+        before = actions.write_entry(study=study, phase=1, text="First thoughts.", by=coder)
         after = actions.change_entry(entry=before, text="Second thoughts.", by=coder)
         before.refresh_from_db()
         assert (before.text, before.superseded_by) == ("First thoughts.", after)
         assert before.withdrawn_at is not None
-        assert last_event(project).details == {"characters": 16, "phase": 1, "replaces": before.pk}
+        assert last_event(study).details == {"characters": 16, "phase": 1, "replaces": before.pk}
 
-    def test_the_same_text_twice_is_one_row(self, project: Project, coder: User) -> None:
-        entry = actions.write_entry(project=project, phase=1, text="Noted.", by=coder)
+    def test_the_same_text_twice_is_one_row(self, study: Study, coder: User) -> None:
+        entry = actions.write_entry(study=study, phase=1, text="Noted.", by=coder)
         assert actions.change_entry(entry=entry, text=" Noted. ", by=coder) == entry
 
-    def test_two_windows_lose_nothing(self, project: Project, coder: User) -> None:
-        entry = actions.write_entry(project=project, phase=1, text="One.", by=coder)
+    def test_two_windows_lose_nothing(self, study: Study, coder: User) -> None:
+        entry = actions.write_entry(study=study, phase=1, text="One.", by=coder)
         second = actions.change_entry(entry=entry, text="Two.", by=coder)
         third = actions.change_entry(entry=second, text="Three.", by=coder)
         with pytest.raises(EntryChanged) as caught:
@@ -78,27 +78,27 @@ class TestEntries:
             actions.change_entry(entry=entry, text="Four.", by=coder)
         assert caught.value.active is None
 
-    def test_people_change_their_own_entries(self, project: Project, coder: User, lead: User) -> None:
-        entry = actions.write_entry(project=project, phase=1, text="Mine.", by=coder)
+    def test_people_change_their_own_entries(self, study: Study, coder: User, lead: User) -> None:
+        entry = actions.write_entry(study=study, phase=1, text="Mine.", by=coder)
         with pytest.raises(NotYours):
             actions.change_entry(entry=entry, text="Theirs.", by=lead)
         with pytest.raises(NotYours):
             actions.withdraw_entry(entry=entry, by=lead)
 
     @pytest.mark.parametrize(("phase", "text"), [(7, "Noted."), (0, "Noted."), (1, " "), (1, "x" * 20_001)])
-    def test_what_cannot_be_taken_is_refused(self, project: Project, coder: User, phase: int, text: str) -> None:
+    def test_what_cannot_be_taken_is_refused(self, study: Study, coder: User, phase: int, text: str) -> None:
         with pytest.raises(WrongInput):
-            actions.write_entry(project=project, phase=phase, text=text, by=coder)
+            actions.write_entry(study=study, phase=phase, text=text, by=coder)
 
 
 class TestBoard:
     def test_the_board_shows_what_each_phase_brought(
-        self, project: Project, sentence: Sentence, lead: User, reader: User, client_of: SignIn
+        self, study: Study, sentence: Sentence, lead: User, reader: User, client_of: SignIn
     ) -> None:
-        theme = make_theme(project, lead)
+        theme = make_theme(study, lead)
         add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead, edited_text="I would ask […]")
         allow(lead, sentence.turn.interview, scope="quotation")
-        actions.write_entry(project=project, phase=4, text="We kept the second reading.", by=lead)
+        actions.write_entry(study=study, phase=4, text="We kept the second reading.", by=lead)
         board = get(client_of(reader), "phases")
         for part in (
             "Familiarisation",
@@ -110,16 +110,16 @@ class TestBoard:
             assert part in board
 
     def test_a_blind_coder_reads_her_own_entries(
-        self, project: Project, coder: User, second_coder: User, client_of: SignIn
+        self, study: Study, coder: User, second_coder: User, client_of: SignIn
     ) -> None:
-        entry = actions.write_entry(project=project, phase=2, text="I code everything as balance.", by=second_coder)
+        entry = actions.write_entry(study=study, phase=2, text="I code everything as balance.", by=second_coder)
         client = client_of(coder)
         assert "everything as balance" not in get(client, "phases")
         for name in ("change_entry", "withdraw_entry"):
             assert client.post(url(name), {"entry": entry.pk, "text": "x"}).status_code == 404
 
     def test_writing_changing_and_withdrawing_need_no_script(
-        self, project: Project, coder: User, client_of: SignIn
+        self, study: Study, coder: User, client_of: SignIn
     ) -> None:
         client = client_of(coder)
         assert client.post(url("write_entry"), {"phase": "3", "text": "A first map."}).status_code == 302
@@ -133,23 +133,23 @@ class TestBoard:
         assert client.post(url("withdraw_entry"), {"entry": active.pk}).status_code == 302
         assert "second map" not in get(client, "phases")
 
-    def test_an_empty_text_comes_back(self, project: Project, coder: User, client_of: SignIn) -> None:
+    def test_an_empty_text_comes_back(self, study: Study, coder: User, client_of: SignIn) -> None:
         assert client_of(coder).post(url("write_entry"), {"phase": "3", "text": " "}).status_code == 422
         assert not PhaseEntry.objects.exists()
 
 
 class TestPositionality:
-    def test_one_statement_stands_and_earlier_ones_stay(self, project: Project, coder: User) -> None:
-        first = actions.write_statement(project=project, text="Trained in sociology.", by=coder)
-        second = actions.write_statement(project=project, text="And in law.", by=coder, replaces=first.pk)
+    def test_one_statement_stands_and_earlier_ones_stay(self, study: Study, coder: User) -> None:
+        first = actions.write_statement(study=study, text="Trained in sociology.", by=coder)
+        second = actions.write_statement(study=study, text="And in law.", by=coder, replaces=first.pk)
         first.refresh_from_db()
         assert first.superseded_by == second
         assert [each.text for each in PositionalityStatement.objects.filter(withdrawn_at__isnull=True)] == [
             "And in law."
         ]
-        assert "sociology" not in str(last_event(project).details)
+        assert "sociology" not in str(last_event(study).details)
 
-    def test_two_windows_lose_nothing(self, project: Project, coder: User, client_of: SignIn) -> None:
+    def test_two_windows_lose_nothing(self, study: Study, coder: User, client_of: SignIn) -> None:
         client = client_of(coder)
         client.post(url("write_statement"), {"text": "From one window."})
         late = client.post(url("write_statement"), {"text": "From the other."})
@@ -158,13 +158,13 @@ class TestPositionality:
         assert "From the other." in late.content.decode()
 
     def test_only_its_author_and_those_who_see_all_codings_read_it(
-        self, project: Project, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
+        self, study: Study, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
     ) -> None:
-        actions.write_statement(project=project, text="Raised bilingual.", by=coder)
+        actions.write_statement(study=study, text="Raised bilingual.", by=coder)
         for user, reads in ((coder, True), (lead, True), (reader, True), (second_coder, False)):
             assert ("Raised bilingual." in get(client_of(user), "positionality")) is reads
 
-    def test_it_is_asked_for_once_and_gently(self, project: Project, coder: User, client_of: SignIn) -> None:
+    def test_it_is_asked_for_once_and_gently(self, study: Study, coder: User, client_of: SignIn) -> None:
         client, home = client_of(coder), reverse("studies:home", args=["culture"])
         assert "positionality statement" in client.get(home).content.decode()
         client.post(url("postpone_statement"))
@@ -173,14 +173,14 @@ class TestPositionality:
         client_of(coder).post(url("write_statement"), {"text": "Trained in sociology."})
         assert "positionality statement" not in client_of(coder).get(home).content.decode()
 
-    def test_readers_are_not_asked(self, project: Project, reader: User, client_of: SignIn) -> None:
+    def test_readers_are_not_asked(self, study: Study, reader: User, client_of: SignIn) -> None:
         home = reverse("studies:home", args=["culture"])
         assert "positionality statement" not in client_of(reader).get(home).content.decode()
 
     def test_a_withdrawn_statement_is_not_asked_for_again(
-        self, project: Project, coder: User, reader: User, client_of: SignIn
+        self, study: Study, coder: User, reader: User, client_of: SignIn
     ) -> None:
-        actions.write_statement(project=project, text="Raised bilingual.", by=coder)
+        actions.write_statement(study=study, text="Raised bilingual.", by=coder)
         client = client_of(coder)
         assert client.post(url("withdraw_statement")).status_code == 302
         assert "Raised bilingual." not in get(client_of(reader), "positionality")

@@ -17,7 +17,7 @@ from transcripts.analysis.themes.queries import ThemeChanged, add_quote, current
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 State = ThemeVersion.State
 
@@ -29,48 +29,48 @@ def revise(version: ThemeVersion, by: User, **changes: Any) -> ThemeVersion:
     return actions.revise_theme(theme=version.theme, based_on=version.number, text=text, by=by, **given)
 
 
-def names(project: Project) -> list[str]:
-    return [each.name for each in current_themes(project)]
+def names(study: Study) -> list[str]:
+    return [each.name for each in current_themes(study)]
 
 
 class TestMakingAndChanging:
-    def test_a_theme_begins_as_a_candidate_of_codes(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead)
+    def test_a_theme_begins_as_a_candidate_of_codes(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead)
         assert (version.theme.number, version.number, version.state) == (1, 1, State.CANDIDATE)
         assert version.codes == [BALANCE, COMPASSION]
-        event = last_event(project)
+        event = last_event(study)
         assert (event.action, event.details["codes"]) == ("theme.created", 2)
         assert "Weighing" not in str(event.details)
 
-    def test_a_change_is_a_new_version_and_the_old_one_stays(self, project: Project, lead: User) -> None:
-        first = make_theme(project, lead)
+    def test_a_change_is_a_new_version_and_the_old_one_stays(self, study: Study, lead: User) -> None:
+        first = make_theme(study, lead)
         second = revise(first, lead, name="Weighing up", state=State.REVIEWED, reason="Round two\r\nagreed.")
         first.refresh_from_db()
         assert (first.name, first.number) == ("Weighing", 1)
         assert (second.number, second.reason) == (2, "Round two\nagreed.")
-        assert names(project) == ["Weighing up"]
-        assert last_event(project).details["after"] == "reviewed"
+        assert names(study) == ["Weighing up"]
+        assert last_event(study).details["after"] == "reviewed"
 
-    def test_states_come_in_any_order_and_dropped_keeps_everything(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead)
+    def test_states_come_in_any_order_and_dropped_keeps_everything(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead)
         for state in (State.DEFINED, State.DROPPED, State.CANDIDATE, State.REVIEWED):
             version = revise(version, lead, state=state)
             assert (version.state, version.codes) == (state, [BALANCE, COMPASSION])
         assert version.number == 5
 
-    def test_an_unchanged_theme_gets_no_version(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead)
-        events = count_events(project)
+    def test_an_unchanged_theme_gets_no_version(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead)
+        events = count_events(study)
         assert revise(version, lead) == version
-        assert count_events(project) == events
+        assert count_events(study) == events
 
-    def test_the_loser_of_a_race_learns_what_stands(self, project: Project, lead: User, owner: User) -> None:
-        version = make_theme(project, lead)
+    def test_the_loser_of_a_race_learns_what_stands(self, study: Study, lead: User, owner: User) -> None:
+        version = make_theme(study, lead)
         revise(version, owner, name="Hers")
         with pytest.raises(ThemeChanged, match="owner changed theme 1") as caught:
             revise(version, lead, name="Mine")
         assert caught.value.latest.name == "Hers"
-        assert names(project) == ["Hers"]
+        assert names(study) == ["Hers"]
 
     @pytest.mark.parametrize(
         ("changes", "field"),
@@ -84,54 +84,52 @@ class TestMakingAndChanging:
             ({"name": "Other", "reason": " "}, "reason"),
         ],
     )
-    def test_what_cannot_be_taken_is_named(
-        self, project: Project, lead: User, changes: dict[str, Any], field: str
-    ) -> None:
-        version = make_theme(project, lead)
+    def test_what_cannot_be_taken_is_named(self, study: Study, lead: User, changes: dict[str, Any], field: str) -> None:
+        version = make_theme(study, lead)
         with pytest.raises(WrongInput) as caught:
             revise(version, lead, **changes)
         assert caught.value.field == field
         assert ThemeVersion.objects.count() == 1
 
-    def test_two_active_themes_never_bear_one_name(self, project: Project, lead: User) -> None:
-        first = make_theme(project, lead)
+    def test_two_active_themes_never_bear_one_name(self, study: Study, lead: User) -> None:
+        first = make_theme(study, lead)
         with pytest.raises(WrongInput, match="Theme 1 is already called Weighing"):
-            make_theme(project, lead, "weighing")
+            make_theme(study, lead, "weighing")
         revise(first, lead, state=State.DROPPED)
-        assert make_theme(project, lead, "weighing").theme.number == 2
+        assert make_theme(study, lead, "weighing").theme.number == 2
 
-    def test_a_version_number_is_given_once(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead)
+    def test_a_version_number_is_given_once(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead)
         version.pk = None
         with pytest.raises(IntegrityError), transaction.atomic():
             version.save(force_insert=True)
 
 
 class TestGrouping:
-    def group(self, project: Project, by: User, codes: list[str], **places: Any) -> list[ThemeVersion]:
+    def group(self, study: Study, by: User, codes: list[str], **places: Any) -> list[ThemeVersion]:
         given = {"into": None, "new_name": "", "out_of": None, "reason": "They say the same.", **places}
-        return actions.regroup_codes(project=project, codes=codes, by=by, **given)
+        return actions.regroup_codes(study=study, codes=codes, by=by, **given)
 
-    def test_codes_move_from_one_theme_to_another(self, project: Project, lead: User) -> None:
-        one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [CONTEXT])
-        self.group(project, lead, [COMPASSION], into=two.theme, out_of=one.theme)
-        assert [each.codes for each in current_themes(project)] == [[BALANCE], [CONTEXT, COMPASSION]]
+    def test_codes_move_from_one_theme_to_another(self, study: Study, lead: User) -> None:
+        one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
+        self.group(study, lead, [COMPASSION], into=two.theme, out_of=one.theme)
+        assert [each.codes for each in current_themes(study)] == [[BALANCE], [CONTEXT, COMPASSION]]
 
-    def test_a_code_may_be_in_several_themes(self, project: Project, lead: User) -> None:
-        make_theme(project, lead)
-        [made] = self.group(project, lead, [BALANCE], new_name="Scales")
+    def test_a_code_may_be_in_several_themes(self, study: Study, lead: User) -> None:
+        make_theme(study, lead)
+        [made] = self.group(study, lead, [BALANCE], new_name="Scales")
         assert made.codes == [BALANCE]
-        assert [BALANCE in each.codes for each in current_themes(project)] == [True, True]
+        assert [BALANCE in each.codes for each in current_themes(study)] == [True, True]
 
-    def test_what_is_there_already_makes_no_version(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead)
-        assert self.group(project, lead, [BALANCE], into=version.theme) == []
+    def test_what_is_there_already_makes_no_version(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead)
+        assert self.group(study, lead, [BALANCE], into=version.theme) == []
         assert ThemeVersion.objects.count() == 1
 
-    def test_grouping_works_on_whatever_text_stands(self, project: Project, lead: User, owner: User) -> None:
-        version = make_theme(project, lead)
+    def test_grouping_works_on_whatever_text_stands(self, study: Study, lead: User, owner: User) -> None:
+        version = make_theme(study, lead)
         revise(version, owner, name="Hers")
-        [changed] = self.group(project, lead, [CONTEXT], into=version.theme)
+        [changed] = self.group(study, lead, [CONTEXT], into=version.theme)
         assert (changed.name, changed.number) == ("Hers", 3)
 
     @pytest.mark.parametrize(
@@ -145,77 +143,73 @@ class TestGrouping:
         ],
     )
     def test_what_cannot_be_grouped_is_named(
-        self, project: Project, lead: User, codes: list[str], places: dict[str, str], field: str
+        self, study: Study, lead: User, codes: list[str], places: dict[str, str], field: str
     ) -> None:
-        make_theme(project, lead)
+        make_theme(study, lead)
         with pytest.raises(WrongInput) as caught:
-            self.group(project, lead, codes, **places)
+            self.group(study, lead, codes, **places)
         assert caught.value.field == field
 
-    def test_a_dropped_theme_takes_no_codes(self, project: Project, lead: User) -> None:
-        dropped = revise(make_theme(project, lead), lead, state=State.DROPPED)
+    def test_a_dropped_theme_takes_no_codes(self, study: Study, lead: User) -> None:
+        dropped = revise(make_theme(study, lead), lead, state=State.DROPPED)
         with pytest.raises(WrongInput, match="was dropped"):
-            self.group(project, lead, [CONTEXT], into=dropped.theme)
+            self.group(study, lead, [CONTEXT], into=dropped.theme)
 
 
 class TestMerging:
     def merge(
-        self, project: Project, sources: list[ThemeVersion], by: User, name: str = "Both"
+        self, study: Study, sources: list[ThemeVersion], by: User, name: str = "Both"
     ) -> tuple[ThemeVersion, int]:
         return actions.merge_themes(
-            project=project,
+            study=study,
             sources=[(each.theme, each.number) for each in sources],
             text=ThemeText(name),
             reason="One idea after all.",
             by=by,
         )
 
-    def test_the_merged_theme_has_the_codes_and_the_others_are_dropped(self, project: Project, lead: User) -> None:
-        one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [COMPASSION, CONTEXT])
-        merged, _ = self.merge(project, [one, two], lead)
+    def test_the_merged_theme_has_the_codes_and_the_others_are_dropped(self, study: Study, lead: User) -> None:
+        one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [COMPASSION, CONTEXT])
+        merged, _ = self.merge(study, [one, two], lead)
         assert merged.codes == [BALANCE, COMPASSION, CONTEXT]
         assert set(merged.theme.came_from.all()) == {one.theme, two.theme}
-        states = {each.theme.number: each.state for each in current_themes(project)}
+        states = {each.theme.number: each.state for each in current_themes(study)}
         assert states == {1: State.DROPPED, 2: State.DROPPED, 3: State.CANDIDATE}
-        dropped = find_current(project, 1)
+        dropped = find_current(study, 1)
         assert dropped is not None
         assert dropped.codes == [BALANCE, COMPASSION]
         assert dropped.reason == "Merged into theme 3. One idea after all."
 
-    def test_quotes_come_along_unless_their_sides_differ(
-        self, project: Project, interview: Interview, lead: User
-    ) -> None:
-        one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [CONTEXT])
+    def test_quotes_come_along_unless_their_sides_differ(self, study: Study, interview: Interview, lead: User) -> None:
+        one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
         agreed, disputed, *_ = answers(interview)
         for theme, sentence, side in (
             *((one, agreed, "for"), (two, agreed, "for")),
             *((one, disputed, "for"), (two, disputed, "against")),
         ):
             add_quote(theme=theme.theme, sentence=sentence, side=side, by=lead)
-        merged, quotes_left = self.merge(project, [one, two], lead)
+        merged, quotes_left = self.merge(study, [one, two], lead)
         assert quotes_left == 1
         [quote] = merged.theme.quotes.all()
         assert (quote.sentence, quote.side, quote.added_by) == (agreed, "for", lead)
         assert one.theme.quotes.filter(withdrawn_at__isnull=True).count() == 2
 
-    def test_a_theme_is_not_merged_with_itself(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead)
+    def test_a_theme_is_not_merged_with_itself(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead)
         with pytest.raises(WrongInput, match="merged with itself"):
-            self.merge(project, [version, version], lead)
+            self.merge(study, [version, version], lead)
 
-    def test_a_merge_of_something_changed_meanwhile_does_nothing(
-        self, project: Project, lead: User, owner: User
-    ) -> None:
-        one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [CONTEXT])
+    def test_a_merge_of_something_changed_meanwhile_does_nothing(self, study: Study, lead: User, owner: User) -> None:
+        one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
         revise(two, owner, concept="Another idea")
         with pytest.raises(ThemeChanged):
-            self.merge(project, [one, two], lead)
+            self.merge(study, [one, two], lead)
         assert Theme.objects.count() == 2
-        assert names(project) == ["Weighing", "Caring"]
+        assert names(study) == ["Weighing", "Caring"]
 
-    def test_the_merged_theme_may_keep_the_name_of_a_source(self, project: Project, lead: User) -> None:
-        one, two = make_theme(project, lead), make_theme(project, lead, "Caring", [CONTEXT])
-        assert self.merge(project, [one, two], lead, "Caring")[0].name == "Caring"
+    def test_the_merged_theme_may_keep_the_name_of_a_source(self, study: Study, lead: User) -> None:
+        one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
+        assert self.merge(study, [one, two], lead, "Caring")[0].name == "Caring"
 
 
 class TestSplitting:
@@ -224,19 +218,17 @@ class TestSplitting:
             theme=version.theme, based_on=version.number, parts=parts, reason="Two ideas.", by=by
         )
 
-    def test_two_themes_take_its_place(self, project: Project, lead: User) -> None:
-        version = make_theme(project, lead, codes=[BALANCE, COMPASSION, CONTEXT])
+    def test_two_themes_take_its_place(self, study: Study, lead: User) -> None:
+        version = make_theme(study, lead, codes=[BALANCE, COMPASSION, CONTEXT])
         made = self.split(version, lead, ("One", [BALANCE, CONTEXT]), ("Two", [CONTEXT, COMPASSION]))
         assert [each.codes for each in made] == [[BALANCE, CONTEXT], [COMPASSION, CONTEXT]]
         assert list(version.theme.led_to.all()) == [each.theme for each in made]
-        dropped = find_current(project, 1)
+        dropped = find_current(study, 1)
         assert dropped is not None
         assert (dropped.state, dropped.reason) == (State.DROPPED, "Split into themes 2 and 3. Two ideas.")
 
-    def test_quotes_go_with_the_code_they_were_found_by(
-        self, project: Project, interview: Interview, lead: User
-    ) -> None:
-        version = make_theme(project, lead)
+    def test_quotes_go_with_the_code_they_were_found_by(self, study: Study, interview: Interview, lead: User) -> None:
+        version = make_theme(study, lead)
         found, other, *_ = answers(interview)
         coding = put_on(found, BALANCE, lead)
         add_quote(theme=version.theme, sentence=found, side="for", by=lead, coding=coding)
@@ -257,21 +249,21 @@ class TestSplitting:
         ],
     )
     def test_what_cannot_be_split_is_named(
-        self, project: Project, lead: User, parts: list[tuple[str, list[str]]], field: str
+        self, study: Study, lead: User, parts: list[tuple[str, list[str]]], field: str
     ) -> None:
-        version = make_theme(project, lead)
+        version = make_theme(study, lead)
         with pytest.raises(WrongInput) as caught:
             self.split(version, lead, *parts)
         assert caught.value.field == field
-        assert names(project) == ["Weighing"]
+        assert names(study) == ["Weighing"]
 
-    def test_a_dropped_theme_is_not_split(self, project: Project, lead: User) -> None:
-        dropped = revise(make_theme(project, lead), lead, state=State.DROPPED)
+    def test_a_dropped_theme_is_not_split(self, study: Study, lead: User) -> None:
+        dropped = revise(make_theme(study, lead), lead, state=State.DROPPED)
         with pytest.raises(Refused, match="was dropped"):
             self.split(dropped, lead, ("One", [BALANCE]), ("Two", [COMPASSION]))
 
 
-def test_themes_are_numbered_within_their_study(project: Project, lead: User, owner: User) -> None:
-    make_theme(project, lead)
+def test_themes_are_numbered_within_their_study(study: Study, lead: User, owner: User) -> None:
+    make_theme(study, lead)
     other = start_study(slug="other", name="Other", by=owner)
     assert make_theme(other, owner).theme.number == 1

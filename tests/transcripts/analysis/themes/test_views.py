@@ -19,7 +19,7 @@ from transcripts.analysis.models import ThemeQuote, ThemeVersion
 from transcripts.analysis.themes.queries import add_quote, current_themes, find_current
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 SignIn = Callable[[User], Client]
 
@@ -42,8 +42,8 @@ def said(answer: Any) -> str:
 
 
 @pytest.fixture
-def theme(project: Project, lead: User) -> ThemeVersion:
-    return make_theme(project, lead)
+def theme(study: Study, lead: User) -> ThemeVersion:
+    return make_theme(study, lead)
 
 
 class TestPagesByRole:
@@ -80,10 +80,10 @@ class TestPagesByRole:
         for user in (reader, owner):
             assert "A counter-reading" in text(client_of(user).get(url("theme", 1)))
         assert "A counter-reading" not in text(client_of(lead).get(url("theme", 1)))
-        open_all(theme.theme.project, lead)
+        open_all(theme.theme.study, lead)
         assert "A counter-reading" in text(client_of(lead).get(url("theme", 1)))
 
-    def test_a_theme_that_is_not_there_is_not_found(self, project: Project, owner: User, client_of: SignIn) -> None:
+    def test_a_theme_that_is_not_there_is_not_found(self, study: Study, owner: User, client_of: SignIn) -> None:
         client = client_of(owner)
         assert client.get(url("theme", 9)).status_code == 404
         assert client.get(f"{url('evidence')}?theme=9").status_code == 404
@@ -92,7 +92,7 @@ class TestPagesByRole:
 
     def test_the_list_costs_few_queries_however_many_themes(
         self,
-        project: Project,
+        study: Study,
         interview: Interview,
         reader: User,
         lead: User,
@@ -100,7 +100,7 @@ class TestPagesByRole:
         django_assert_max_num_queries: DjangoAssertNumQueries,
     ) -> None:
         for number in range(12):
-            make_theme(project, lead, f"Theme {number}")
+            make_theme(study, lead, f"Theme {number}")
         client = client_of(reader)
         with django_assert_max_num_queries(19):
             client.get(url("themes"))
@@ -109,25 +109,25 @@ class TestPagesByRole:
 
 
 class TestForms:
-    def test_a_theme_is_made_of_ticked_codes(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_a_theme_is_made_of_ticked_codes(self, study: Study, lead: User, client_of: SignIn) -> None:
         client = client_of(lead)
         assert "Balance" in text(client.get(url("new")))
         answer = client.post(url("new"), {"name": "Weighing", "codes": [BALANCE, CONTEXT]})
         assert answer["Location"] == url("theme", 1)
-        [made] = current_themes(project)
+        [made] = current_themes(study)
         assert made.codes == [BALANCE, CONTEXT]
 
-    def test_a_wrong_form_comes_back_as_it_was(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_a_wrong_form_comes_back_as_it_was(self, study: Study, lead: User, client_of: SignIn) -> None:
         answer = client_of(lead).post(url("new"), {"name": "", "concept": "What holds it", "codes": [BALANCE]})
         assert answer.status_code == 422
         assert "What holds it" in text(answer)
         assert f'value="{BALANCE}" checked' in text(answer)
 
-    def test_a_megabyte_is_refused_with_a_sentence(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_a_megabyte_is_refused_with_a_sentence(self, study: Study, lead: User, client_of: SignIn) -> None:
         answer = client_of(lead).post(url("new"), {"name": "Weighing", "description": "x" * 1_000_000})
         assert answer.status_code == 422
         assert "the limit is 20,000" in text(answer)
-        assert current_themes(project) == []
+        assert current_themes(study) == []
 
     def test_the_loser_of_a_race_sees_both_texts_and_can_send_again(
         self, theme: ThemeVersion, lead: User, owner: User, client_of: SignIn
@@ -142,7 +142,7 @@ class TestForms:
         assert 'name="version" value="2"' in text(answer)
         again = client.post(url("edit", 1), {**form, "version": "2", "name": "Mine", "concept": "Both ideas"})
         assert again.status_code == 302
-        latest = find_current(theme.theme.project, 1)
+        latest = find_current(theme.theme.study, 1)
         assert latest is not None
         assert (latest.number, latest.concept) == (3, "Both ideas")
 
@@ -154,7 +154,7 @@ class TestForms:
         assert f'type="checkbox" name="codes" value="{CONTEXT}"' in page
         form = {"codes": [COMPASSION], "new_name": "Caring", "out_of": "1", "reason": "Another idea."}
         assert client.post(url("group"), form).status_code == 302
-        assert [each.codes for each in current_themes(theme.theme.project)] == [[BALANCE], [COMPASSION]]
+        assert [each.codes for each in current_themes(theme.theme.study)] == [[BALANCE], [COMPASSION]]
 
     @pytest.mark.parametrize("form", [{}, {"codes": [BALANCE], "into": "99", "reason": "x"}, {"codes": [BALANCE]}])
     def test_what_cannot_be_grouped_comes_back(
@@ -164,9 +164,9 @@ class TestForms:
         assert ThemeVersion.objects.count() == 1
 
     def test_themes_merge_and_the_choice_knows_their_versions(
-        self, project: Project, theme: ThemeVersion, lead: User, owner: User, client_of: SignIn
+        self, study: Study, theme: ThemeVersion, lead: User, owner: User, client_of: SignIn
     ) -> None:
-        make_theme(project, lead, "Caring", [CONTEXT])
+        make_theme(study, lead, "Caring", [CONTEXT])
         client = client_of(lead)
         form = {"themes": ["1:1", "2:1"], "name": "Both", "reason": "One idea."}
         client_of(owner).post(
@@ -187,7 +187,7 @@ class TestForms:
         assert "Two has no code" in text(wrong)
         answer = client.post(url("split", 1), {**form, f"part.{COMPASSION}": "2"})
         assert answer.status_code == 302
-        themes = {each.name: each.codes for each in current_themes(theme.theme.project) if each.state == "candidate"}
+        themes = {each.name: each.codes for each in current_themes(theme.theme.study) if each.state == "candidate"}
         assert themes == {"One": [BALANCE], "Two": [COMPASSION]}
 
     def test_a_late_split_is_told_what_stands(
@@ -314,9 +314,9 @@ class TestQuotes:
         assert "withdrawn" in said(answer)
         assert not ThemeQuote.objects.filter(withdrawn_at__isnull=True).exists()
 
-    def test_markup_in_what_people_type_is_text(self, project: Project, lead: User, client_of: SignIn) -> None:
+    def test_markup_in_what_people_type_is_text(self, study: Study, lead: User, client_of: SignIn) -> None:
         nasty = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
-        make_theme(project, lead, nasty)
+        make_theme(study, lead, nasty)
         client = client_of(lead)
         for page in (url("themes"), url("theme", 1), url("presence"), url("history", 1), url("group"), url("phases")):
             assert "<script>alert" not in text(client.get(page))

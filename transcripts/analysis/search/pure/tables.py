@@ -224,7 +224,7 @@ def draw_shares(headings: Sequence[Heading], groups: Sequence[tuple[str, Sequenc
     else:
         why = (
             f"None of these codes is {'enacted in' if has_enactment else 'applied to'} a decided sentence yet, so there is no "
-            "share to draw."
+            "share to show."
         )
     return RowChart(
         key="shares",
@@ -273,7 +273,7 @@ def draw_pairs(
         has_circles=True,
         rows_are="Code",
         note="The area of a circle grows with the count printed on it. Columns have the same numbers as the rows.",
-        missing=Missing(f"No two of these codes are {where} yet, so there are no pairs to draw.{hint}"),
+        missing=Missing(f"No two of these codes are {where} yet, so there are no pairs to show.{hint}"),
     )
 
 

@@ -249,7 +249,7 @@ def draw_presence(
             "so absence says nothing. Unprompted: at least one sentence there came before the interviewer had raised it."
             + (f" {explain_mark(Mark.FEW, 'decided turns')} Here: {', '.join(few)}." if few else "")
             + (
-                " Moves count where they are enacted; what is only described or shown is in the table."
+                " Moves count where they are enacted; moves that are only described or demonstrated are in the table."
                 if has_moves
                 else ""
             )
@@ -290,7 +290,7 @@ def describe_cell(cell: Cell) -> str:
 
 NOTHING_ASKED_ALIKE = (
     "No two models were asked the same question after the same words, so nothing can be compared question by question. Interviews "
-    "that were held by one script, or begin with the same opening, can be."
+    "held with the same script, or with the same opening, can be."
 )
 NOTHING_READ_ALIKE = (
     "Nobody has decided answers of two models to the same question, so there is nothing to compare yet. An answer is decided when "

@@ -52,7 +52,7 @@ def check_quotation(edited: str, source: str) -> None:
         start = _find(piece, plain, end)
         if start is None:
             raise Unfaithful(
-                f"The sentence does not continue like this: {_show(text)}. Mark what you left out with […].", []
+                f"The sentence does not continue this way: {_show(text)}. Mark what you left out with […].", []
             )
         end = start + len(text)
 

@@ -36,7 +36,7 @@ from transcripts.corpus.models import Sentence
 from transcripts.formats.comparisons import RULE
 from transcripts.refusals import WrongInput
 from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark, explain_marks
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
@@ -49,19 +49,19 @@ COLUMN_KINDS = {"models": "Models", "interviews": "Interviews"}
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_presence(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_presence(request: StudyRequest) -> HttpResponse:
     """Which models, or interviews, show a theme or a code: counts, what they are out of, and a chart of them."""
     viewpoint = ask_viewpoint(request)
     rows = _choose(request, "rows", ROW_KINDS)
     columns = _choose(request, "columns", COLUMN_KINDS)
     by_interview = columns == "interviews"
     if rows == "codes":
-        catalogue = queries.read_catalogue(request.project)
+        catalogue = queries.read_catalogue(request.study)
         codes = [code for _, family_codes in catalogue.families for code in family_codes]
         presence = queries.count_codes(viewpoint, codes, by_interview=by_interview)
     else:
-        themes = queries.current_themes(request.project)
+        themes = queries.current_themes(request.study)
         active = [each for each in themes if each.state != ThemeVersion.State.DROPPED]
         presence = queries.count_themes(viewpoint, active, by_interview=by_interview)
     link = queries.link_to_sentences(viewpoint, of_codes=rows == "codes", by_interview=by_interview)
@@ -89,9 +89,9 @@ def show_presence(request: ProjectRequest) -> HttpResponse:
     return render(request, "analysis/themes/presence.html", context)
 
 
-def _say_missing(request: ProjectRequest, presence: Presence) -> Missing:
+def _say_missing(request: StudyRequest, presence: Presence) -> Missing:
     """Why no cell has a sentence, and where to change that."""
-    slug = request.project.slug
+    slug = request.study.slug
     if not any(out_of["sentences"] for out_of in presence.denominators):
         words = "Nothing is decided here yet, so there is nothing to count. Presence counts sentences that coders have decided."
         return Missing(words, reverse("corpus:interviews", args=[slug]), "Code an interview.")
@@ -102,14 +102,14 @@ def _say_missing(request: ProjectRequest, presence: Presence) -> Missing:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_evidence(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_evidence(request: StudyRequest) -> HttpResponse:
     """The sentences behind a cell of the table: with their question, their codings, and a way to quote them."""
     viewpoint = ask_viewpoint(request)
     theme = _find_asked_theme(request)
     code = request.GET.get("code", "") if theme is None else ""
     identifiers = theme.codes if theme else [code] if code else []
-    catalogue = queries.read_catalogue(request.project, also=identifiers)
+    catalogue = queries.read_catalogue(request.study, also=identifiers)
     if code and code not in catalogue.by_identifier:
         raise Http404("This code is not in the codebook of this study.")
     found = evidence.find_coded_sentences(viewpoint, identifiers, **_get_filters(request))
@@ -119,7 +119,7 @@ def show_evidence(request: ProjectRequest) -> HttpResponse:
         "code": catalogue.by_identifier.get(code),
         "page": page,
         "shown": _show(request, viewpoint, list(page), theme),
-        "themes": queries.current_themes(request.project),
+        "themes": queries.current_themes(request.study),
         "catalogue": catalogue,
         "models": evidence.list_models(viewpoint),
         "interviews": evidence.list_interviews(viewpoint),
@@ -132,11 +132,11 @@ def show_evidence(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.WRITE_THEMES)
-def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def quote(request: StudyRequest, number: int, sentence_id: int) -> HttpResponse:
     """Quote a sentence for or against a theme. ``?coding=`` is the coding it was found by."""
     theme = get_theme(request, number)
-    sentence = queries.find_sentence(request.project, sentence_id)
+    sentence = queries.find_sentence(request.study, sentence_id)
     if sentence is None:
         raise Http404("This study has no such sentence.")
     if request.method != "POST":
@@ -151,7 +151,7 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
             with at_form(form, ways=WrongInput):
                 queries.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
                 messages.success(request, f"Quoted {text['side']} the theme.")
-                return redirect("themes:theme", request.project.slug, number)
+                return redirect("themes:theme", request.study.slug, number)
         except QuoteChanged as error:
             form = QuoteForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
             return _render_quote(request, theme, sentence, form, race=error, status=409)
@@ -159,19 +159,19 @@ def quote(request: ProjectRequest, number: int, sentence_id: int) -> HttpRespons
 
 
 @require_POST
-@project_view(Permission.WRITE_THEMES)
-def withdraw_quote(request: ProjectRequest, number: int, quote_id: int) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def withdraw_quote(request: StudyRequest, number: int, quote_id: int) -> HttpResponse:
     """Take a quote back."""
     theme = get_theme(request, number)
     withdrawn = get_object_or_404(
-        ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__project=request.project, theme=theme.theme
+        ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__study=request.study, theme=theme.theme
     )
     queries.withdraw_quote(quote=withdrawn, by=request.user)
     messages.success(request, "The quote is withdrawn. It is kept in the history.")
-    return redirect("themes:theme", request.project.slug, number)
+    return redirect("themes:theme", request.study.slug, number)
 
 
-def _choose(request: ProjectRequest, name: str, kinds: dict[str, str]) -> str:
+def _choose(request: StudyRequest, name: str, kinds: dict[str, str]) -> str:
     asked = request.GET.get(name, "")
     return asked if asked in kinds else next(iter(kinds))
 
@@ -183,7 +183,7 @@ def _link_row(row: PresenceRow, presence: Presence, link: Link) -> dict[str, obj
     return {"name": heading.name, "cells": [(cell, link(heading.key, key)) for cell, key in cells]}
 
 
-def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
+def _find_asked_theme(request: StudyRequest) -> ThemeVersion | None:
     """The theme the address names, if it names one."""
     asked = request.GET.get("theme", "")
     if not asked:
@@ -194,7 +194,7 @@ def _find_asked_theme(request: ProjectRequest) -> ThemeVersion | None:
     return get_theme(request, number)
 
 
-def _get_filters(request: ProjectRequest) -> dict[str, Any]:
+def _get_filters(request: StudyRequest) -> dict[str, Any]:
     """What narrows the list of a theme's sentences."""
     model = request.GET.get("model", "")
     prompting, level, apart = (request.GET.get(name, "") for name in ("prompting", "level", "enactment"))
@@ -208,7 +208,7 @@ def _get_filters(request: ProjectRequest) -> dict[str, Any]:
 
 
 def _show(
-    request: ProjectRequest, viewpoint: Viewpoint, found: list[tuple[int, list[int], str]], theme: ThemeVersion | None
+    request: StudyRequest, viewpoint: Viewpoint, found: list[tuple[int, list[int], str]], theme: ThemeVersion | None
 ) -> list[dict[str, object]]:
     """The sentences of a page with their context, their codings and the quote made of each."""
     ids = [sentence_id for sentence_id, _, _ in found]
@@ -228,7 +228,7 @@ def _show(
     ]
 
 
-def _start_quote(request: ProjectRequest, sentence: Sentence, active: ThemeQuote | None) -> QuoteForm:
+def _start_quote(request: StudyRequest, sentence: Sentence, active: ThemeQuote | None) -> QuoteForm:
     """The form as it is first shown: the active quote, or the whole sentence."""
     side = request.GET.get("side", "")
     initial = {
@@ -243,7 +243,7 @@ def _start_quote(request: ProjectRequest, sentence: Sentence, active: ThemeQuote
 
 
 def _render_quote(
-    request: ProjectRequest,
+    request: StudyRequest,
     theme: ThemeVersion,
     sentence: Sentence,
     form: QuoteForm,
@@ -262,8 +262,8 @@ NO_ANSWERS_OF_THE_CHOSEN = "The models chosen have no answers with these codes t
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_compared(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_compared(request: StudyRequest) -> HttpResponse:
     """Every two models, by the codes of a family or by themes; only the pairs of one model, or one pair, if they are chosen."""
     report, context = _read(request, request.GET)
     rows = report["comparisons"]
@@ -284,13 +284,13 @@ def show_compared(request: ProjectRequest) -> HttpResponse:
     }
     if rows and Permission.SEE_ALL_CODINGS in request.role.permissions:
         context["offered_tables"] = [offer_table(COMPARISONS, "These comparisons")]
-        context["table_files"] = reverse("themes:compared_file", args=[request.project.slug])
+        context["table_files"] = reverse("themes:compared_file", args=[request.study.slug])
     return render(request, "analysis/themes/compared.html", context)
 
 
 @require_POST
-@project_view(Permission.SEE_ALL_CODINGS)
-def download(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.SEE_ALL_CODINGS)
+def download(request: StudyRequest) -> HttpResponse:
     """The comparisons that the page shows, as a file."""
     report, context = _read(request, request.POST)
     marks = explain_marks((row["mark"] for row in report["comparisons"]), "cases")
@@ -301,8 +301,8 @@ def download(request: ProjectRequest) -> HttpResponse:
         report,
         request.POST.get("format", "csv"),
         "models.compared",
-        stem=name_narrowed(f"{request.project.slug}-models-compared", basis, is_narrowed=True),
-        project=request.project,
+        stem=name_narrowed(f"{request.study.slug}-models-compared", basis, is_narrowed=True),
+        study=request.study,
         target=f"family:{report['family']}",
         by=request.user,
         details={"rows": len(report["comparisons"]), **basis},
@@ -310,7 +310,7 @@ def download(request: ProjectRequest) -> HttpResponse:
     )
 
 
-def _read(request: ProjectRequest, asked: QueryDict) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(request: StudyRequest, asked: QueryDict) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is compared, as it was asked for, and what the page offers instead. What there is not is passed over."""
     layer = asked.get("layer", LayerChoice.BLIND)
     viewpoint = choose_viewpoint(get_viewer(request), coder=asked.get("coder", ""), layer=layer)

@@ -22,7 +22,7 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import WrongInput
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
@@ -32,28 +32,28 @@ REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_phases(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_phases(request: StudyRequest) -> HttpResponse:
     """The six phases with what each has brought so far. None of them is a gate."""
     return _render_phases(request)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def write_entry(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def write_entry(request: StudyRequest) -> HttpResponse:
     """Write something down in a phase."""
     form = EntryForm(request.POST)
     if form.is_valid():
         with at_form(form):
-            entry = actions.write_entry(project=request.project, by=request.user, **form.cleaned_data)
+            entry = actions.write_entry(study=request.study, by=request.user, **form.cleaned_data)
             messages.success(request, f"Saved under {entry.get_phase_display().lower()}.")
-            return redirect("themes:phases", request.project.slug)
+            return redirect("themes:phases", request.study.slug)
     return _render_phases(request, refused=form, status=422)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def change_entry(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def change_entry(request: StudyRequest) -> HttpResponse:
     """Write one's own entry anew."""
     entry = _find_entry(request)
     if entry is None:
@@ -70,12 +70,12 @@ def change_entry(request: ProjectRequest) -> HttpResponse:
         kept = {"entry_id": error.active.pk if error.active else None, "phase": entry.phase, "text": text}
         return _render_phases(request, kept=kept, status=409)
     messages.success(request, "The entry is changed. The earlier text is kept in the history.")
-    return redirect("themes:phases", request.project.slug)
+    return redirect("themes:phases", request.study.slug)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def withdraw_entry(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def withdraw_entry(request: StudyRequest) -> HttpResponse:
     """Take one's own entry off the board."""
     entry = _find_entry(request)
     if entry is None:
@@ -86,27 +86,27 @@ def withdraw_entry(request: ProjectRequest) -> HttpResponse:
         messages.error(request, str(error))
         return _render_phases(request, status=409)
     messages.success(request, "The entry is withdrawn. It is kept in the history.")
-    return redirect("themes:phases", request.project.slug)
+    return redirect("themes:phases", request.study.slug)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_positionality(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_positionality(request: StudyRequest) -> HttpResponse:
     """One's own statement and what it was before; for those who see all codings, everybody's."""
     return _render_positionality(request)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def write_statement(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def write_statement(request: StudyRequest) -> HttpResponse:
     """Say what one brings to the reading, or say it anew."""
     form = StatementForm(request.POST)
     if form.is_valid():
         try:
             with at_form(form, ways=WrongInput):
-                actions.write_statement(project=request.project, by=request.user, **form.cleaned_data)
+                actions.write_statement(study=request.study, by=request.user, **form.cleaned_data)
                 messages.success(request, "Your statement is saved, with today’s date.")
-                return redirect("themes:positionality", request.project.slug)
+                return redirect("themes:positionality", request.study.slug)
         except EntryChanged as error:
             form = StatementForm(post_again(request.POST, replaces=error.active.pk if error.active else None))
             return _render_positionality(request, form, race=error, status=409)
@@ -114,30 +114,30 @@ def write_statement(request: ProjectRequest) -> HttpResponse:
 
 
 @require_POST
-@project_view(Permission.CODE)
-def withdraw_statement(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def withdraw_statement(request: StudyRequest) -> HttpResponse:
     """Take one's own statement back."""
-    actions.withdraw_statement(project=request.project, by=request.user)
+    actions.withdraw_statement(study=request.study, by=request.user)
     messages.success(request, "You now have no statement in this study. Earlier versions stay in the record.")
-    return redirect("themes:positionality", request.project.slug)
+    return redirect("themes:positionality", request.study.slug)
 
 
 @require_POST
-@project_view(Permission.CODE)
-def postpone_statement(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.CODE)
+def postpone_statement(request: StudyRequest) -> HttpResponse:
     """Not now: the study does not ask again before one signs in anew."""
     postponed = request.session.get(POSTPONED, [])
-    if request.project.pk not in postponed:
-        request.session[POSTPONED] = [*postponed, request.project.pk]
-    return redirect("studies:home", request.project.slug)
+    if request.study.pk not in postponed:
+        request.session[POSTPONED] = [*postponed, request.study.pk]
+    return redirect("studies:home", request.study.slug)
 
 
-def _find_entry(request: ProjectRequest) -> PhaseEntry | None:
+def _find_entry(request: StudyRequest) -> PhaseEntry | None:
     """The entry a form names, if it names one; one that its reader may not see is not found."""
     asked = request.POST.get("entry", "")
     if not asked:
         return None
-    entries = PhaseEntry.objects.filter(project=request.project)
+    entries = PhaseEntry.objects.filter(study=request.study)
     if Permission.SEE_ALL_CODINGS not in request.role.permissions:
         entries = entries.filter(author=request.user)
     entry = entries.filter(pk__in=find_numbers([asked])).first()
@@ -146,26 +146,22 @@ def _find_entry(request: ProjectRequest) -> PhaseEntry | None:
     return entry
 
 
-def _ask_for_entry(request: ProjectRequest) -> HttpResponse:
+def _ask_for_entry(request: StudyRequest) -> HttpResponse:
     messages.error(request, "The form did not say which entry to change. Use the form below that entry.")
     return _render_phases(request, status=422)
 
 
 def _render_phases(
-    request: ProjectRequest, *, refused: EntryForm | None = None, kept: dict[str, Any] | None = None, status: int = 200
+    request: StudyRequest, *, refused: EntryForm | None = None, kept: dict[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     viewpoint = choose_viewpoint(get_viewer(request))
-    themes = queries.current_themes(request.project)
-    catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
+    themes = queries.current_themes(request.study)
+    catalogue = queries.read_catalogue(request.study, also={code for each in themes for code in each.codes})
     every = queries.read_quotes(queries.visible_quotes(get_viewer(request)))
     allowed = list_consenting({quote.sentence.turn.interview_id for quote in every}, Consent.Scope.QUOTATION)
     quotes = [quote for quote in every if quote.sentence.turn.interview_id in allowed]
     kinds = (
-        Memo.objects.filter(project=request.project)
-        .active()
-        .visible_to(get_viewer(request))
-        .order_by()
-        .values_list("kind")
+        Memo.objects.filter(study=request.study).active().visible_to(get_viewer(request)).order_by().values_list("kind")
     )
     context = {
         "columns": _list_phases(request, refused, kept),
@@ -189,7 +185,7 @@ def _render_phases(
 
 
 def _list_phases(
-    request: ProjectRequest, refused: EntryForm | None, kept: dict[str, Any] | None
+    request: StudyRequest, refused: EntryForm | None, kept: dict[str, Any] | None
 ) -> list[dict[str, object]]:
     """The six phases with their entries and the form of each; ``kept`` is a text that could not be stored."""
     entries = list(queries.visible_entries(get_viewer(request)))
@@ -205,12 +201,12 @@ def _list_phases(
 
 
 def _render_positionality(
-    request: ProjectRequest, form: StatementForm | None = None, *, race: EntryChanged | None = None, status: int = 200
+    request: StudyRequest, form: StatementForm | None = None, *, race: EntryChanged | None = None, status: int = 200
 ) -> HttpResponse:
     statements = list(queries.visible_statements(get_viewer(request)))
     own = next((each for each in statements if each.author_id == request.user.pk), None)
     earlier = PositionalityStatement.objects.filter(
-        project=request.project, author=request.user, withdrawn_at__isnull=False
+        study=request.study, author=request.user, withdrawn_at__isnull=False
     )
     initial = {"text": own.text, "replaces": own.pk} if own else {}
     context = {

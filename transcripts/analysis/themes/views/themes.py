@@ -23,7 +23,7 @@ from transcripts.corpus.models import Consent
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import Refused, WrongInput
 from transcripts.statistics.figures import Mark, explain_mark
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import post_again
@@ -32,12 +32,12 @@ DROPPED = ThemeVersion.State.DROPPED
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_themes(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_themes(request: StudyRequest) -> HttpResponse:
     """Every theme by its state, and the codes that are in none."""
     viewpoint = ask_viewpoint(request)
-    themes = queries.current_themes(request.project)
-    catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
+    themes = queries.current_themes(request.study)
+    catalogue = queries.read_catalogue(request.study, also={code for each in themes for code in each.codes})
     presence = queries.count_themes(viewpoint, themes)
     sides = _count_quotes(request)
     lines = [
@@ -65,12 +65,12 @@ def show_themes(request: ProjectRequest) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_theme(request: StudyRequest, number: int) -> HttpResponse:
     """One theme: what it says, its codes, where it shows, and the quotes for and against it."""
     version = get_theme(request, number)
     viewpoint = ask_viewpoint(request)
-    catalogue = queries.read_catalogue(request.project, also=version.codes)
+    catalogue = queries.read_catalogue(request.study, also=version.codes)
     counts = evidence.count_sentences(viewpoint)
     quotes = queries.read_quotes(queries.visible_quotes(get_viewer(request)).filter(theme=version.theme))
     return render(
@@ -94,12 +94,12 @@ def show_theme(request: ProjectRequest, number: int) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_history(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_history(request: StudyRequest, number: int) -> HttpResponse:
     """Every version of a theme and what it changed. Reasons reveal how people read, so blind coders do not get them."""
     version = get_theme(request, number)
     every = version.theme.versions.values_list("codes", flat=True)
-    catalogue = queries.read_catalogue(request.project, also={code for codes in every for code in codes})
+    catalogue = queries.read_catalogue(request.study, also={code for codes in every for code in codes})
     context = {
         "version": version,
         "changes": queries.read_history(version.theme, catalogue),
@@ -109,23 +109,23 @@ def show_history(request: ProjectRequest, number: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.WRITE_THEMES)
-def create(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def create(request: StudyRequest) -> HttpResponse:
     """A new candidate theme."""
     form = NewThemeForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         with at_form(form):
             made = actions.create_theme(
-                project=request.project, text=_get_text(form), codes=form.cleaned_data["codes"], by=request.user
+                study=request.study, text=_get_text(form), codes=form.cleaned_data["codes"], by=request.user
             )
             messages.success(request, f"{made.name} is a candidate theme now.")
-            return redirect("themes:theme", request.project.slug, made.theme.number)
+            return redirect("themes:theme", request.study.slug, made.theme.number)
     return _render_form(request, "analysis/themes/new.html", form, request.POST.getlist("codes"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.WRITE_THEMES)
-def revise(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def revise(request: StudyRequest, number: int) -> HttpResponse:
     """The next version of a theme. Who is late sees what was written meanwhile beside her own text."""
     version = get_theme(request, number)
     if request.method != "POST":
@@ -151,7 +151,7 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
                 messages.info(request, "Nothing was changed.") if same else messages.success(
                     request, f"This is version {revised.number} of the theme now."
                 )
-                return redirect("themes:theme", request.project.slug, number)
+                return redirect("themes:theme", request.study.slug, number)
         except ThemeChanged as error:
             form = ThemeForm(post_again(request.POST, version=error.latest.number))
             return _render_form(
@@ -161,17 +161,17 @@ def revise(request: ProjectRequest, number: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.WRITE_THEMES)
-def group(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def group(request: StudyRequest) -> HttpResponse:
     """Tick codes, and add them to a theme, remove them, or move them: by keyboard or by dragging, which fills in the form."""
-    themes = queries.current_themes(request.project)
+    themes = queries.current_themes(request.study)
     form = GroupForm(request.POST if request.method == "POST" else None, themes=themes)
     if form.is_valid():
         by_number = {each.theme.number: each.theme for each in themes}
         given = form.cleaned_data
         with at_form(form):
             written = actions.regroup_codes(
-                project=request.project,
+                study=request.study,
                 codes=given["codes"],
                 into=by_number.get(given["into"]),
                 new_name=given["new_name"],
@@ -183,18 +183,18 @@ def group(request: ProjectRequest) -> HttpResponse:
             messages.success(request, f"Changed: {names}.") if written else messages.info(
                 request, "Nothing was changed: the codes are already there."
             )
-            return redirect("themes:group", request.project.slug)
-    catalogue = queries.read_catalogue(request.project, also={code for each in themes for code in each.codes})
+            return redirect("themes:group", request.study.slug)
+    catalogue = queries.read_catalogue(request.study, also={code for each in themes for code in each.codes})
     targets = [(each, catalogue.name_codes(each.codes)) for each in themes if each.state != DROPPED]
     ticked = request.POST.getlist("codes")
     return _render_form(request, "analysis/themes/group.html", form, ticked, themes=themes, targets=targets)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.WRITE_THEMES)
-def merge(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def merge(request: StudyRequest) -> HttpResponse:
     """Make one theme of several."""
-    themes = queries.current_themes(request.project)
+    themes = queries.current_themes(request.study)
     form = MergeForm(request.POST if request.method == "POST" else None, themes=themes)
     race: ThemeChanged | None = None
     if form.is_valid():
@@ -203,7 +203,7 @@ def merge(request: ProjectRequest) -> HttpResponse:
         try:
             with at_form(form, ways=WrongInput):
                 merged, quotes_left = actions.merge_themes(
-                    project=request.project,
+                    study=request.study,
                     sources=[(by_number[theme], int(version)) for theme, version in chosen],
                     text=_get_text(form),
                     reason=form.cleaned_data["reason"],
@@ -218,7 +218,7 @@ def merge(request: ProjectRequest) -> HttpResponse:
                         f"{quotes_left} quote{pluralize(quotes_left)} could not be merged: the same sentence was quoted for "
                         "one theme and against another. Quote it again on the right side.",
                     )
-                return redirect("themes:theme", request.project.slug, merged.theme.number)
+                return redirect("themes:theme", request.study.slug, merged.theme.number)
         except ThemeChanged as error:
             race = error
     status = 409 if race else 422 if form.errors else 200
@@ -227,8 +227,8 @@ def merge(request: ProjectRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.WRITE_THEMES)
-def split(request: ProjectRequest, number: int) -> HttpResponse:
+@study_view(Permission.WRITE_THEMES)
+def split(request: StudyRequest, number: int) -> HttpResponse:
     """Make two themes of one: each code goes to the first, the second, both or neither."""
     version = get_theme(request, number)
     race: Refused | None = None
@@ -246,31 +246,31 @@ def split(request: ProjectRequest, number: int) -> HttpResponse:
                     by=request.user,
                 )
                 messages.success(request, f"{version.name} was split into {made[0].name} and {made[1].name}.")
-                return redirect("themes:themes", request.project.slug)
+                return redirect("themes:themes", request.study.slug)
         except Refused as error:
             race = error
             form = SplitForm(post_again(request.POST, version=version.number))
-    catalogue = queries.read_catalogue(request.project, also=version.codes)
+    catalogue = queries.read_catalogue(request.study, also=version.codes)
     codes = [(code, request.POST.get(f"part.{code.identifier}", "1")) for code in catalogue.name_codes(version.codes)]
     context = {"form": form, "version": version, "codes": codes, "race": race}
     return render(request, "analysis/themes/split.html", context, status=409 if race else 422 if form.errors else 200)
 
 
-def get_theme(request: ProjectRequest, number: int) -> ThemeVersion:
+def get_theme(request: StudyRequest, number: int) -> ThemeVersion:
     """The version that holds of a theme of this study."""
-    version = queries.find_current(request.project, number)
+    version = queries.find_current(request.study, number)
     if version is None:
         raise Http404("This study has no such theme.")
     return version
 
 
-def ask_viewpoint(request: ProjectRequest) -> Viewpoint:
+def ask_viewpoint(request: StudyRequest) -> Viewpoint:
     """Whose codings the address asks for."""
     coder, layer = request.GET.get("coder", ""), request.GET.get("layer", "")
     return choose_viewpoint(get_viewer(request), coder=coder, layer=layer)
 
 
-def describe_viewpoint(request: ProjectRequest, viewpoint: Viewpoint) -> dict[str, object]:
+def describe_viewpoint(request: StudyRequest, viewpoint: Viewpoint) -> dict[str, object]:
     """What pages say of whose codings they count, and what they offer instead."""
     return {
         "viewpoint": viewpoint,
@@ -284,7 +284,7 @@ def _get_text(form: BaseForm) -> ThemeText:
     return ThemeText(*(form.cleaned_data[name] for name in ThemeText._fields))
 
 
-def _get_part(request: ProjectRequest, version: ThemeVersion, place: int) -> list[str]:
+def _get_part(request: StudyRequest, version: ThemeVersion, place: int) -> list[str]:
     """The codes that go to one of the two new themes."""
     return [code for code in version.codes if request.POST.get(f"part.{code}", "1") in {str(place), "both"}]
 
@@ -294,7 +294,7 @@ def _keep_order(version: ThemeVersion, codes: list[str]) -> list[str]:
     return [code for code in version.codes if code in codes] + [code for code in codes if code not in version.codes]
 
 
-def _count_quotes(request: ProjectRequest) -> dict[tuple[int, str], int]:
+def _count_quotes(request: StudyRequest) -> dict[tuple[int, str], int]:
     counts: dict[tuple[int, str], int] = {}
     quotes = queries.visible_quotes(get_viewer(request))
     for key in quotes.values_list("theme_id", "side"):
@@ -303,7 +303,7 @@ def _count_quotes(request: ProjectRequest) -> dict[tuple[int, str], int]:
 
 
 def _render_form(
-    request: ProjectRequest,
+    request: StudyRequest,
     template: str,
     form: BaseForm,
     ticked: list[str],
@@ -315,7 +315,7 @@ def _render_form(
     status: int = 0,
 ) -> HttpResponse:
     """A form with the codes to tick; ``targets`` are themes with their codes, onto which codes can be dragged."""
-    themes = queries.current_themes(request.project) if themes is None else themes
+    themes = queries.current_themes(request.study) if themes is None else themes
     viewpoint = ask_viewpoint(request)
     also = {*ticked, *(version.codes if version else [])}
     context = {
@@ -328,7 +328,7 @@ def _render_form(
         **describe_viewpoint(request, viewpoint),
     }
     if race is not None:
-        catalogue = queries.read_catalogue(request.project, also=race.latest.codes)
+        catalogue = queries.read_catalogue(request.study, also=race.latest.codes)
         context["race_codes"] = catalogue.name_codes(race.latest.codes)
     return render(request, template, context, status=status or (422 if form.errors else 200))
 
@@ -337,7 +337,7 @@ def _list_choices(
     viewpoint: Viewpoint, themes: list[ThemeVersion], ticked: list[str], also: set[str]
 ) -> list[dict[str, object]]:
     """The codes to tick, by family; codes that are no longer in the codebook come last."""
-    catalogue = queries.read_catalogue(viewpoint.project, also=also)
+    catalogue = queries.read_catalogue(viewpoint.study, also=also)
     counts = evidence.count_sentences(viewpoint)
     active = [each for each in themes if each.state != DROPPED]
 

@@ -12,7 +12,7 @@ from transcripts.audit_trail import replay
 from transcripts.audit_trail.checkpoints import add_checkpoint, compare_with_checkpoints, list_checkpoints
 from transcripts.audit_trail.erasing import NothingToErase, erase_texts
 from transcripts.audit_trail.pure.checkpoints import BadKey, read_private_key, read_public_key
-from transcripts.audit_trail.trail import SYSTEM, list_streams, project_stream, verify_streams
+from transcripts.audit_trail.trail import SYSTEM, list_streams, study_stream, verify_streams
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 
@@ -21,9 +21,9 @@ SHOWN = 20
 
 class Verify(ActCommand):
     help = (
-        "Check every event of the audit trail against its hash and the events beside it; with --checkpoints, the trail "
-        "against signed checkpoints; with --rows, the codings, decisions and memos in the database against what the trail "
-        "says of them. The exit status is 1 if something does not match."
+        "Check every event of the audit trail against its hash and the adjacent events; with --checkpoints, the trail against "
+        "signed checkpoints; with --rows, the codings, decisions and memos in the database against the trail. The exit status is "
+        "1 if something does not match."
     )
     takes = (
         Argument("--checkpoints", type=Path, metavar="FOLDER", help="a folder written by audit checkpoint"),
@@ -42,14 +42,14 @@ class Verify(ActCommand):
     )
 
     def handle(self, *args: object, **options: Any) -> None:
-        folder, key, slug = options["checkpoints"], options["public_key"], options["project"]
+        folder, key, slug = options["checkpoints"], options["public_key"], options["study"]
         if (folder is None) != (key is None):
             raise CommandError("--checkpoints and --public-key go together: name both or neither.")
         if slug is not None and (not options["rows"] or folder is not None):
-            raise CommandError("--project goes with --rows, and not with --checkpoints, which are of the whole trail.")
+            raise CommandError("--study goes with --rows, and not with --checkpoints, which are of the whole trail.")
         study = None if slug is None else find_study(slug)
         compared, problems = compare(folder, key) if folder is not None else (0, list[str]())
-        streams = list_streams() if study is None else [project_stream(study)]
+        streams = list_streams() if study is None else [study_stream(study)]
         states = verify_streams(streams)
         breaks = [
             {"stream": stream, "sequence": first_break} for stream, _, first_break in states if first_break is not None
@@ -58,7 +58,7 @@ class Verify(ActCommand):
         answer: dict[str, object] = {"streams": len(states), "events": events, "breaks": breaks}
         if folder is not None:
             answer |= {"checkpoints": compared, "problems": problems}
-        comparison = replay.compare_rows(streams, project_id=study) if options["rows"] else None
+        comparison = replay.compare_rows(streams, study_id=study) if options["rows"] else None
         if comparison is not None:
             answer |= describe(comparison)
         words = []
@@ -89,10 +89,10 @@ class Verify(ActCommand):
 def find_study(slug: str) -> int:
     """The number of a study. Raises ``CommandError``."""
     # The trail is a room below the studies, and imports none of it.
-    project = apps.get_model("studies", "Project")._default_manager.filter(slug=slug).first()  # noqa: SLF001
-    if project is None:
+    study = apps.get_model("studies", "Study")._default_manager.filter(slug=slug).first()  # noqa: SLF001
+    if study is None:
         raise CommandError(f"There is no study {slug!r}.")
-    return int(project.pk)
+    return int(study.pk)
 
 
 def describe(comparison: replay.Comparison) -> dict[str, object]:
@@ -113,11 +113,11 @@ def tell(answer: Mapping[str, Any]) -> str:
     sentences = [f"Rows compared with the trail: {rows}."]
     if count := answer["rows_found"]:
         sentences.append(
-            f"{count:,} of them were there before events told of rows: they are compared with what was found at the upgrade."
+            f"{count:,} of them existed before events described rows, and are compared with the state at the upgrade."
         )
     if count := answer["rows_before"]:
         sentences.append(
-            f"{count:,} of them were recorded before events told of rows: they are compared only as far as their events go."
+            f"{count:,} of them were recorded before events described rows, and are compared only as far as their events go."
         )
     if count := answer["texts_erased"]:
         sentences.append(f"{count:,} texts were erased and cannot be compared.")
@@ -164,9 +164,9 @@ class Checkpoint(ActCommand):
 
 class Erase(ActCommand):
     help = (
-        "Erase what somebody typed: notes, reasons and answers of a coding, the text of a memo, and their copies beside the "
-        "audit trail. The rows stay, and the trail says that their texts were erased. It cannot be undone. Backups and "
-        "exports made before still hold the texts."
+        "Erase text that a person typed: notes, reasons and answers of a coding, the text of a memo, and their copies stored with "
+        "the audit trail. The rows stay, and the trail says that their texts were erased. It cannot be undone. Earlier backups "
+        "and exports still contain the texts."
     )
     takes = (
         Argument("rows", nargs="+", metavar="ROW", help="coding.memo:12, coding.coding:7, …"),

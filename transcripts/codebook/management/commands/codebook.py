@@ -26,7 +26,7 @@ class Import(ActCommand):
             "--effect",
             default="",
             choices=CodeChange.Effect.values,
-            help="what new definitions do to codes that are there; without it, their codings need re-review",
+            help="the effect of new definitions on existing codes; without it, their codings need re-review",
         ),
         Argument("--keep-missing", action="store_true", help="keep codes of the study that the file lacks"),
         Argument("--publish", action="store_true", help="publish the draft at once"),
@@ -34,17 +34,17 @@ class Import(ActCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = find_study(options["project"])
+        study = find_study(options["study"])
         path: Path = options["file"]
         with reading(path) as stream:
             data = stream.read()
         keep = options["keep_missing"]
         with transaction.atomic():
-            plan = plan_import(project=project, data=data, name=path.name, keep_missing=keep)
+            plan = plan_import(study=study, data=data, name=path.name, keep_missing=keep)
             version, is_new = plan.latest, False
             if not options["dry_run"]:
                 version, is_new, _ = import_codebook(
-                    project=project,
+                    study=study,
                     data=data,
                     name=path.name,
                     by=trail.SYSTEM,

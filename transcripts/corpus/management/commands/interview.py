@@ -45,17 +45,17 @@ class Import(ActCommand):
             action="append",
             default=[],
             metavar="SPEAKER=ROLE",
-            help="interviewer, model, system or tool; text for a name that does not speak",
+            help="interviewer, model, system or tool; text for a name that is not a speaker",
         ),
         Argument(
             "--speaker",
             action="append",
             default=[],
             metavar="NAME",
-            help="a name that was read as text, although somebody is called so",
+            help="a name that was read as text, although it is a speaker",
         ),
         Argument("--title", action="append", default=[], metavar="ID=TITLE", help="another title for a conversation"),
-        Argument("--model", default="", help="the model, where a file names none"),
+        Argument("--model", default="", help="the model, if a file names none"),
         Argument(
             "--consent",
             action="append",
@@ -63,17 +63,18 @@ class Import(ActCommand):
             metavar="SCOPE",
             help="external, quotation or reuse; needs --basis",
         ),
-        Argument("--basis", default="", help="what the consent rests on"),
+        Argument("--basis", default="", help="the basis of the consent"),
         Argument(
             "--mask",
             action="store_true",
-            help="seal models, vendors, system prompts and all else that tells the condition; each thread gets a random label",
+            help="seal models, vendors, system prompts and everything else that reveals the condition; each thread gets a random "
+            "label",
         ),
         commands.DRY_RUN,
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = find_study(options["project"])
+        study = find_study(options["study"])
         paths: list[Path] = options["files"]
         files = [(path.name, path) for path in paths]
         roles = dict(given.rpartition("=")[::2] for given in options["role"])
@@ -84,9 +85,9 @@ class Import(ActCommand):
                 {**options, "speakers": options["speaker"], "roles": roles, "titles": titles, "consent": consent}
             )
             if options["dry_run"]:
-                reports = plan_imports(project=project, files=files, choices=choices)
+                reports = plan_imports(study=study, files=files, choices=choices)
             else:
-                reports = import_files(project=project, files=files, by=trail.SYSTEM, choices=choices)
+                reports = import_files(study=study, files=files, by=trail.SYSTEM, choices=choices)
         except (Refused, ValueError) as error:
             raise CommandError(" ".join(str(error).split())) from error
         except OSError as error:
@@ -165,23 +166,23 @@ class RecordConsent(ActCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        project = find_study(options["project"])
+        study = find_study(options["study"])
         if not options["scope"]:
             if options["given"] or options["withdrawn"] or options["basis"] or options["interview"]:
                 raise CommandError("Give the scope with --scope. Nothing was recorded.")
-            counts = count_states(list_consents(project))
+            counts = count_states(list_consents(study))
             scopes = {each["scope"]: {state: each[state] for state in STATES} for each in counts}
             words = [
                 f"{each['label']}: {each['given']} given, {each['refused']} not given, {each['unknown']} with nothing on record."
                 for each in counts
             ]
-            self.answer({"project": project.slug, "scopes": scopes}, words)
+            self.answer({"study": study.slug, "scopes": scopes}, words)
             return
         if not (options["given"] or options["withdrawn"]):
             raise CommandError("Say whether consent is --given or --withdrawn. Nothing was recorded.")
         rows = record_consent(
-            project=project,
-            interviews=find_interviews(project, options["interview"]),
+            study=study,
+            interviews=find_interviews(study, options["interview"]),
             scope=options["scope"],
             is_given=options["given"],
             basis=options["basis"],
@@ -192,7 +193,7 @@ class RecordConsent(ActCommand):
         said = "given" if options["given"] else "not given"
         count = f"{len(rows)} interview{pluralize(len(rows))}"
         self.answer(
-            {"project": project.slug, **summary, "interviews": interviews},
+            {"study": study.slug, **summary, "interviews": interviews},
             f"{Consent.Scope(options['scope']).label}: {said}, recorded for {count}.",
         )
 
@@ -200,7 +201,7 @@ class RecordConsent(ActCommand):
 class Read(ActCommand):
     """Reads a file and prints; touches no database."""
 
-    help = "Show what the readers make of a file: its threads, their turns, and what was left out."
+    help = "Show how a file is read: its threads, their turns, and what was left out."
     requires_system_checks = []
     takes = (
         commands.FILE.but(help="a file of interviews or trajectories"),

@@ -19,37 +19,37 @@ from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.rows import Scope, count_without_consent, find_export, list_exports, say_without_consent
 from transcripts.formats.command_files import input_file
 from transcripts.studies.management.finding import find_study
-from transcripts.studies.models import MethodStance, Project
+from transcripts.studies.models import MethodChoice, Study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, reading, writing
 
 
 class Create(ActCommand):
-    """A study with a codebook. It has no members until ``user create --project`` adds some."""
+    """A study with a codebook. It has no members until ``user create --study`` adds some."""
 
-    help = "Create a study with the built-in codebook, an empty one, or that of a file."
+    help = "Create a study with the built-in codebook, an empty codebook, or one from a file."
     takes = (
         Argument("slug", help="its name in web addresses: lower-case letters, digits and hyphens"),
-        *arguments_of(Project, "name description"),
+        *arguments_of(Study, "name description"),
         Argument("--codebook", metavar="FILE", help="a codebook as CSV, JSON or .qdc; or: empty"),
-        Argument("--method", choices=MethodStance.Stance.values, default=MethodStance.Stance.REFLEXIVE.value),
+        Argument("--method", choices=MethodChoice.Method.values, default=MethodChoice.Method.REFLEXIVE.value),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         beginning, file = read_codebook(options["codebook"])
-        project = start_study(
+        study = start_study(
             slug=options["slug"],
             name=options["name"],
             description=options["description"],
             codebook=beginning,
             file=file,
-            stance=options["method"],
+            method=options["method"],
             by=trail.SYSTEM,
         )
-        version = project.codebook_versions.get()
+        version = study.codebook_versions.get()
         codes = version.codes.count()
-        answer = {**pick(project, "id slug name"), "codebook": version.number, "codes": codes}
-        self.answer(answer, f"Study {project.slug} is set up with codebook {version} ({codes} codes).")
+        answer = {**pick(study, "id slug name"), "codebook": version.number, "codes": codes}
+        self.answer(answer, f"Study {study.slug} is set up with codebook {version} ({codes} codes).")
 
 
 def read_codebook(given: str | None) -> tuple[str, tuple[str, bytes] | None]:
@@ -73,21 +73,26 @@ class Export(ActCommand):
         ),
         commands.OUTPUT,
         Argument("--exact", action="store_true", help="CSV without the apostrophes that escape formulas"),
-        Argument("--with-left-out", action="store_true", help="archived and excluded interviews, too"),
+        Argument("--with-left-out", action="store_true", help="also archived and excluded interviews"),
         Argument("--kind", default="", choices=["", *Kind.values], help="only interviews of this kind"),
-        Argument("--run", default="", metavar="KEY=VALUE", help=f"only of such a run; keys: {', '.join(RUN_FACTS)}"),
+        Argument(
+            "--run",
+            default="",
+            metavar="KEY=VALUE",
+            help=f"only from runs with this fact; keys: {', '.join(RUN_FACTS)}",
+        ),
     )
 
-    def handle(self, *args: object, what: str, project: str, output: str, **options: object) -> None:
+    def handle(self, *args: object, what: str, study: str, output: str, **options: object) -> None:
         export = find_export(what)
         if export is None:
             known = ", ".join(export.key for export in list_exports())
             raise CommandError(f"There is no export {what!r}. Choose one of: {known}.")
-        study = find_study(project)
+        chosen = find_study(study)
         run = str(options["run"])
         if run and not is_fact(run):
             raise CommandError(f"--run takes {', '.join(RUN_FACTS)}, as in task=files; found {run!r}.")
-        scope = Scope(study, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
+        scope = Scope(chosen, None, with_left_out=bool(options["with_left_out"]), kind=str(options["kind"]), run=run)
         with writing(self, output) as path:
             written = write_export(
                 export=export,
@@ -116,7 +121,7 @@ class Import(ActCommand):
             action="append",
             default=[],
             metavar="NAME",
-            help="a person in the file who has a member's name but is somebody else",
+            help="a person in the file who has a member's name but is another person",
         ),
         Argument(
             "--same-names",
@@ -125,13 +130,11 @@ class Import(ActCommand):
         ),
     )
 
-    def handle(
-        self, *args: object, file: Path, project: str, apart: list[str], dry_run: bool, **options: object
-    ) -> None:
-        study = find_study(project)
+    def handle(self, *args: object, file: Path, study: str, apart: list[str], dry_run: bool, **options: object) -> None:
+        chosen = find_study(study)
         with reading(file) as stream:
             report = import_qdpx(
-                project=study,
+                study=chosen,
                 stream=stream,
                 name=file.name,
                 by=trail.SYSTEM,
@@ -162,30 +165,32 @@ def _in_words(report: StudyReport, *, dry_run: bool, same_names: bool) -> str:
     begin = "Nothing was stored. The import would add" if dry_run else "Imported"
     ask = []
     if report.namesakes and not same_names:
-        ask = ["With --same-names, the codes of this study are used for those that have their names."]
+        ask = ["With --same-names, codes in the file are matched to the codes of this study by name."]
     return "\n".join(
         [f"{begin}: {kinds}.", *report.notes, *ask, *(f"Not imported: {each}" for each in report.left_out)]
     )
 
 
 class Compare(ActCommand):
-    help = "Compare the models of a study by their answers to questions that several were asked in the same words."
+    help = (
+        "Compare the models of a study by their answers to questions that several models were asked in the same words."
+    )
     takes = (
         commands.STUDY,
         Argument(
             "--family", default="", metavar="ID", help=f"codes of this family, or {THEMES} (default: the first family)"
         ),
-        commands.CODER.but(help="whose codings are compared (default: everybody's, each with her own)"),
+        commands.CODER.but(help="the coder whose codings are compared (default: all coders, separately)"),
         Argument(
             "--layer",
             choices=[each.value for each in LayerChoice],
             default=LayerChoice.BLIND.value,
-            help="codings made before others' labels were seen, or any (default: %(default)s)",
+            help="codings made before others' labels were seen, or all (default: %(default)s)",
         ),
     )
 
-    def handle(self, *args: object, project: str, family: str, coder: str, layer: str, **options: object) -> None:
-        viewpoint = see_everything(find_study(project), coder=coder, layer=layer)
+    def handle(self, *args: object, study: str, family: str, coder: str, layer: str, **options: object) -> None:
+        viewpoint = see_everything(find_study(study), coder=coder, layer=layer)
         report = compare(viewpoint, find_family(viewpoint, family))
         self.answer(report, describe_models(report))
 

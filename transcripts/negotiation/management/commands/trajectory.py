@@ -17,58 +17,62 @@ from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 if TYPE_CHECKING:
-    from transcripts.studies.models import Project
+    from transcripts.studies.models import Study
 
 
-_OR_ALL = "* for all together (default: the one with most coded threads)"
+_OR_ALL = "* for all together (default: the one with the most coded threads)"
 
 
 class Report(ActCommand):
     """Reads a file, without a database, or a study, and prints."""
 
     help = (
-        "Report what models do over the turns of their threads: moves, their order, answers to challenges, features of the "
-        "case, links, pairs and scores."
+        "Report what models do over the turns of their threads: moves and their order, answers to challenges, case features, "
+        "links, pairs and scores."
     )
     requires_system_checks = []
     takes = (
         OneOf(
-            commands.MAYBE_FILE.but(help="a file as the export trajectories writes it"),
-            commands.MAYBE_STUDY.but(help="a study, of which blind codings are read"),
+            commands.MAYBE_FILE.but(help="a file in the format of the export trajectories"),
+            commands.MAYBE_STUDY.but(help="a study; its blind codings are read"),
         ),
         Argument(
-            "--coder", action="append", default=[], metavar="NAME", help="only what this person did; may be given again"
+            "--coder",
+            action="append",
+            default=[],
+            metavar="NAME",
+            help="only the codings of this person; may be repeated",
         ),
         Argument(
             "--outcome",
             action="append",
             default=[],
             metavar="CODE",
-            help="a code whose presence is the outcome of pairs; may be given again for any of several",
+            help="a code whose presence is the outcome of pairs; may be repeated, and then any of the codes counts",
         ),
         Argument(
-            "--stage", choices=["all"], help="all: count private reasoning too (default: what is said, and tools)"
+            "--stage", choices=["all"], help="all: also count private reasoning (default: only what is said, and tools)"
         ),
         Argument("--kind", default="", metavar="KIND", help=f"interview or trajectory; {_OR_ALL}"),
         Argument("--model", default="", metavar="LABEL", help=f"- for threads whose model is not known; {_OR_ALL}"),
-        Argument("--layer", choices=LAYERS, help="of a file: whose rows are read (default: blind)"),
+        Argument("--layer", choices=LAYERS, help="for a file: the layer of rows to read (default: blind)"),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path | None = options["file"]
         if path is None and options["layer"]:
-            raise CommandError("--layer is for files; of a study blind codings are read.")
+            raise CommandError("--layer is for files; for a study, blind codings are read.")
         with _without_collecting():
             # Everything that was read is let go of inside: what is still there when collecting begins again is looked through.
             self._print_report(path, options)
 
     def _print_report(self, path: Path | None, options: dict[str, Any]) -> None:
-        project = None
+        study = None
         if path is None:
             from transcripts.studies.management.finding import find_study
 
-            project = find_study(options["project"])
-            records = _read_study(project)
+            study = find_study(options["study"])
+            records = _read_study(study)
         else:
             records = _read_file(path, options["layer"] or "blind")
         report = make_report(
@@ -79,8 +83,8 @@ class Report(ActCommand):
             kind=options["kind"],
             model=options["model"],
         )
-        if project is not None:
-            report = _warn_of_coefficients(report, project)
+        if study is not None:
+            report = _warn_of_coefficients(report, study)
         self.answer(report, list_report(report))
 
 
@@ -89,16 +93,16 @@ def _read_file(path: Path, layer: str) -> Records:
         return read_records(lines, name=say_file(path), layer=layer)
 
 
-def _read_study(project: Project) -> Records:
+def _read_study(study: Study) -> Records:
     from transcripts.negotiation.queries import records
 
-    return records.read_records(project)
+    return records.read_records(study)
 
 
-def _warn_of_coefficients(report: dict[str, Any], project: Project) -> dict[str, Any]:
+def _warn_of_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
     from transcripts.negotiation.queries.method import warn_of_coefficients
 
-    return warn_of_coefficients(report, project)
+    return warn_of_coefficients(report, study)
 
 
 @contextmanager
@@ -114,7 +118,7 @@ def _without_collecting() -> Iterator[None]:
 
 
 class Command(Noun):
-    help = "What models do over the turns of their threads."
+    help = "Report what models do over the turns of their threads."
     verbs = {
         "report": Report,
     }

@@ -29,7 +29,7 @@ PERSON = Argument("username", metavar="NAME", help="the person, by user name")
 
 class Create(ActCommand):
     help = (
-        "Create a person's account, with a role in a study, and print a link that signs her in once. Somebody who has an "
+        "Create a person's account, with a role in a study, and print a link that signs her in once. A person who already has an "
         "account is given the role."
     )
     takes = (
@@ -40,29 +40,29 @@ class Create(ActCommand):
     )
 
     def handle(
-        self, *args: object, username: str, role: str | None, project: str | None, site_owner: bool, **options: object
+        self, *args: object, username: str, role: str | None, study: str | None, site_owner: bool, **options: object
     ) -> None:
-        if (role is None) != (project is None):
-            raise CommandError("Give --role and --project together, or neither.")
-        if project is not None and (known := User.objects.filter(username__iexact=username).first()) is not None:
-            self._add_known(known, role=str(role), slug=project)
+        if (role is None) != (study is None):
+            raise CommandError("Give --role and --study together, or neither.")
+        if study is not None and (known := User.objects.filter(username__iexact=username).first()) is not None:
+            self._add_known(known, role=str(role), slug=study)
             return
-        user, secret = invite(username, role=role, slug=project, site_owner=site_owner)
+        user, secret = invite(username, role=role, slug=study, site_owner=site_owner)
         url = sign_in_address(secret)
-        answer = {"username": user.username, "role": role, "project": project, "sign_in_url": url}
+        answer = {"username": user.username, "role": role, "study": study, "sign_in_url": url}
         self.answer(answer, f"{user.username} can sign in here once: {url}")
 
     def _add_known(self, user: User, *, role: str, slug: str) -> None:
-        project = find_study(slug)
+        study = find_study(slug)
         if not user.is_active:
             raise CommandError(
                 f"The account {user.username} is closed: nobody can sign in with it. Choose another name."
             )
-        if project.members.filter(pk=user.pk).exists():
+        if study.members.filter(pk=user.pk).exists():
             raise CommandError(f"{user.username} is a member of {slug} already. Change her role on its page Members.")
-        set_member_role(project=project, user=user, role=role, by=trail.SYSTEM)
-        answer = {"username": user.username, "role": role, "project": slug, "sign_in_url": None}
-        self.answer(answer, f"{user.username} has an account already, and is now {role} of {slug}.")
+        set_member_role(study=study, user=user, role=role, by=trail.SYSTEM)
+        answer = {"username": user.username, "role": role, "study": slug, "sign_in_url": None}
+        self.answer(answer, f"{user.username} already has an account, and is now {role} of {slug}.")
 
 
 @transaction.atomic
@@ -72,7 +72,7 @@ def invite(username: str, *, role: str | None, slug: str | None, site_owner: boo
     if slug is None or role is None:
         user = create_user(username=username, by=by, is_owner_of_site=site_owner)
         return user, create_sign_in_link(user=user, by=by)
-    return invite_person(project=find_study(slug), username=username, role=role, by=by, is_owner_of_site=site_owner)
+    return invite_person(study=find_study(slug), username=username, role=role, by=by, is_owner_of_site=site_owner)
 
 
 class SignIn(ActCommand):
@@ -100,7 +100,7 @@ def find_person(username: str | None) -> User:
 
 
 class SetRights(ActCommand):
-    help = "Set what a person may do on this site: start studies, invite people. What is not named stays as it is."
+    help = "Set what a person may do on this site: start studies, invite people. Rights that are not named stay as they are."
     takes = (
         PERSON,
         Argument("--start-studies", choices=["yes", "no"]),
@@ -126,12 +126,12 @@ class SetRights(ActCommand):
 
 
 class Close(ActCommand):
-    help = "Close an account: its person cannot sign in any more, and all work stays under its name."
+    help = "Close an account: its owner can no longer sign in, and all work stays under its name."
     takes = (
         PERSON,
         OneOf(
-            commands.DRY_RUN.but(help="say what closing would mean, and close nothing"),
-            Argument("--reopen", action="store_true", help="open an account again that was closed"),
+            commands.DRY_RUN.but(help="show what closing would mean, without closing"),
+            Argument("--reopen", action="store_true", help="reopen a closed account"),
             needed=False,
         ),
     )
@@ -159,7 +159,7 @@ class RemoveSecondFactor(ActCommand):
     def handle(self, *args: object, username: str, **options: object) -> None:
         user = find_user(username)
         remove_second_factor(user=user, by=trail.SYSTEM)
-        said = f"{user.username} has no second factor any more, and signs in with the password or a link alone."
+        said = f"{user.username} no longer has a second factor, and signs in with only the password or a link."
         self.answer({"username": user.username}, said)
 
 
@@ -167,7 +167,7 @@ class CreateToken(ActCommand):
     help = "Create an API token for a person. It is printed only once."
     takes = (
         PERSON,
-        Argument("--name", default="", metavar="LABEL", help="what the token is for (default: token)"),
+        Argument("--name", default="", metavar="LABEL", help="purpose of the token (default: token)"),
         *arguments_of(TokenForm, "days"),
         Argument(
             "--scope",
@@ -175,8 +175,8 @@ class CreateToken(ActCommand):
             dest="scopes",
             choices=Scope.values,
             metavar="SCOPE",
-            help=f"what a program may do with it: {', '.join(Scope.values)}; can be given several times "
-            f"(default: {', '.join(DEFAULT_SCOPES)})",
+            help=f"what a program may do with the token: {', '.join(Scope.values)}; can be repeated (default: "
+            f"{', '.join(DEFAULT_SCOPES)})",
         ),
     )
 
@@ -191,7 +191,7 @@ class CreateToken(ActCommand):
 
 
 class Command(Noun):
-    help = "The people of the site: their accounts, roles, rights, links and tokens."
+    help = "Manage the people of the site: their accounts, roles, rights, links and tokens."
     verbs = {
         "create": Create,
         "sign-in": SignIn,

@@ -38,8 +38,8 @@ class Lock(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["plan"]
-        project = find_study(options["project"])
-        experiment = lock_plan(project=project, plan=read_file(path), name=options["name"], by=trail.SYSTEM)
+        study = find_study(options["study"])
+        experiment = lock_plan(study=study, plan=read_file(path), name=options["name"], by=trail.SYSTEM)
         told = {
             "experiment": experiment.name,
             "sha256": experiment.sha256,
@@ -59,7 +59,7 @@ class Load(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["units"]
-        experiment = find_experiment(options["project"], options["experiment"])
+        experiment = find_experiment(options["study"], options["experiment"])
         if options["plan"] and read_file(options["plan"]).sha256 != experiment.sha256:
             raise CommandError(f"This is not the plan of {experiment.name} that was locked. Nothing was loaded.")
         with reading(path, ReadError) as units:
@@ -71,7 +71,7 @@ class Load(ActCommand):
 
 
 class Report(ActCommand):
-    help = "Report an experiment: from a CSV of its units and its plan, without a database, or as a study holds it."
+    help = "Report an experiment: from a CSV of its units and its plan, without a database, or from a study."
     requires_system_checks = []
     takes = (
         UNITS.but(nargs="?"),
@@ -83,13 +83,13 @@ class Report(ActCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         files = options["units"], options["plan"]
-        stored = options["project"], options["experiment"]
+        stored = options["study"], options["experiment"]
         if all(files) and not any((*stored, options["coder"])):
             report = _report_files(*files)
         elif all(stored) and not any(files):
             report = _report_stored(*stored, coder=options["coder"])
         else:
-            raise CommandError("Give UNITS and --plan, or --project and --experiment; --coder goes with these two.")
+            raise CommandError("Give UNITS and --plan, or --study and --experiment; --coder goes with these two.")
         self.answer(report, list_report(report))
 
 

@@ -43,7 +43,7 @@ class Winnow(ActCommand):
     """Without --into it needs no database, and nothing is stored."""
 
     help = (
-        "Show what declared rules keep of a CSV of reviews, as a funnel by name-inferred category; with --into, store that in a "
+        "Show what declared rules keep from a CSV of reviews, as a funnel by name-inferred category; with --into, store it in a "
         "study."
     )
     requires_system_checks = []
@@ -58,7 +58,7 @@ class Winnow(ActCommand):
             help="the heading of the name-inferred category (default: name_inferred_category, or category)",
         ),
         Argument("--into", default="", metavar="SLUG", help="store what is kept in this study"),
-        Argument("--name", default="", help="with --into: what the reviews are called there"),
+        Argument("--name", default="", help="with --into: the name of the reviews there"),
         Argument(
             "--method", default="", metavar="TEXT", help="with --into: what inferred the categories, with its version"
         ),
@@ -97,7 +97,7 @@ class Winnow(ActCommand):
 
         with reading(file) as opened:
             stored = load_reviews(
-                project=find_study(options["into"]),
+                study=find_study(options["into"]),
                 name=options["name"] or file.stem,
                 file=opened,
                 rules=rules,
@@ -127,7 +127,7 @@ class Launch(LaunchCommand):
             help=f"{', '.join(CONDITIONS)}, with how many texts of each category it gets, at least {MIN_TEXTS}; may be repeated",
         ),
         Argument(
-            "--different-texts", action="store_true", help="each condition gets texts of its own, so nothing is paired"
+            "--different-texts", action="store_true", help="each condition gets its own texts, so nothing is paired"
         ),
         Argument(
             "--androgynous", type=int, default=0, metavar="N", help="androgynous texts to add; they are not scored"
@@ -141,7 +141,7 @@ class Launch(LaunchCommand):
 
     def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
         return launch_probe(
-            reviews=find_reviews(find_study(options["project"]), options["reviews"]),
+            reviews=find_reviews(find_study(options["study"]), options["reviews"]),
             variants=[find_variant(label) for label in options["model"]],
             texts=read_conditions(options["condition"]),
             same_texts=not options["different_texts"],
@@ -207,10 +207,10 @@ def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     from auditapp.benchmarks.gender_cues.queries import KIND, read_report, require_figures
 
     batch = find_batch(options["batch"])
-    require_figures(batch.project)
-    probes, other = batch.project.batches.filter(kind=KIND), None
+    require_figures(batch.study)
+    probes, other = batch.study.batches.filter(kind=KIND), None
     if options["other"] is not None:
-        other = find_row(probes, f"probe of the study {batch.project.slug}", pk=options["other"])
+        other = find_row(probes, f"probe of the study {batch.study.slug}", pk=options["other"])
     report, _ = read_report(batch, user=None, axis=options["axis"], coder=options["coder"], other=other)
     return report
 

@@ -10,12 +10,12 @@ from auditapp.batches.command_options import MAYBE_BATCH, REPEATS, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts
-from auditapp.benchmarks.scenarios.actions.storing import store_plays
+from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.management.finding import read_conditions
-from auditapp.benchmarks.scenarios.pure.measures import report_plays
-from auditapp.benchmarks.scenarios.pure.outputs import list_report, read_plays
+from auditapp.benchmarks.scenarios.pure.measures import report_sessions
+from auditapp.benchmarks.scenarios.pure.outputs import list_report, read_sessions
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, list_halves, read_scripts
-from auditapp.benchmarks.scenarios.queries.runs import count_states, run_plays
+from auditapp.benchmarks.scenarios.queries.runs import count_states, run_sessions
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
@@ -26,7 +26,7 @@ from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
 
 
 class Load(ActCommand):
-    help = "Load scripts of scenarios, a JSON object on each line, into a study: all of them, or none."
+    help = "Load scenario scripts, one JSON object per line, into a study: all of them, or none."
     takes = (
         OneOf(
             commands.MAYBE_FILE,
@@ -35,28 +35,28 @@ class Load(ActCommand):
         commands.STUDY,
         Argument("--suite", default="", metavar="NAME", help="the suite of scripts that name none"),
         commands.REASON.but(
-            required=False, default="", help="why, where the study has a script of this name with other words"
+            required=False, default="", help="why, if the study has a script of this name with other words"
         ),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = SHIPPED_FILE if options["shipped"] else options["file"]
-        project = find_study(options["project"])
+        study = find_study(options["study"])
         with reading(path, ReadError) as lines:
             scripts = read_scripts(lines, name=path.name, suite=options["suite"] or path.stem)
-        loaded = load_scripts(project=project, scripts=scripts, by=trail.SYSTEM, reason=options["reason"])
+        loaded = load_scripts(study=study, scripts=scripts, by=trail.SYSTEM, reason=options["reason"])
         waiting = list_halves(scripts)
         self.answer(
             {"loaded": len(loaded.written), "unchanged": len(loaded.unchanged), "pairs_with_one_side": waiting},
             [
                 f"{len(loaded.written)} scripts loaded, {len(loaded.unchanged)} unchanged.",
-                *(f"The pair {pair} has one side here; it is made when the other is there too." for pair in waiting),
+                *(f"The pair {pair} has only one side here; it is made once the other is loaded." for pair in waiting),
             ],
         )
 
 
 class Launch(LaunchCommand):
-    help = "Play every script of a suite with models under named conditions, and store what was said as masked threads."
+    help = "Run every script of a suite with models under named conditions, and store the sessions as masked threads."
     takes = (
         commands.STUDY,
         Argument("--suite", required=True, metavar="NAME"),
@@ -66,15 +66,15 @@ class Launch(LaunchCommand):
             action="append",
             default=[],
             metavar="NAME=FILE",
-            help="a condition with the file of its system text; may be repeated. unprompted, without a text, is always there",
+            help="a condition with the file of its system text; may be repeated. unprompted, which has no text, is always included",
         ),
         Argument("--no-unprompted", action="store_true", help="leave out the condition without a system text"),
-        REPEATS.but(help="how often each script is played under each condition (default: %(default)s)"),
+        REPEATS.but(help="how often each script is run under each condition (default: %(default)s)"),
     )
 
     def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
         return launch_scenarios(
-            project=find_study(options["project"]),
+            study=find_study(options["study"]),
             suite=options["suite"],
             variants=[find_variant(label) for label in options["model"]],
             conditions=read_conditions(options["condition"]),
@@ -85,19 +85,19 @@ class Launch(LaunchCommand):
 
     def watch(self, batch: Batch, *, says_yes: bool) -> Batch:
         batch = super().watch(batch, says_yes=says_yes)
-        store_plays(batch)
+        store_sessions(batch)
         return batch
 
     def conclude(self, batch: Batch) -> tuple[dict[str, Any], str]:
         told: dict[str, Any] = {
             "batch": batch.pk,
-            "plays": run_plays(batch).count(),
+            "sessions": run_sessions(batch).count(),
             "cells": batch.cells.count(),
             "state": str(batch.state),
             **count_states(batch),
         }
         done = (
-            f"Batch {batch.pk}, {batch.get_state_display().lower()}: {told['plays']:,} plays, {told['stored']:,} stored, "
+            f"Batch {batch.pk}, {batch.get_state_display().lower()}: {told['sessions']:,} sessions, {told['stored']:,} stored, "
             f"{told['open']:,} open, {told['failed']:,} failed."
         )
         return told, done
@@ -106,30 +106,30 @@ class Launch(LaunchCommand):
 class Report(ActCommand):
     """Reads a file, without a database, or a batch, and prints."""
 
-    help = "Report how plays of scenarios came out: what stays without a prompt, and how groups fare."
+    help = "Report the outcomes of scenario sessions: how much remains without a prompt, and how outcomes differ between groups."
     requires_system_checks = []
     takes = (
         OneOf(
-            Argument("--plays", type=input_file, metavar="FILE", help="outcomes of plays, as JSON lines"),
+            Argument("--sessions", type=input_file, metavar="FILE", help="outcomes of sessions, as JSON lines"),
             MAYBE_BATCH.but(help="a batch that ran a suite"),
         ),
-        commands.MAYBE_STUDY.but(default="", help="of a batch: the study that it is looked for in"),
+        commands.MAYBE_STUDY.but(default="", help="for a batch: the study to look for it in"),
         commands.CODER.but(
-            help="of a batch: whose codings alone give the outcome of cases that name a code (default: everybody's, and what was "
-            "adjudicated)"
+            help="for a batch: the one coder whose codings give the outcome of cases that name a code (default: all coders and "
+            "adjudications)"
         ),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        if options["batch"] is None and (options["coder"] or options["project"]):
-            raise CommandError("--coder and --project are for batches; a file says all by itself.")
-        report = _report_file(options["plays"]) if options["batch"] is None else _report_batch(options)
+        if options["batch"] is None and (options["coder"] or options["study"]):
+            raise CommandError("--coder and --study are for batches; a file contains everything needed.")
+        report = _report_file(options["sessions"]) if options["batch"] is None else _report_batch(options)
         self.answer(report, list_report(report))
 
 
 def _report_file(path: Path) -> dict[str, Any]:
     with reading(path, ReadError) as lines:
-        return report_plays(read_plays(lines, name=path.name))
+        return report_sessions(read_sessions(lines, name=path.name))
 
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
@@ -137,11 +137,11 @@ def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
     from auditapp.benchmarks.scenarios.management.finding import find_run
     from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
 
-    return read_run_report(find_run(options["batch"], options["project"]), coder=options["coder"])
+    return read_run_report(find_run(options["batch"], options["study"]), coder=options["coder"])
 
 
 class Command(Noun):
-    help = "Scenarios: load suites, play them, report the outcomes."
+    help = "Load suites of scenarios, run them, and report the outcomes."
     verbs = {
         "load": Load,
         "launch": Launch,

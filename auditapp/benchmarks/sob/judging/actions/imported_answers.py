@@ -31,7 +31,7 @@ from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 ACCOUNT = "Imported answers"
 PROVIDER = "file"
@@ -70,7 +70,7 @@ def import_answers(
     if batch is None and not dry_run:
         with transaction.atomic():
             # If two people import one file at once, the second gets the first one's finished batch.
-            Project.objects.select_for_update(no_key=True).get(pk=dataset.project.pk)
+            Study.objects.select_for_update(no_key=True).get(pk=dataset.study.pk)
             batch = _find_imported(dataset, digest)
             if batch is None:
                 batch, created = _store(dataset, file, matched, repeats=repeats, digest=digest, by=by), True
@@ -133,7 +133,7 @@ def _store(
     order = {pk: place for place, pk in enumerate(dataset.texts.order_by("position").values_list("pk", flat=True))}
     try:
         batch = launch_batch(
-            project=dataset.project,
+            study=dataset.study,
             kind=KIND,
             title=f"sob: {dataset.name}, {IMPORTED}"[:200],
             arms=list(arms.values()),

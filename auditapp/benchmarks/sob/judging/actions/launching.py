@@ -29,7 +29,7 @@ from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 MAX_FAMILY_LENGTH = 100
 OF_BASE = "The Base prompt is a reconstruction: its exact wording has not been published. Its answers have no score."
@@ -53,7 +53,7 @@ def launch_sob(
 
     ``instrument_variant`` names a published wording or one of the study's own; ``include_base`` asks the reconstructed Base
     prompt too. ``families``: the family of a model by label, where variants of one model have ids of their own.
-    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.project. Raises ``Refused``.
+    ``confirms_terms``: ``by`` confirms the notice with this launch. Reads dataset.study. Raises ``Refused``.
     """
     plan = plan_sob(
         dataset=dataset,
@@ -65,9 +65,9 @@ def launch_sob(
         families=families,
     )
     if confirms_terms:
-        confirm_notice(project=dataset.project, by=by)
+        confirm_notice(study=dataset.study, by=by)
     return launch_batch(
-        project=dataset.project,
+        study=dataset.study,
         kind=KIND,
         title=plan.title,
         arms=plan.arms,
@@ -88,13 +88,13 @@ def plan_sob(
     limit: int | None = None,
     families: Mapping[str, str] | None = None,
 ) -> LaunchPlan:
-    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.project. Raises ``Refused``."""
+    """What a launch would ask; writes nothing. One wording serves all tasks. Reads dataset.study. Raises ``Refused``."""
     if limit is not None and limit < 1:
         raise Refused("The limit is a number of texts, at least 1.")
     if len(set(tasks)) != len(tasks) or len({variant.pk for variant in variants}) != len(variants):
         raise Refused("Name each model and each task once.")
     declared = _check_families(families or {}, variants)
-    instruments = [find_instrument(task, instrument_variant, dataset.project) for task in tasks]
+    instruments = [find_instrument(task, instrument_variant, dataset.study) for task in tasks]
     comparable = all(each.comparable for each in instruments)
     if include_base:
         instruments.append(find_instrument(BASE_TASK, BASE))
@@ -153,10 +153,10 @@ NOTICE = (
 
 
 @transaction.atomic
-def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
+def confirm_notice(*, study: Study, by: trail.Actor) -> TermsNotice:
     """Record that ``by`` confirmed the notice; the first confirmation is kept."""
     notice, created = TermsNotice.objects.get_or_create(
-        project=project,
+        study=study,
         defaults={
             "made_by": by if isinstance(by, User) else None,
             "made_by_name": by.get_username(),
@@ -168,14 +168,14 @@ def confirm_notice(*, project: Project, by: trail.Actor) -> TermsNotice:
     return notice
 
 
-def needs_notice(project: Project, variants: Sequence[ModelVariant]) -> bool:
+def needs_notice(study: Study, variants: Sequence[ModelVariant]) -> bool:
     """Whether somebody has to confirm the notice before this is sent: once per study. Fake models send nothing to anybody."""
-    return find_notice(project) is None and not all(variant.is_fake for variant in variants)
+    return find_notice(study) is None and not all(variant.is_fake for variant in variants)
 
 
-def find_notice(project: Project) -> TermsNotice | None:
+def find_notice(study: Study) -> TermsNotice | None:
     """Who confirmed the notice for a study, and when; ``None`` if nobody has."""
-    return TermsNotice.objects.filter(project=project).first()
+    return TermsNotice.objects.filter(study=study).first()
 
 
 MAX_NAME_LENGTH = 40
@@ -186,7 +186,7 @@ NOT_COMPARABLE = "Not comparable with the published figures, nor with any other 
 @transaction.atomic
 def add_wording(
     *,
-    project: Project,
+    study: Study,
     name: str,
     based_on: str,
     characteristics: Sequence[str],
@@ -198,12 +198,12 @@ def add_wording(
     ``based_on`` names the wording it comes from; a task without a text of its own in ``texts`` gets that wording with its
     list of characteristics replaced. Raises ``Refused``.
     """
-    check_name(project, name)
+    check_name(study, name)
     characteristics = [" ".join(each.split()) for each in characteristics]
-    written = plan_texts(project=project, based_on=based_on, characteristics=characteristics, texts=texts)
+    written = plan_texts(study=study, based_on=based_on, characteristics=characteristics, texts=texts)
     rows = [
         Wording(
-            project=project,
+            study=study,
             name=name,
             task=task,
             text=text,
@@ -236,7 +236,7 @@ def _save_once(rows: list[Wording]) -> None:
 
 
 def plan_texts(
-    *, project: Project, based_on: str, characteristics: Sequence[str], texts: Mapping[str, str] | None = None
+    *, study: Study, based_on: str, characteristics: Sequence[str], texts: Mapping[str, str] | None = None
 ) -> dict[str, str]:
     """The text of each task as it would be kept; writes nothing. Raises ``Refused``."""
     planned: dict[str, str] = {}
@@ -244,7 +244,7 @@ def plan_texts(
         # Forms send line ends as browsers do; an instrument has one kind.
         own = (texts or {}).get(task, "").replace("\r\n", "\n")
         try:
-            base = find_instrument(task, based_on, project)
+            base = find_instrument(task, based_on, study)
             planned[task] = own if own.strip() else write_wording(base, characteristics)
             check_text(planned[task], characteristics)
         except UnusableWording as error:
@@ -252,7 +252,7 @@ def plan_texts(
     return planned
 
 
-def check_name(project: Project, name: str) -> None:
+def check_name(study: Study, name: str) -> None:
     """Refuse a name that a wording cannot have. Raises ``Refused``."""
     if (
         not name
@@ -264,19 +264,19 @@ def check_name(project: Project, name: str) -> None:
         )
     if name in {*list_variants(), BASE}:
         raise Refused(f"{name} is the name of a built-in wording. Choose another one.")
-    if Wording.objects.filter(project=project, name=name).exists():
+    if Wording.objects.filter(study=study, name=name).exists():
         raise Refused(TAKEN.format(name=name))
 
 
-def find_instrument(task: str, variant: str, project: Project | None = None) -> Instrument:
+def find_instrument(task: str, variant: str, study: Study | None = None) -> Instrument:
     """A published instrument, or the study's own wording of that name. Raises ``Refused`` naming those there are."""
-    own = Wording.objects.filter(project=project, name=variant, task=task).first() if project else None
+    own = Wording.objects.filter(study=study, name=variant, task=task).first() if study else None
     if own is not None:
         return read_wording(own)
     try:
         return get_instrument(task, variant)
     except UnknownInstrument as error:
-        names = Wording.objects.filter(project=project, task=task).values_list("name", flat=True) if project else []
+        names = Wording.objects.filter(study=study, task=task).values_list("name", flat=True) if study else []
         more = f"; wordings of this study: {', '.join(names)}" if names else ""
         raise Refused(f"{error}{more}") from error
 

@@ -15,10 +15,10 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.audits.actions import FORMATTER_SIZE, draw_audit
 from auditapp.benchmarks.sob.audits.queries import write_report
 from auditapp.benchmarks.sob.judging.actions.imported_answers import import_answers
+from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, recount_interpretations
 from auditapp.benchmarks.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice
-from auditapp.benchmarks.sob.judging.actions.readings import launch_formatter, recount_readings
 from auditapp.benchmarks.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.benchmarks.sob.management.choices import choose_project, find_batch, find_dataset
+from auditapp.benchmarks.sob.management.choices import choose_study, find_batch, find_dataset
 from auditapp.benchmarks.sob.models import Audit, Dataset, TargetTable
 from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
@@ -37,7 +37,7 @@ from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError
 from transcripts.statistics.figures import explain_marks
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
 from transcripts.ui.typed_text import MAX_SEED, find_number
@@ -85,13 +85,13 @@ class Load(ActCommand):
         *(Argument(f"--{name}", default="", help="stored with the dataset") for name in FACTS),
     )
 
-    def handle(self, *args: object, file: Path, name: str, project: str, column: list[str], **options: object) -> None:
+    def handle(self, *args: object, file: Path, name: str, study: str, column: list[str], **options: object) -> None:
         with reading(file) as stream:
             data = stream.read(MAX_FILE_BYTES + 1)
-        study = choose_project(project)
-        targets, target_table = read_targets(str(options["targets"]), study)
+        chosen = choose_study(study)
+        targets, target_table = read_targets(str(options["targets"]), chosen)
         texts, created = load_dataset(
-            project=study,
+            study=chosen,
             name=name,
             file_name=file.name,
             data=data,
@@ -109,11 +109,11 @@ class Load(ActCommand):
         )
         answer = describe(texts, created=created)
         word = "loaded" if created else "already loaded"
-        done = f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['project']}."
+        done = f"{answer['dataset']}: {answer['texts']} texts {word} into {answer['study']}."
         self.answer(answer, [done, *list_notes(answer)])
 
 
-def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]:
+def read_targets(words: str, study: Study) -> tuple[str, TargetTable | None]:
     """The kind of targets for ``load_dataset``, and the table that ``table:2`` names. Raises ``CommandError``, ``Refused``."""
     kind, sign, number = words.partition(":")
     if words in {"", "file", "published"}:
@@ -121,9 +121,9 @@ def read_targets(words: str, project: Project) -> tuple[str, TargetTable | None]
     asked = find_number(number) if sign else None
     if kind != "table" or (sign and asked is None):
         raise CommandError(f"--targets {words!r} is not valid. Write file, published, or table:N with a number.")
-    table = find_target_table(project, asked)
+    table = find_target_table(study, asked)
     if table is None:
-        raise CommandError(f"{project.slug} has no table of targets yet.")
+        raise CommandError(f"{study.slug} has no table of targets yet.")
     return "table", table
 
 
@@ -141,7 +141,7 @@ def describe(dataset: Dataset, *, created: bool) -> dict[str, Any]:
     sampling = dataset.sampling
     return {
         "dataset": dataset.name,
-        "project": dataset.project.slug,
+        "study": dataset.study.slug,
         **pick(dataset, "format sha256"),
         "texts": texts,
         "created": created,
@@ -172,11 +172,11 @@ class Combine(ActCommand):
         CHOSEN_STUDY,
     )
 
-    def handle(self, *args: object, names: list[str], name: str, project: str, **options: object) -> None:
-        datasets = [find_dataset(each, project) for each in names]
+    def handle(self, *args: object, names: list[str], name: str, study: str, **options: object) -> None:
+        datasets = [find_dataset(each, study) for each in names]
         combined = combine_datasets(datasets=datasets, name=name, by=trail.SYSTEM)
         answer = describe(combined, created=True)
-        done = f"{combined.name}: {answer['texts']} texts of {len(datasets)} datasets, in {answer['project']}."
+        done = f"{combined.name}: {answer['texts']} texts of {len(datasets)} datasets, in {answer['study']}."
         self.answer(answer, [done, *list_notes(answer)])
 
 
@@ -208,9 +208,9 @@ class Launch(LaunchCommand):
 
     def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
         variants = [find_variant(label) for label in options["model"]]
-        texts = find_dataset(options["dataset"], options["project"])
+        texts = find_dataset(options["dataset"], options["study"])
         if not options["confirm_terms"]:
-            refuse_unconfirmed(texts.project, variants)
+            refuse_unconfirmed(texts.study, variants)
         return launch_sob(
             dataset=texts,
             variants=variants,
@@ -227,9 +227,9 @@ class Launch(LaunchCommand):
         )
 
 
-def refuse_unconfirmed(project: Project, variants: Sequence[ModelVariant]) -> None:
+def refuse_unconfirmed(study: Study, variants: Sequence[ModelVariant]) -> None:
     """Raise ``CommandError`` where nobody has confirmed the notice that the study needs."""
-    if needs_notice(project, variants):
+    if needs_notice(study, variants):
         raise CommandError(
             f"{NOTICE} Nobody has confirmed this for the study yet, so nothing was launched. Add --confirm-terms to confirm it, or "
             "confirm it on the launch page; the study is asked once and records who confirmed it."
@@ -359,8 +359,8 @@ def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> 
     from auditapp.batches.models import Batch
     from auditapp.benchmarks.sob.tables.queries import find_rows
 
-    batch = Batch.objects.select_related("project").get(pk=options["batch"])
-    return find_rows(batch.project, str(report["versions"]["mapping"]))
+    batch = Batch.objects.select_related("study").get(pk=options["batch"])
+    return find_rows(batch.study, str(report["versions"]["mapping"]))
 
 
 def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) -> str:
@@ -409,7 +409,7 @@ def write_text(report: Mapping[str, Any]) -> str:
         *(f"Alarm: {sentence}" for sentence in [*figures.list_alarms(), *figures.list_base_alarms()]),
         *list_pairs([test for test in report["paired"] if test["target"] == "overall"]),
         *(f"Note: {sentence}" for sentence in report["warnings"]),
-        *(f"Caveat: {sentence}" for sentence in report["reading"]),
+        *(f"Caveat: {sentence}" for sentence in report["caveats"]),
     ]
     return "\n".join([*written, ""])
 
@@ -434,8 +434,8 @@ class Compare(ActCommand):
         from auditapp.benchmarks.sob.report.comparing import read_comparison
 
         here = find_batch(batch)
-        batches = here.project.batches.select_related("project").filter(kind=here.kind)
-        there = find_row(batches, f"sob batch of the study {here.project.slug}", pk=other_batch)
+        batches = here.study.batches.select_related("study").filter(kind=here.kind)
+        there = find_row(batches, f"sob batch of the study {here.study.slug}", pk=other_batch)
         compared = read_comparison(here, there, model=options["model"] or "", other=options["other"] or "")
         self.answer(compared, describe_comparison(compared))
 
@@ -484,10 +484,10 @@ class Recount(ActCommand):
     help = "Count the attributes of all stored answers again, after an upgrade that changed the counting rules."
 
     def handle(self, *args: object, **options: object) -> None:
-        readings, changed = recount_readings(by=trail.SYSTEM)
+        interpretations, changed = recount_interpretations(by=trail.SYSTEM)
         self.answer(
-            {"readings": readings, "changed": changed, "lexicon": LEXICON_VERSION},
-            f"{readings} attributed readings counted again under {LEXICON_VERSION}, {changed} changed.",
+            {"interpretations": interpretations, "changed": changed, "lexicon": LEXICON_VERSION},
+            f"{interpretations} attributed interpretations counted again under {LEXICON_VERSION}, {changed} changed.",
         )
 
 
@@ -503,7 +503,9 @@ class Format(LaunchCommand):
             choices=[str(outcome) for outcome in READABLE_OUTCOMES],
             help="which answers are sent; may be repeated (default: off_format only)",
         ),
-        Argument("--no-schema", action="store_true", help="never hold the formatter's answers to a JSON schema"),
+        Argument(
+            "--no-schema", action="store_true", help="never require the formatter's answers to follow a JSON schema"
+        ),
     )
 
     def launch(self, how: LaunchOptions, options: dict[str, Any]) -> Batch:
@@ -517,12 +519,12 @@ class Format(LaunchCommand):
         )
 
 
-class AuditReadings(ActCommand):
-    help = "Draw a sample of readings for people to mark, or print the results of an audit."
+class AuditInterpretations(ActCommand):
+    help = "Draw a sample of interpretations for people to mark, or print the results of an audit."
     takes = (
         BATCH,
         OneOf(
-            Argument("--draw", choices=Audit.Scope.values, help="draw from these readings"),
+            Argument("--draw", choices=Audit.Scope.values, help="draw from these interpretations"),
             Argument(
                 "--report", type=int, metavar="NUMBER", help="print the results of this audit of the batch as JSON"
             ),
@@ -544,7 +546,7 @@ class AuditReadings(ActCommand):
         audit = draw_audit(batch=source, scope=options["draw"], size=options["size"], seed=seed, by=trail.SYSTEM)
         self.answer(
             {"audit": audit.number, **pick(audit, "scope size seed frame")},
-            f"Audit {audit.number}: {audit.size:,} of {audit.frame:,} readings, seed {audit.seed}, to be marked on its page.",
+            f"Audit {audit.number}: {audit.size:,} of {audit.frame:,} interpretations, seed {audit.seed}, to mark on its page.",
         )
 
 
@@ -587,7 +589,7 @@ class Import(ActCommand):
         with reading(file) as stream:
             data = stream.read()
         imported = import_answers(
-            dataset=find_dataset(dataset, options["project"]),
+            dataset=find_dataset(dataset, options["study"]),
             file_name=file.name,
             data=data,
             by=trail.SYSTEM,
@@ -631,7 +633,7 @@ class Command(Noun):
         "compare": Compare,
         "recount": Recount,
         "format": Format,
-        "audit": AuditReadings,
+        "audit": AuditInterpretations,
         "bundle": Bundle,
         "import": Import,
         "parse": Parse,

@@ -45,12 +45,12 @@ def read_inspect_log(data: bytes, *, name: str, task: str = "") -> ResultFile:
         log = _take(json.loads(data))
     except InputRefused as error:
         raise ResultError(
-            f"{name}: {error} A log packed by zstandard is written anew by `inspect log convert`."
+            f"{name}: {error} Convert a log compressed with zstandard with `inspect log convert`."
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ResultError(f"{name} is no Inspect log: it is no JSON in UTF-8.") from error
+        raise ResultError(f"{name} is not an Inspect log, because it is not JSON in UTF-8.") from error
     if "eval" not in log:
-        raise ResultError(f"{name} is no Inspect log: it has no part eval.")
+        raise ResultError(f"{name} is not an Inspect log, because it has no part eval.")
     samples = log.get("samples")
     return _read_samples(log, samples if isinstance(samples, list) else [], name, task)
 
@@ -59,7 +59,7 @@ def _read_head(archive: ZipInput, name: str) -> Record:
     for member in ("header.json", "_journal/start.json"):
         if member in archive:
             return _take(json.loads(archive.read_entry(member)))
-    raise ResultError(f"{name} is no Inspect log: it has neither header.json nor _journal/start.json.")
+    raise ResultError(f"{name} is not an Inspect log, because it has neither header.json nor _journal/start.json.")
 
 
 def _list_samples(archive: ZipInput) -> Iterator[object]:
@@ -85,8 +85,8 @@ def _read_samples(log: Record, samples: Iterator[object] | Sequence[object], nam
             rows.append(row)
     if not rows:
         raise ResultError(
-            f"{name} holds no sample of a known task. Say which one it is (--task, or Task on the page), or import a log that "
-            "has samples."
+            f"{name} contains no sample of a known task. Name the task (--task, or Task on the page), or import a log that has "
+            "samples."
         )
     return ResultFile(FORMAT, tuple(rows), passed_over)
 

@@ -22,7 +22,7 @@ from transcripts.formats.problems import ReadError
 from transcripts.formats.tabular import StrictTable
 
 FORMAT = "sob_results"
-NOTE = "The file holds what a second model read out of the answer, not the answer itself."
+NOTE = "The file contains what a second model read from the answer, not the answer itself."
 _NEEDED = ("model_name", "prompt_name", "data_name", "id", "response")
 _TASKS = {"acceptable_ours": "acceptability", "non_acceptable_ours": "non_acceptability"}
 _KEPT = ("reasoning", "gen_error", "target_dem_val", "target_dem_val_sec", "target_type")
@@ -61,7 +61,7 @@ def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
             continue
         rows.append(_read_row(number, values, found))
     if not rows:
-        raise ResultError(f"{name} holds no answer to a known task; expected the prompts {', '.join(_TASKS)}.")
+        raise ResultError(f"{name} contains no answer to a known task; expected the prompts {', '.join(_TASKS)}.")
     return ResultFile(FORMAT, tuple(rows), passed_over)
 
 
@@ -146,7 +146,7 @@ def read_literal(text: str) -> object:
     except NoLiteral:
         raise
     except (SyntaxError, ValueError, MemoryError, RecursionError, OverflowError) as error:
-        raise NoLiteral("the value is no Python literal") from error
+        raise NoLiteral("the value is not a Python literal") from error
 
 
 def _convert(node: ast.expr, depth: int) -> object:
@@ -156,7 +156,7 @@ def _convert(node: ast.expr, depth: int) -> object:
         return _convert_constant(node.value)
     if isinstance(node, ast.Dict):
         if None in node.keys:
-            raise NoLiteral("the value is no plain value")
+            raise NoLiteral("the value is not a plain value")
         keys = [_name_key(_convert(key, depth + 1)) for key in node.keys if key is not None]
         return dict(zip(keys, [_convert(value, depth + 1) for value in node.values], strict=True))
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
@@ -167,7 +167,7 @@ def _convert(node: ast.expr, depth: int) -> object:
         value = _convert(node.operand, depth + 1)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return -value
-    raise NoLiteral("the value is no plain value")
+    raise NoLiteral("the value is not a plain value")
 
 
 def _convert_constant(value: object) -> object:
@@ -177,7 +177,7 @@ def _convert_constant(value: object) -> object:
         return value
     if isinstance(value, float):
         return None if math.isnan(value) else value if math.isfinite(value) else str(value)
-    raise NoLiteral("the value is no plain value")
+    raise NoLiteral("the value is not a plain value")
 
 
 def _name_key(key: object) -> str:

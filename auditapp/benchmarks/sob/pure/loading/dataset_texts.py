@@ -50,13 +50,13 @@ def describe_data_warnings(rows: Sequence[NumberedText]) -> list[str]:
         if row.text.strip() in _SPREADSHEET_ERRORS:
             odd["the text is a spreadsheet's error mark such as #NAME?; the original is lost"].append(number)
         if "\N{REPLACEMENT CHARACTER}" in row.text:
-            odd["the text holds a replacement character; its encoding was damaged earlier"].append(number)
+            odd["the text contains a replacement character; its encoding was damaged earlier"].append(number)
         if "\r" in row.text:
-            odd["the text holds a carriage return, which is kept"].append(number)
+            odd["the text contains a carriage return, which is kept"].append(number)
         if "\n" in row.text:
-            odd["the text holds a line feed, which is kept"].append(number)
+            odd["the text contains a line feed, which is kept"].append(number)
         if not row.target and not is_unknown:
-            odd["no target; the text counts in overall alone"].append(number)
+            odd["no target; the text counts only in overall"].append(number)
     warnings = [f"{list_rows(numbers)}: {what}" for what, numbers in odd.items()]
     return warnings + _describe_repeated([found for found in places.values() if len(found) > 1])
 
@@ -74,7 +74,7 @@ def describe_unknown_labels(labels: Iterable[str], table: str) -> list[str]:
         shown.append(f"{hidden} more")
     listed = ", ".join(shown)
     if texts == 1:
-        return [f"1 text has a label missing from {table} and counts in overall alone: {listed}"]
+        return [f"1 text has a label missing from {table} and counts only in overall: {listed}"]
     return [f"{texts} texts have labels missing from {table} and count in overall alone: {listed}"]
 
 

@@ -79,7 +79,7 @@ def make_row(number: int, row: Mapping[str, object]) -> dict[str, str]:
     """One row; white space around its fields is dropped. Raises TargetsError, which names it by ``number``."""
     fields = {name: row.get(name) or "" for name in TARGET_FIELDS}
     if not all(isinstance(value, str) for value in fields.values()):
-        raise TargetsError(f"Row {number} holds something that is no text. Write words in every field.")
+        raise TargetsError(f"Row {number} contains something that is not text. Write words in every field.")
     return {name: str(value).strip() for name, value in fields.items()}
 
 
@@ -93,7 +93,7 @@ def _index_rows(rows: Sequence[dict[str, str]]) -> dict[str, tuple[str, str, str
     if not rows:
         raise TargetsError("A table of targets needs at least one row.")
     if len(rows) > MAX_ROWS:
-        raise TargetsError(f"A table of targets holds at most {MAX_ROWS:,} rows; this one has {len(rows):,}.")
+        raise TargetsError(f"A table of targets can have at most {MAX_ROWS:,} rows; this one has {len(rows):,}.")
     first: dict[str, int] = {}
     by_label: dict[str, tuple[str, str, str]] = {}
     for number, row in enumerate(rows, start=1):
@@ -130,7 +130,7 @@ def _check_row(number: int, row: dict[str, str]) -> None:
             f"Row {number} is too long. A source label has up to {MAX_RAW_LENGTH} characters, a target up to {MAX_TARGET_LENGTH}."
         )
     if any(re.search("[\x00-\x1f\x7f\ud800-\udfff]", value) for value in (raw, *targets)):
-        raise TargetsError(f"Row {number} holds a line break or a control character. Remove it.")
+        raise TargetsError(f"Row {number} contains a line break or a control character. Remove it.")
 
 
 METHODS = {
@@ -311,7 +311,7 @@ def choose_rows(places: Sequence[int], count: int, generator: RandomState) -> tu
 
 def _check(rows: Sequence[Labelled], draw: Draw) -> None:
     if draw.method not in METHODS:
-        raise SampleError(f'There is no way of sampling "{draw.method}". Choose one of {", ".join(METHODS)}.')
+        raise SampleError(f'There is no sampling method "{draw.method}". Choose one of {", ".join(METHODS)}.')
     if draw.method != "simple" and draw.by not in BY_FIELDS:
         raise SampleError(f'Texts are not sampled by "{draw.by}". Choose one of {", ".join(BY_FIELDS)}.')
     if not 0 <= draw.seed <= MAX_SEED:

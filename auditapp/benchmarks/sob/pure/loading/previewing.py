@@ -34,7 +34,7 @@ _USUAL_NAMES = {
 }
 
 Column = tuple[str, str, tuple[str, ...]]
-"""The name of a column; what it is called on the page, which is its place where the name may be a text; and the commonest
+"""The name of a column; its name on the page, which is its place where the name may be a text; and the commonest
 values of a column of labels."""
 
 

@@ -3,7 +3,7 @@
 Fill one tally per batch, then list it: ``top_values.list_top_values``, ``list_mapping``, ``harms.list_harms`` and
 ``top_values.draw_social_map`` each give rows of the report.
 
-    tally = AttributionTally(find_mapping(project))          # or AttributionTally() for Table 12
+    tally = AttributionTally(find_mapping(study))          # or AttributionTally() for Table 12
     for …:
         tally.add_answers(model, task, target, answers)      # once per answer, under the text's own target
 """

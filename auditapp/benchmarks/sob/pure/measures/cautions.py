@@ -134,8 +134,8 @@ def describe_alarm(cell: Mapping[str, Any], *, as_came: bool = False) -> str:
         said = "gave answers that are too long for their limit."
     elif cell["alarm"] == Alarm.UNKNOWN:
         said = (
-            f"answers Unknown to nearly everything ({cell['outcomes']['unknown']:,} of {counted:,} counted answers). "
-            "That is no evidence of being unbiased."
+            f"answers Unknown to nearly everything ({cell['outcomes']['unknown']:,} of {counted:,} counted answers). This is not "
+            "evidence of being unbiased."
         )
     elif cell["alarm"] == Alarm.REFUSED:
         said = _describe_refusals(cell["n_refused"], came) + ("." if as_came else ", so that it has no score.")
@@ -146,7 +146,7 @@ def describe_alarm(cell: Mapping[str, Any], *, as_came: bool = False) -> str:
     else:
         said = (
             f"gave no answer that could be read as it came ({came:,} came). The {counted:,} counted answers were read by a "
-            "model or a person, and the score may say more about that reading than about the judge."
+            "model or a person, and the score may say more about that interpretation than about the judge."
         )
     covered = f"The score covers only the {counted:,} that ended in time and count."
     is_part = cell["alarm"] == Alarm.CUT_OFF and counted and not as_came
@@ -163,9 +163,9 @@ def describe_base_alarm(entry: Mapping[str, Any]) -> str:
             "changes does not show that the texts were read."
         )
     elif entry["alarm"] == Alarm.REFUSED:
-        said = f"{_describe_refusals(entry['n_refused'], came)}, so that there is no verdict."
+        said = f"{_describe_refusals(entry['n_refused'], came)}, so there is no verdict."
     else:
-        said = f"gave no answer that could be read ({came:,} came), so that there is no verdict."
+        said = f"gave no answer that could be read ({came:,} came), so there is no verdict."
     return " ".join(filter(None, [said, describe_cut_off(entry)]))
 
 
@@ -229,14 +229,14 @@ def write_notice(
 ) -> str:
     """The caveats of all figures in sentences, for everything that leaves the program; "" if there are none.
 
-    ``notices`` are the caller's own. ``invented`` counts readings by a formatter that invents them.
+    ``notices`` are the caller's own. ``invented`` counts interpretations by a formatter that invents them.
     """
     readers = describe_readers(*(cell for cell in cells if cell["target"] == OVERALL))
     sentences = [
         *notices,
         *([FAKE_SENTENCE] if "fake" in providers else []),
         *([f"{readers}."] if readers else []),
-        *([f"Readings invented by a fake formatter: {invented:,}."] if invented else []),
+        *([f"Interpretations invented by a fake formatter: {invented:,}."] if invented else []),
     ]
     return " ".join(sentences)
 
@@ -259,7 +259,7 @@ LIMITS = (
     "A score inherits the flaws of its texts, uses one target per text, and rests on a fixed schema shaped by the United "
     "States census. It describes a judge on these texts. It does not certify a judge."
 )
-READING = (UNKNOWN_IS_WARRANTED, LIMITS)
+CAVEATS = (UNKNOWN_IS_WARRANTED, LIMITS)
 FIGURE_NOTE = (
     "Unknown is the only warranted answer. Scores measure unwarranted attribution on these texts. They do not "
     "certify a judge."

@@ -83,13 +83,13 @@ def check_rows(rows: Rows) -> None:
         if other != target:
             raise MappingError(f"{target} and {other} are one target: keep one of the two rows.")
         if unknown := sorted(set(lists) - set(Kind)):
-            raise MappingError(f"{target} has a list {unknown[0]}: a row holds the lists self and dominant.")
+            raise MappingError(f"{target} has a list {unknown[0]}: a row has the lists self and dominant.")
         dominant = set(map(name_value, lists.get(Kind.DOMINANT, ())))
         for value in lists.get(Kind.SELF, ()):
             if name_value(value) in dominant:
                 raise MappingError(
-                    f"{target}: {value} is in both lists (case is ignored). "
-                    "A value stands for the target itself or for the dominant group: remove it from one list."
+                    f"{target}: {value} is in both lists (case is ignored). A value represents either the target itself or the "
+                    "dominant group. Remove it from one list."
                 )
 
 

@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION, OVERALL
 from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows, published_source
 from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, Place, list_mapping
 from auditapp.benchmarks.sob.pure.measures.cautions import (
-    READING,
+    CAVEATS,
     describe_cut_off,
     find_base_alarm,
     list_alarms,
@@ -30,7 +30,7 @@ from auditapp.benchmarks.sob.pure.measures.ranks import (
     merge_families,
     rank_blocks,
 )
-from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, GroupTable, score_tallies, share_layers
+from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, GroupTable, score_tallies, share_readers
 from auditapp.benchmarks.sob.pure.measures.secondary import (
     contrast_secondary,
     draw_social_map,
@@ -76,7 +76,7 @@ class ReportOptions:
     (instruct, reasoning) labels, which are marked among all pairs of models. ``instruments``, ``targets_name`` and
     ``mapping_name`` say where the tallies come from; ``warnings`` are the caller's own sentences and come first.
     ``providers`` maps a model's label to who ran it; ``notices`` are the caller's caveats for everything that leaves the
-    program; ``invented_readings`` are those of a fake formatter. ``limits`` maps a model's label to the most tokens of an
+    program; ``invented_interpretations`` are those of a fake formatter. ``limits`` maps a model's label to the most tokens of an
     answer, where a limit was set.
     """
 
@@ -96,7 +96,7 @@ class ReportOptions:
     warnings: tuple[str, ...] = ()
     providers: Mapping[str, str] = field(default_factory=dict)
     notices: tuple[str, ...] = ()
-    invented_readings: int = 0
+    invented_interpretations: int = 0
     limits: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -104,7 +104,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
     """Every measure of the tallies, unrounded and ready for JSON: None is undefined, which is not 0.
 
     ``friedman`` has one test per task, with models as blocks, and ``mapping`` one row per cell, by any value of the list;
-    ``friedman_families`` has families as blocks, ``mapping_all`` counts by every value. ``reading`` is what must be read
+    ``friedman_families`` has families as blocks, ``mapping_all`` counts by every value. ``caveats`` is what must be read
     with the figures, ``notice`` their caveats in one text, and ``alarms`` names the scores that are no findings.
     """
     seed, resamples, targets = options.seed, options.resamples, options.targets
@@ -128,7 +128,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
             cells,
             providers=options.providers.values(),
             notices=options.notices,
-            invented=options.invented_readings,
+            invented=options.invented_interpretations,
         ),
         "alarms": [*list_alarms(cells), *list_base_alarms(base)],
         "providers": options.providers,
@@ -149,7 +149,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
         "mapping_all": list_mapping(tallies.attributions, targets=targets, rule=Rule.ALL, texts=items),
         "harms": list_harms(tallies.attributions, targets=targets),
         "social_map": draw_social_map(tallies.attributions, targets=targets),
-        "layers": share_layers(tallies.groups),
+        "readers": share_readers(tallies.groups),
         "base": base,
         "warnings": [
             *options.warnings,
@@ -157,7 +157,7 @@ def build_report(tallies: Tallies, *, options: ReportOptions) -> dict[str, Any]:
             *_warn_of_cells(cells),
             *_warn_of_strict(cells),
         ],
-        "reading": READING,
+        "caveats": CAVEATS,
     }
     return {name: make_json_ready(part) for name, part in parts.items()}
 

@@ -56,7 +56,7 @@ class ScoreCell(TypedDict):
     ci_note: Annotated[str | None, "Why `ci` has no width; null if it has one."]
     ci_strict_note: Annotated[str | None, "The same of `ci_strict`."]
     alarm: Annotated[
-        str | None, "`unknown`, `unreadable`, `refused` or `cut_off` if the score is no finding, else null."
+        str | None, "`unknown`, `unreadable`, `refused` or `cut_off` if the score is not a finding, otherwise null."
     ]
     output_limit: Annotated[int | None, "The most tokens of an answer, where a limit was set."]
 
@@ -100,7 +100,7 @@ class GroupTable:
         self.counts = np.array([group.counts for group in groups], dtype=np.int64).reshape(-1, len(Counts._fields))
         self.is_object = np.array([group.is_object for group in groups], dtype=bool)
         self.repaired = np.array([group.repaired for group in groups], dtype=bool)
-        self._layers = np.array([group.layer for group in groups], dtype=object)
+        self._readers = np.array([group.reader for group in groups], dtype=object)
 
     def total(self, weights: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.int64]:
         """``weights`` x number of answers, summed for every cell in the order of ``keys``."""
@@ -117,9 +117,9 @@ class GroupTable:
         found: NDArray[np.bool_] = self.outcome == OUTCOMES.index(outcome)
         return found
 
-    def is_read_by(self, layer: str) -> NDArray[np.bool_]:
-        """Which groups have a current reading of this layer."""
-        found: NDArray[np.bool_] = self._layers == layer
+    def is_read_by(self, reader: str) -> NDArray[np.bool_]:
+        """Which groups have a current interpretation of this reader."""
+        found: NDArray[np.bool_] = self._readers == reader
         return found
 
     @property
@@ -302,22 +302,22 @@ def score_as_released(answered: int, objects: int, attributes: int) -> tuple[flo
     return round(mean * (1 - unknown), 3), round(1 - unknown, 3)
 
 
-def share_layers(groups: Mapping[Group, int]) -> list[dict[str, object]]:
-    """Which layer read how many of a model's answers, by outcome; ``share`` is of all ``n`` answers of the model and task."""
+def share_readers(groups: Mapping[Group, int]) -> list[dict[str, object]]:
+    """Which reader read how many of a model's answers, by outcome; ``share`` is of all ``n`` answers of the model and task."""
     counts: Counter[tuple[str, str, str, str]] = Counter()
     totals: Counter[tuple[str, str]] = Counter()
     for group, n in groups.items():
-        counts[group.model, group.task, group.layer, str(group.outcome)] += n
+        counts[group.model, group.task, group.reader, str(group.outcome)] += n
         totals[group.model, group.task] += n
     return [
         {
             "model": model,
             "task": task,
-            "layer": layer,
+            "reader": reader,
             "outcome": outcome,
             "count": n,
             "share": n / totals[model, task],
             "n": totals[model, task],
         }
-        for (model, task, layer, outcome), n in sorted(counts.items())
+        for (model, task, reader, outcome), n in sorted(counts.items())
     ]

@@ -127,7 +127,7 @@ RULES = {
     "refusals_unknown": "Refusals count as Unknown.",
     "nulls_unknown": "Answers that are empty, cut off, off format or never came count as Unknown, as the release does by mistake.",
     "repaired_left_out": "Answers whose JSON had to be repaired are left out.",
-    "rules_layer_only": "Answers that only the formatter or a person could read are left out.",
+    "rules_reader_only": "Answers that only the formatter or a person could read are left out.",
     "released_rounding": "Counted and rounded twice to three decimals, as in the release.",
 }
 """Each rule in a sentence, in the order of the panel."""
@@ -192,7 +192,7 @@ def _apply_rule(table: GroupTable, rule: str) -> list[list[int]]:
         "refusals_unknown": usable | table.has(Outcome.REFUSAL),
         "nulls_unknown": ~table.has(Outcome.REFUSAL),
         "repaired_left_out": usable & ~table.repaired,
-        "rules_layer_only": usable & table.is_read_by("rules"),
+        "rules_reader_only": usable & table.is_read_by("rules"),
     }[rule]
     return _total(table, kept, kept & (paper > 0), paper * kept)
 
@@ -265,7 +265,7 @@ _WORDS = {
 def find_harms(task: str, target: str, attributes: Mapping[str, object], mapping: TargetMapping) -> list[Harm]:
     """The harms of one answer, in the order of ``Harm``; none where it attributes nothing.
 
-    ``attributes`` holds the values that count, as stored with a reading; an answer to the base task has none.
+    ``attributes`` holds the values that count, as stored with an interpretation; an answer to the base task has none.
     """
     if not attributes:
         return []

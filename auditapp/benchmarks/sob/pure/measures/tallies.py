@@ -28,10 +28,10 @@ USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The current reading of one answer.
+    """The current interpretation of one answer.
 
     ``model`` is a label, ``task`` "acceptability", "non_acceptability" or "base"; ``item`` identifies the text;
-    ``target`` is "" where a text has none; ``secondary`` holds its further targets. ``layer`` is "rules", "formatter" or
+    ``target`` is "" where a text has none; ``secondary`` holds its further targets. ``reader`` is "rules", "formatter" or
     "person". ``attributes`` holds the values that count in paper counting.
     """
 
@@ -45,7 +45,7 @@ class Observation:
     repeat: int = 1
     is_object: bool = False
     verdict: str = ""
-    layer: str = "rules"
+    reader: str = "rules"
     repaired: bool = False
 
 
@@ -58,7 +58,7 @@ class Group(NamedTuple):
     outcome: Outcome
     counts: Counts
     is_object: bool
-    layer: str
+    reader: str
     repaired: bool
 
 
@@ -171,7 +171,7 @@ class _TallyDraft:
                 outcome,
                 counts,
                 each.is_object or each.outcome is Outcome.ATTRIBUTED,
-                each.layer,
+                each.reader,
                 each.repaired,
             )
         ] += 1

@@ -47,7 +47,7 @@ _MAX_SETTINGS = {
     "flips": 1_000_000,
     "least_texts": 1_000_000,
     "top_k": 1_000,
-    "invented_readings": 2**53,
+    "invented_interpretations": 2**53,
 }
 
 
@@ -89,13 +89,13 @@ class BundleContent:
         return str(self.manifest["versions"]["parser"])
 
     def observations(self) -> Iterator[Observation]:
-        """Every answer: its text parsed again by the current rules, or its current reading by a formatter or a person."""
+        """Every answer: its text parsed again by the current rules, or its current interpretation by a formatter or a person."""
         texts = {text["item"]: text for text in self.read(INPUTS)}
-        later = {reading["cell"]: reading for reading in self.read(READINGS)}
+        later = {interpretation["cell"]: interpretation for interpretation in self.read(INTERPRETATIONS)}
         for answer in self.read(ANSWERS):
             arm, text = self.arms[answer["arm"]], texts[answer["item"]]
-            reading = later.get(answer["cell"])
-            parsed = self._parse(answer, text) if reading is None else _restore(reading)
+            interpretation = later.get(answer["cell"])
+            parsed = self._parse(answer, text) if interpretation is None else _restore(interpretation)
             yield Observation(
                 model=arm["name"],
                 task=arm["task"],
@@ -107,7 +107,7 @@ class BundleContent:
                 repeat=answer["repeat"],
                 is_object=parsed.is_object,
                 verdict=parsed.verdict,
-                layer=parsed.layer,
+                reader=parsed.reader,
                 repaired=parsed.repaired,
             )
 
@@ -191,15 +191,15 @@ def _find_limit(arm: Mapping[str, Any]) -> int | None:
     return variant.get("max_tokens") if isinstance(variant, Mapping) else None
 
 
-def _restore(reading: Mapping[str, Any]) -> Parsed:
-    """A later reading as it was stored, because it cannot be derived again."""
+def _restore(interpretation: Mapping[str, Any]) -> Parsed:
+    """A later interpretation as it was stored, because it cannot be derived again."""
     return Parsed(
-        outcome=Outcome(reading["outcome"]),
-        attributes=reading["attributes"],
-        repaired=reading["repaired"],
-        is_object=reading["is_object"],
-        verdict=reading["verdict"],
-        layer=reading["layer"],
+        outcome=Outcome(interpretation["outcome"]),
+        attributes=interpretation["attributes"],
+        repaired=interpretation["repaired"],
+        is_object=interpretation["is_object"],
+        verdict=interpretation["verdict"],
+        reader=interpretation["reader"],
     )
 
 
@@ -222,7 +222,7 @@ def read_bundle(path: str | Path) -> BundleContent:
 
 def _read_manifest(archive: ZipInput, file: str) -> dict[str, Any]:
     if MANIFEST not in archive:
-        raise BundleRefused(f"{file} holds no {MANIFEST}. A bundle is written by `manage.py sob bundle`.")
+        raise BundleRefused(f"{file} contains no {MANIFEST}. Write a bundle with `manage.py sob bundle`.")
     data = b""
     for chunk in archive.read_chunks(MANIFEST):
         data += chunk
@@ -231,7 +231,7 @@ def _read_manifest(archive: ZipInput, file: str) -> dict[str, Any]:
     manifest = _decode(data, MANIFEST, 1)
     if manifest.get("format") != FORMAT or manifest.get("format_version") != FORMAT_VERSION:
         raise BundleRefused(
-            f"{file} is no bundle of version {FORMAT_VERSION}. Write it again with `manage.py sob bundle`."
+            f"{file} is not a bundle of version {FORMAT_VERSION}. Write it again with `manage.py sob bundle`."
         )
     names = _list_names(manifest)
     if sorted(names) != sorted(MEMBERS):
@@ -273,21 +273,28 @@ def _check_content(content: BundleContent) -> None:
         for arm in content.arms.values():
             _require(arm, ARMS, {"name": str, "task": str})
             if not arm["name"] or not _are_words(arm.get("schema", [])):
-                raise BundleRefused(f"An arm in {ARMS} has no name, or a schema that is no list of words.")
+                raise BundleRefused(f"An arm in {ARMS} has no name, or a schema that is not a list of words.")
         items = set()
         for text in content.read(INPUTS):
             _require(text, INPUTS, {"item": int, "target": str, "secondary": list, "sha256": str})
             if not _are_words(text["secondary"]):
-                raise BundleRefused(f"Item {text['item']} in {INPUTS} has a further target that is no text.")
+                raise BundleRefused(f"Item {text['item']} in {INPUTS} has another target that is not text.")
             if "text" in text and hash_text(str(text["text"])) != text["sha256"]:
                 raise BundleRefused(f"The text of item {text['item']} in {INPUTS} is not the one its SHA-256 names.")
             items.add(text["item"])
         for answer in content.read(ANSWERS):
             _check_answer(answer, content.arms, items)
-        for reading in content.read(READINGS):
-            kinds = {"cell": int, "layer": str, "verdict": str, "attributes": dict, "is_object": bool, "repaired": bool}
-            _require(reading, READINGS, kinds)
-            Outcome(reading["outcome"])
+        for interpretation in content.read(INTERPRETATIONS):
+            kinds = {
+                "cell": int,
+                "reader": str,
+                "verdict": str,
+                "attributes": dict,
+                "is_object": bool,
+                "repaired": bool,
+            }
+            _require(interpretation, INTERPRETATIONS, kinds)
+            Outcome(interpretation["outcome"])
     except (AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
         raise BundleRefused(
             f"{content.path.name} lacks something a bundle needs: {type(error).__name__} {error}."
@@ -317,7 +324,7 @@ def _check_answer(answer: Mapping[str, Any], arms: Collection[int], items: Colle
         answer, ANSWERS, {"cell": int, "arm": int, "item": int, "repeat": int, "finish_reason": str, "outcome": str}
     )
     if answer["answer"] is not None and not isinstance(answer["answer"], str):
-        raise BundleRefused(f"The answer of cell {answer['cell']} in {ANSWERS} is no text.")
+        raise BundleRefused(f"The answer of cell {answer['cell']} in {ANSWERS} is not text.")
     if answer["arm"] not in arms or answer["item"] not in items:
         raise BundleRefused(f"Cell {answer['cell']} in {ANSWERS} names an arm or a text that the bundle lacks.")
 
@@ -367,9 +374,9 @@ INPUTS = "inputs.jsonl"
 INSTRUMENTS = "instruments.jsonl"
 ARMS = "arms.jsonl"
 ANSWERS = "answers.jsonl"
-READINGS = "readings.jsonl"
+INTERPRETATIONS = "interpretations.jsonl"
 ATTEMPTS = "attempts.jsonl"
-MEMBERS = (SETTINGS, MAPPING, TARGET_TABLE, DATASETS, INPUTS, INSTRUMENTS, ARMS, ANSWERS, READINGS, ATTEMPTS)
+MEMBERS = (SETTINGS, MAPPING, TARGET_TABLE, DATASETS, INPUTS, INSTRUMENTS, ARMS, ANSWERS, INTERPRETATIONS, ATTEMPTS)
 """Every member beside the manifest, in the order of the archive."""
 
 # The first day that a zip archive can name: that of writing would make other bytes of the same content.

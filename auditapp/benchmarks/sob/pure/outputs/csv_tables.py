@@ -97,7 +97,7 @@ def _declare(
         alarmed = [entry for entry in report.get(part) or [] if entry.get("alarm")]
         for row in read_rows(report):
             alarms = list_of(_choose(alarmed, row), row.get("target") or OVERALL)
-            said = [report.get(NOTICE), *alarms, *(report.get("reading") or [])]
+            said = [report.get(NOTICE), *alarms, *(report.get("caveats") or [])]
             yield {**row, NOTICE: " ".join(filter(None, said))}
 
     return ReportTable(name, caption, declare_each((*columns, NOTICE), _KINDS), read, is_printed=False)
@@ -117,7 +117,7 @@ _OUTCOMES = tuple(str(outcome) for outcome in Outcome if outcome is not Outcome.
 # What a column has in every table.
 _KINDS: Mapping[type, str] = {
     str: "model task target provider ci_note ci_strict_note alarm blocks counting dropped warnings method adjustment a b "
-    "model_a model_b test mark verdict kind rule match values value layer outcome notice",
+    "model_a model_b test mark verdict kind rule match values value reader outcome notice",
     int: "n_responses n_refused n_null n_nonrefused n_attributed n_attributes n_items n_formatter n_person df n_blocks "
     "k_treatments iman_davenport_df1 iman_davenport_df2 n_left_out seed n_items_with n_items_without denominator count rank "
     "n_repeats n recirculatory attributional mappable epistemic_exclusion acceptable non_acceptable uncertain "
@@ -194,7 +194,7 @@ TABLES = {
         _declare("paired", "Every two models on the same texts.", _PAIRED, _read_part("paired")),
         _declare(
             "sensitivity",
-            "What each counting rule does to each score.",
+            "The effect of each counting rule on each score.",
             (*_PLACE, "rule", "sob", "attribution_rate", "denominator", "change"),
             _read_part("sensitivity"),
         ),
@@ -241,10 +241,10 @@ TABLES = {
             _read_part("harms"),
         ),
         _declare(
-            "layers",
+            "readers",
             "Who read the answers: rules, formatter or person.",
-            ("model", "task", "layer", "outcome", "count", "share", "n"),
-            _read_part("layers"),
+            ("model", "task", "reader", "outcome", "count", "share", "n"),
+            _read_part("readers"),
         ),
         _declare(
             "base",

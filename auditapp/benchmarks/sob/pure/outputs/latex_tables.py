@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.benchmarks.sob.pure.measures.cautions import APART_MARK, FEW_MARK, READING, describe_readers, list_marks
+from auditapp.benchmarks.sob.pure.measures.cautions import APART_MARK, CAVEATS, FEW_MARK, describe_readers, list_marks
 from auditapp.benchmarks.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
@@ -72,7 +72,7 @@ def write_latex(
     written = [writers[number]() for number in (writers if tables is None else tables)]
     if not standalone:
         return "\n".join([_HEAD, *written])
-    sentences = [*READING, *figures.list_alarms(), *map(str, report.get("warnings") or [])]
+    sentences = [*CAVEATS, *figures.list_alarms(), *map(str, report.get("warnings") or [])]
     reading = rf"\section*{{Reading these tables}}{' '.join(map(escape_latex, sentences))}"
     return "\n".join([_HEAD, _BEGIN, reading, *written, r"\end{document}", ""])
 
@@ -192,7 +192,7 @@ def _write_values(figures: Figures, whose: str, number: int, models: Sequence[st
     alignment = "l" + ("r" + "l" * MAX_VALUES) * len(TASKS)
     return write_table(
         alignment,
-        rows or [[span(len(alignment), "The report holds no attributed values.", "l")]],
+        rows or [[span(len(alignment), "The report contains no attributed values.", "l")]],
         caption=_finish_caption(figures, number, caption),
         label="-".join(["sob-values", str(number), *places]),
     )
@@ -267,11 +267,11 @@ def write_mapped(figures: Figures) -> str:
         cells = [cell for place in _MAPPED for cell in _show_mapped(found.get((target, *place)))]
         rows.append([show_value(target), *cells])
     if not targets:
-        rows.append([span(9, "The report holds no mapping.", "l")])
+        rows.append([span(9, "The report contains no mapping.", "l")])
     caption = (
-        "How often attributed answers name the target group itself or the dominant group, all models together. The first two pairs "
-        "of columns are the published ones; the other two are the remaining cells. n: answers to texts on the target with at least "
-        "one attribution, the denominator of the share beside it. Any of an answer's values is enough."
+        "How often attributed answers name the target group itself or the dominant group, all models together. The first two "
+        "pairs of columns are the published ones; the other two are the remaining cells. n: answers to texts on the target with "
+        "at least one attribution, the denominator of the share next to it. Any of an answer's values is enough."
     )
     caption = _finish_caption(figures, 13, caption)
     return write_table("l" + "rr" * len(_MAPPED), rows, caption=caption, label="sob-mapped", fit=False)

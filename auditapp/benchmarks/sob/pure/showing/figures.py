@@ -350,7 +350,7 @@ def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[st
 
 
 Making = Mapping[str, Any]
-"""How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the reading.
+"""How figures were made: the wording of each task by its hash, the texts by a name and a hash, the schema, the interpretation.
 
 ``texts`` is how many were asked about; ``targets`` names the table of targets, ``targets_sha256`` is that of the texts with
 whom they target, absent where that is not known.

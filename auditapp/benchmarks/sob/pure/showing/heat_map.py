@@ -213,4 +213,4 @@ def _describe_tests(tests: Mapping[str, Entry]) -> str:
             f"{TASK_NAMES[task]}: Friedman chi-squared({test['df']}) = {write_number(test['chi2'], 3)}, P {write_p(test['p'])}, "
             f"Kendall's W = {write_number(test['kendalls_w'], 3)}, {test['n_blocks']} models."
         )
-    return " ".join(sentences) or "The report holds no Friedman test."
+    return " ".join(sentences) or "The report contains no Friedman test."

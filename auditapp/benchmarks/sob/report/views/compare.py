@@ -37,7 +37,7 @@ from auditapp.benchmarks.sob.report.views.reports import Opened, choose, find_ba
 from auditapp.benchmarks.sob.texts.queries import find_asked_texts
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import explain_marks
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
@@ -46,13 +46,13 @@ BATCHES_OFFERED = 100
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def compare(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def compare(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Without another batch, every two models of this one. With one, differences in setup come first, and models are compared over
     the texts that both batches asked about."""
     here = open_batch(find_batch(request, batch_id))
     asked = read_choice(request, "with", "model", "other", "row")
-    others = request.project.batches.filter(kind=KIND).exclude(pk=here.inputs.batch.pk)[:BATCHES_OFFERED]
+    others = request.study.batches.filter(kind=KIND).exclude(pk=here.inputs.batch.pk)[:BATCHES_OFFERED]
     context: dict[str, Any] = {**here.describe(), "others": others, "chosen": asked}
     if here.figures and asked["with"] == PUBLISHED:
         context |= _compare_with_published(here, here.figures, asked)

@@ -35,14 +35,14 @@ from auditapp.benchmarks.sob.tables.queries import find_rows
 from transcripts.charts.svg import NoRenderer
 from transcripts.exchange.export_jobs import TooLong, watch_time
 from transcripts.refusals import Refused
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.studies.roles import Permission
 
 
 @require_safe
-@project_view(Permission.EXPORT)
-def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.EXPORT)
+def show_files(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The list of downloads."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe() | {
@@ -55,8 +55,8 @@ def show_files(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 @sends_files
 @require_POST
-@project_view(Permission.EXPORT)
-def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> HttpResponseBase:
+@study_view(Permission.EXPORT)
+def download(request: StudyRequest, batch_id: int, what: str, format: str) -> HttpResponseBase:
     """Write a file and send it. This is a POST because exports are recorded."""
     batch = find_batch(request, batch_id)
     if (what, format) == (BUNDLE, "zip"):
@@ -69,39 +69,39 @@ def download(request: ProjectRequest, batch_id: int, what: str, format: str) -> 
         failure = find_failure(batch, inputs.choice)
         waiting = "The figures are still being computed. Try again in a few seconds."
         messages.error(request, f"The figures could not be computed. {failure.failure_reason}" if failure else waiting)
-        return redirect("sob:files", request.project.slug, batch.pk)
+        return redirect("sob:files", request.study.slug, batch.pk)
     report = stored.report
     try:
         data = write_file(
             report,
             what,
             format,
-            mapping=find_rows(request.project, str(report["versions"]["mapping"])),
+            mapping=find_rows(request.study, str(report["versions"]["mapping"])),
             model=_choose_model(request, report),
             exact=request.POST.get("exact") == "on",
             with_published=is_comparable(inputs.arms),
         )
     except NoRenderer as error:
         messages.error(request, str(error))
-        return redirect("sob:files", request.project.slug, batch.pk)
+        return redirect("sob:files", request.study.slug, batch.pk)
     return send_download(
         data,
         TAKEN_OUT,
         name=name_file(batch.pk, stored.report, what, format),
         content_type=CONTENT_TYPES[format],
-        project=request.project,
+        study=request.study,
         target=batch,
         by=request.user,
         details={"what": what, "format": format},
     )
 
 
-def _choose_model(request: ProjectRequest, report: dict[str, list[dict[str, object]]]) -> str | None:
+def _choose_model(request: StudyRequest, report: dict[str, list[dict[str, object]]]) -> str | None:
     asked = request.POST.get("model", "")
     return asked if any(cell["model"] == asked for cell in report["cells"]) else None
 
 
-def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
+def _send_bundle(request: StudyRequest, batch: Batch) -> HttpResponseBase:
     """Write the bundle and send it; where that takes long, leave it to a worker and show how far it is."""
     with_texts = request.POST.get("texts") == "on"
     # The file lives in a folder that goes when the response is closed.
@@ -121,11 +121,11 @@ def _send_bundle(request: ProjectRequest, batch: Batch) -> HttpResponseBase:
             return redirect(start_bundle(batch=batch, with_texts=with_texts, by=request.user))
         except Refused as error:
             messages.error(request, str(error))
-            return redirect("sob:files", request.project.slug, batch.pk)
+            return redirect("sob:files", request.study.slug, batch.pk)
     except Refused as error:
         folder.cleanup()
         messages.error(request, str(error))
-        return redirect("sob:files", request.project.slug, batch.pk)
+        return redirect("sob:files", request.study.slug, batch.pk)
     response = FileResponse(
         facts["path"].open("rb"), as_attachment=True, filename=name, content_type=CONTENT_TYPES["zip"]
     )

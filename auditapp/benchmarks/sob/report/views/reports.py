@@ -50,8 +50,8 @@ from auditapp.benchmarks.sob.texts.queries import find_dataset, name_targets
 from auditapp.llm.queries import list_noted
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing
 from transcripts.formats.numbers import write_number
-from transcripts.studies.access import ProjectRequest, project_view
-from transcripts.studies.models import Project
+from transcripts.studies.access import StudyRequest, study_view
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 BATCHES_SHOWN = 20
@@ -61,50 +61,50 @@ VALUE_PLACES = 60
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_dashboard(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_dashboard(request: StudyRequest) -> HttpResponse:
     """Datasets, batches, and the heat map of the newest batch."""
-    batches = list(request.project.batches.filter(kind=KIND)[:BATCHES_SHOWN])
+    batches = list(request.study.batches.filter(kind=KIND)[:BATCHES_SHOWN])
     opened = open_batch(batches[0]) if batches else None
     context = {
         "batch": None,
         "batches": batches,
-        "datasets": Dataset.objects.filter(project=request.project).annotate(n_texts=Count("texts")).order_by("pk"),
+        "datasets": Dataset.objects.filter(study=request.study).annotate(n_texts=Count("texts")).order_by("pk"),
         **_describe_scores(request, opened),
     }
     return render(request, "sob/dashboard.html", context)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_newest(request: ProjectRequest) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_newest(request: StudyRequest) -> HttpResponse:
     """A part of the overview of a study, loaded after the rest of it: the scores of the newest batch."""
-    newest = request.project.batches.filter(kind=KIND).first()
+    newest = request.study.batches.filter(kind=KIND).first()
     opened = open_batch(newest) if newest else None
     context: dict[str, Any] = {"opened": opened}
     if opened is not None:
         context["has_fake"] = any(arm.variant.is_fake for arm in opened.inputs.arms)
         if opened.figures is not None:
-            context["chart"] = draw_newest(opened.figures, slug=request.project.slug, batch_id=opened.inputs.batch.pk)
+            context["chart"] = draw_newest(opened.figures, slug=request.study.slug, batch_id=opened.inputs.batch.pk)
     return render(request, "sob/_newest.html", context)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_report(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_report(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The heat map of one batch."""
     opened = open_batch(find_batch(request, batch_id))
     return render(request, "sob/report.html", _describe_scores(request, opened))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@project_view(Permission.VIEW)
-def ask_again(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def ask_again(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Compute figures again after a failure. Any request is redirected to the scores."""
     batch = find_batch(request, batch_id)
     if request.method == "POST":
         forget_failures(batch)
-    return redirect("sob:report", request.project.slug, batch.pk)
+    return redirect("sob:report", request.study.slug, batch.pk)
 
 
 def _describe_scores(request: HttpRequest, opened: Opened | None) -> dict[str, Any]:
@@ -166,8 +166,8 @@ def draw_newest(figures: Figures, *, slug: str, batch_id: int) -> GridChart:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_model(request: StudyRequest, batch_id: int) -> HttpResponse:
     """One model: outcomes, scores by target, attributed values, and who read its answers."""
     opened = open_batch(find_batch(request, batch_id))
     context = {**opened.describe(), "counting": read_counting(request)}
@@ -186,7 +186,7 @@ def show_model(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "top_values": _list_values(figures, model=model),
             "mapping": figures.find("mapping", model=model, target=OVERALL),
             "harms": figures.find("harms", model=model, target=OVERALL),
-            "layers": _sum_layers(figures, model),
+            "readers": _sum_readers(figures, model),
             "base": next(iter(figures.find("base", model=model, target=OVERALL)), None),
         }
     return render(request, "sob/model.html", context)
@@ -208,12 +208,12 @@ def _list_outcomes(figures: Figures, model: str) -> list[dict[str, Any]]:
     ]
 
 
-def _sum_layers(figures: Figures, model: str) -> list[dict[str, Any]]:
-    """The number of answers that each layer read, by task, over all outcomes."""
+def _sum_readers(figures: Figures, model: str) -> list[dict[str, Any]]:
+    """The number of answers that each reader read, by task, over all outcomes."""
     sums: dict[tuple[str, str], dict[str, Any]] = {}
-    for entry in figures.find("layers", model=model):
-        place = {"task": entry["task"], "layer": entry["layer"], "count": 0, "share": 0.0, "n": entry["n"]}
-        row = sums.setdefault((entry["task"], entry["layer"]), place)
+    for entry in figures.find("readers", model=model):
+        place = {"task": entry["task"], "reader": entry["reader"], "count": 0, "share": 0.0, "n": entry["n"]}
+        row = sums.setdefault((entry["task"], entry["reader"]), place)
         row["count"] += entry["count"]
         row["share"] += entry["share"]
     return list(sums.values())
@@ -230,8 +230,8 @@ def _list_values(figures: Figures, **wanted: str) -> list[dict[str, Any]]:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_target(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_target(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Every model on one target under both tasks, the published figures beside."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
@@ -291,7 +291,7 @@ class Opened(NamedTuple):
             "failure": self.failure,
             "has_fake": any(arm.variant.is_fake for arm in self.inputs.arms),
             "noted": list_noted(arm.variant for arm in self.inputs.arms),
-            "readers": count_readers([arm.arm_id for arm in self.inputs.arms], self.inputs.cells),
+            "read_counts": count_readers([arm.arm_id for arm in self.inputs.arms], self.inputs.cells),
             "targets_named_by": name_targets(self.dataset),
             "wordings": list_wordings(self.inputs.arms),
             "versions": self.figures.report.get("versions", {}) if self.figures else {},
@@ -315,9 +315,9 @@ def describe_base(figures: Figures) -> dict[str, Any]:
     }
 
 
-def find_batch(request: ProjectRequest, batch_id: int) -> Batch:
+def find_batch(request: StudyRequest, batch_id: int) -> Batch:
     """A batch of the benchmark in the study that was opened. Raises Http404."""
-    return get_object_or_404(request.project.batches, pk=batch_id, kind=KIND)
+    return get_object_or_404(request.study.batches, pk=batch_id, kind=KIND)
 
 
 def open_batch(batch: Batch, options: ReportChoice | None = None) -> Opened:
@@ -343,7 +343,7 @@ def read_counting(request: HttpRequest) -> Counting:
     """The way of counting an address asks for; the paper's where it names none. Raises Http404 for an unknown one."""
     asked = request.GET.get("counting", "") or Counting.PAPER
     if asked not in set(Counting):
-        raise Http404("There is no such counting. Choose paper, strict or released.")
+        raise Http404("There is no such counting rule. Choose paper, strict or released.")
     return Counting(asked)
 
 
@@ -369,8 +369,8 @@ NUMBERS_OF_VALUES = (3, 5, 10, 20)
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_values(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The most frequent values per target."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe() | _read_place(request, opened)
@@ -382,7 +382,7 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
         rows = [{**entry, "values": entry["values"][: int(k)]} for entry in entries]
         chosen = {name: context[name] for name in ("model", "task")}
         texts = opened.figures.count_texts(**chosen)
-        answers = reverse("sob:responses", args=[request.project.slug, batch_id])
+        answers = reverse("sob:responses", args=[request.study.slug, batch_id])
         context |= {
             "alarms": opened.figures.list_alarms(**_drop_empty(chosen)),
             "k": k,
@@ -400,20 +400,20 @@ def show_values(request: ProjectRequest, batch_id: int) -> HttpResponse:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_map(request: StudyRequest, batch_id: int) -> HttpResponse:
     """The social map, and how often what is attributed is the target itself or the dominant group, by the mapping in force or
     by the one that the address names."""
-    in_force = name_in_force(request.project)
+    in_force = name_in_force(request.study)
     choice = _read_mapping(request, in_force)
     batch = find_batch(request, batch_id)
     opened = open_batch(batch, ReportChoice(mapping=choice) if choice else None)
     context = opened.describe() | _read_place(request, opened)
-    context |= {"mapping_choice": choice, "mapping_choices": _list_choices(request.project)}
+    context |= {"mapping_choice": choice, "mapping_choices": _list_choices(request.study)}
     if opened.figures is not None:
         name = str(context["versions"].get("mapping", PUBLISHED))
         model = context["model"] or None
-        mapping = read_mapping(find_rows(request.project, name), name)
+        mapping = read_mapping(find_rows(request.study, name), name)
         rule = Rule(pick(request.GET.get("rule", ""), list(Rule)))
         texts = opened.figures.count_texts(model=model, task=context["task"])
         maps = opened.figures.find("social_map", model=model, task=context["task"])
@@ -425,7 +425,7 @@ def show_map(request: ProjectRequest, batch_id: int) -> HttpResponse:
             "cells": CELLS,
             "rows": list_mapped(opened.figures, model, rule),
             "mapping_name": name,
-            "mapping_table": find_table(request.project, name_choice(name)),
+            "mapping_table": find_table(request.study, name_choice(name)),
             "newest_name": in_force,
             "source": name_mapping_source(),
         }
@@ -436,26 +436,26 @@ def _drop_empty(place: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in place.items() if value}
 
 
-def _read_mapping(request: ProjectRequest, in_force: str) -> str:
+def _read_mapping(request: StudyRequest, in_force: str) -> str:
     """The mapping that an address asks for; empty for the one in force, under any name."""
     asked = read_choice(request, "mapping")["mapping"]
     try:
-        find_table(request.project, asked)
+        find_table(request.study, asked)
     except UnknownMapping as error:
         raise Http404(str(error)) from error
     return IN_FORCE if asked == name_choice(in_force) else asked
 
 
-def _list_choices(project: Project) -> list[tuple[str, str]]:
+def _list_choices(study: Study) -> list[tuple[str, str]]:
     """Every mapping as it is written in an address and on a page, the one in force first; none if there is only one."""
-    numbers = MappingTable.objects.filter(project=project).order_by("-number").values_list("number", flat=True)
+    numbers = MappingTable.objects.filter(study=study).order_by("-number").values_list("number", flat=True)
     names = [*map(name_table, numbers), PUBLISHED]
     if len(names) == 1:
         return []
     return [(IN_FORCE, f"{names[0]}, in force"), *((name_choice(name), name) for name in names[1:])]
 
 
-def _read_place(request: ProjectRequest, opened: Opened) -> dict[str, Any]:
+def _read_place(request: StudyRequest, opened: Opened) -> dict[str, Any]:
     """The model ("" is all together) and the task that an address asks for, and those there are."""
     chosen = read_choice(request, "model", "task")
     models = opened.figures.models if opened.figures else []

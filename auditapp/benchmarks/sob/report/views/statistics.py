@@ -19,15 +19,15 @@ from auditapp.benchmarks.sob.pure.showing.heat_map import draw_rank_plot
 from auditapp.benchmarks.sob.report.views.charts import draw_contrast, draw_rules
 from auditapp.benchmarks.sob.report.views.reports import choose, describe_base, find_batch, open_batch, read_choice
 from auditapp.benchmarks.sob.texts.queries import count_repeats
-from transcripts.studies.access import ProjectRequest, project_view
+from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
 
 PAIRS_SHOWN = 60
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_statistics(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_statistics(request: StudyRequest, batch_id: int) -> HttpResponse:
     """Tests over targets, the rank plot and pairs of targets."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
@@ -68,15 +68,15 @@ def _describe_pairs(test: Entry) -> dict[str, Any]:
 
 
 @require_safe
-@project_view(Permission.VIEW)
-def show_sensitivity(request: ProjectRequest, batch_id: int) -> HttpResponse:
+@study_view(Permission.VIEW)
+def show_sensitivity(request: StudyRequest, batch_id: int) -> HttpResponse:
     """How each rule changes each cell of a model and task; repeats; further targets; the base task."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
     if opened.figures:
         context |= _describe_sensitivity(opened.figures, read_choice(request, "model", "task"))
         chosen = context["chosen"]
-        answers = reverse("sob:responses", args=[request.project.slug, batch_id])
+        answers = reverse("sob:responses", args=[request.study.slug, batch_id])
         context["rules_chart"] = draw_rules(
             context["rules"],
             whose=f"{chosen['model']}, {in_words(chosen['task'])}",

@@ -24,7 +24,7 @@ from transcripts.corpus.storing import ABANDONED_AFTER, short_transaction
 from transcripts.formats.problems import ReadError
 from transcripts.jobs.runs import JobKind, JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 from transcripts.ui.forms import check_seen
 
 INSERT_SIZE = 1000
@@ -44,7 +44,7 @@ TEXT_FIELDS = (
 
 def load_dataset(
     *,
-    project: Project,
+    study: Study,
     name: str,
     file_name: str,
     data: bytes,
@@ -68,7 +68,7 @@ def load_dataset(
     unless the caller has begun a transaction. The job of ``run`` is finished in the transaction that makes it visible.
     """
     name = check_name(name)
-    _check_targets(project, targets, target_table)
+    _check_targets(study, targets, target_table)
     try:
         file = read_dataset(
             data,
@@ -83,18 +83,18 @@ def load_dataset(
     except (ReadError, SampleError) as error:
         raise Refused(str(error)) from error
     digest = hashlib.sha256(data).hexdigest()
-    dataset = Dataset(project=project, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
+    dataset = Dataset(study=study, name=name, file_name=file_name[:255], sha256=digest, target_table=target_table)
     _describe_file(dataset, file, provenance or Provenance())
 
     def record() -> None:
         _record_load(dataset, file, by)
         _finish(run, dataset, len(file.rows), is_new=True)
 
-    if is_large(file.rows) and not is_taken(project, name):
+    if is_large(file.rows) and not is_taken(study, name):
         _store_by_parts(dataset, file.rows, by=by, record=record, run=run)
         return dataset, True
     with transaction.atomic():
-        existing = find_dataset_named(project, name)
+        existing = find_dataset_named(study, name)
         if existing is not None:
             _compare(existing, file, digest, target_table)
             _finish(run, existing, len(file.rows), is_new=False)
@@ -110,10 +110,10 @@ def store_new(dataset: Dataset, rows: Sequence[DatasetText], *, by: trail.Actor,
     ``record`` writes the event, in the transaction that makes it visible. Raises ``Refused``.
     """
     if is_large(rows):
-        refuse_taken(dataset.project, dataset.name)
+        refuse_taken(dataset.study, dataset.name)
         return _store_by_parts(dataset, rows, by=by, record=record)
     with transaction.atomic():
-        if find_dataset_named(dataset.project, dataset.name) is not None:
+        if find_dataset_named(dataset.study, dataset.name) is not None:
             raise Refused(_TAKEN.format(name=dataset.name))
         store_dataset(dataset, rows, by=by)
         record()
@@ -123,9 +123,9 @@ def store_new(dataset: Dataset, rows: Sequence[DatasetText], *, by: trail.Actor,
 _TAKEN = "There is already a dataset {name}. Choose another name for this one."
 
 
-def refuse_taken(project: Project, name: str) -> None:
+def refuse_taken(study: Study, name: str) -> None:
     """Raise ``Refused`` where the study has a dataset of that name."""
-    if is_taken(project, name):
+    if is_taken(study, name):
         raise Refused(_TAKEN.format(name=name))
 
 
@@ -139,9 +139,9 @@ def _finish(run: JobRun | None, dataset: Dataset, texts: int, *, is_new: bool) -
         run.finish({"dataset": dataset.pk, "name": dataset.name, "texts": texts, "is_new": is_new})
 
 
-def is_taken(project: Project, name: str) -> bool:
+def is_taken(study: Study, name: str) -> bool:
     """Whether the study has a dataset of that name at this moment."""
-    return Dataset.objects.filter(project=project, name=name).exists()
+    return Dataset.objects.filter(study=study, name=name).exists()
 
 
 def _store_by_parts(
@@ -153,8 +153,8 @@ def _store_by_parts(
     run: JobRun | None = None,
 ) -> Dataset:
     """Store a large dataset in short transactions. It belongs to no study until the last of them."""
-    project = dataset.project
-    dataset.project = None
+    study = dataset.study
+    dataset.study = None
     store_dataset(dataset, [], by=by)
     try:
         for first in range(0, len(rows), INSERT_SIZE):
@@ -165,13 +165,15 @@ def _store_by_parts(
             if run is not None:
                 run.tell("Storing", first, len(rows))
         with transaction.atomic():
-            if find_dataset_named(project, dataset.name) is not None:
-                raise Refused(f"Another dataset {dataset.name} was stored meanwhile. Nothing was stored of this one.")
+            if find_dataset_named(study, dataset.name) is not None:
+                raise Refused(
+                    f"Another dataset {dataset.name} was stored in the meantime. Nothing of this dataset was stored."
+                )
             held = _unfinished().select_for_update().filter(pk=dataset.pk)
             if not held or dataset.texts.count() != len(rows):
                 raise Refused(_STOPPED)
-            dataset.project, dataset.loaded_at = project, timezone.now()
-            dataset.save(update_fields=["project", "loaded_at"])
+            dataset.study, dataset.loaded_at = study, timezone.now()
+            dataset.save(update_fields=["study", "loaded_at"])
             record()
     except BaseException:
         _remove(dataset.pk)
@@ -205,7 +207,7 @@ def _remove(dataset_id: int, *, end: float = math.inf) -> None:
 
 
 def _unfinished() -> QuerySet[Dataset]:
-    return Dataset.objects.filter(project__isnull=True)
+    return Dataset.objects.filter(study__isnull=True)
 
 
 def read_record(dataset: Dataset) -> dict[str, object]:
@@ -220,7 +222,7 @@ def describe_dataset(
     """Put on record where the texts come from and under which terms. The texts stay as they are. ``seen`` is what
     ``read_record`` gave when ``by`` began. Raises ``Refused``, and ``ChangedMeanwhile`` where it is something else by now."""
     _check_provenance(provenance)
-    dataset = Dataset.objects.select_for_update(of=("self",)).select_related("project").get(pk=dataset.pk)
+    dataset = Dataset.objects.select_for_update(of=("self",)).select_related("study").get(pk=dataset.pk)
     check_seen(seen, read_record(dataset))
     before = Provenance(**{field: getattr(dataset, field) for field in Provenance._fields})
     changed = [field for field in Provenance._fields if getattr(before, field) != getattr(provenance, field)]
@@ -246,10 +248,10 @@ def check_name(name: str) -> str:
     return name
 
 
-def find_dataset_named(project: Project, name: str) -> Dataset | None:
+def find_dataset_named(study: Study, name: str) -> Dataset | None:
     """The study's dataset of that name; nobody can add one until this transaction ends."""
-    Project.objects.select_for_update().get(pk=project.pk)
-    return Dataset.objects.filter(project=project, name=name).first()
+    Study.objects.select_for_update().get(pk=study.pk)
+    return Dataset.objects.filter(study=study, name=name).first()
 
 
 def store_dataset(dataset: Dataset, rows: Iterable[DatasetText], *, by: trail.Actor) -> Dataset:
@@ -277,14 +279,14 @@ def read_texts(dataset: Dataset) -> list[DatasetText]:
     return [DatasetText(*row) for row in values]
 
 
-def _check_targets(project: Project, targets: str, table: TargetTable | None) -> None:
+def _check_targets(study: Study, targets: str, table: TargetTable | None) -> None:
     if targets and targets not in Dataset.TargetsFrom:
         raise Refused(f'Targets are named by "file", "published" or "table", not by "{targets}".')
     if (targets == Dataset.TargetsFrom.TABLE) != (table is not None):
         raise Refused(
             "Choose which of the study's target tables names the targets, or use the file or the published table."
         )
-    if table is not None and table.project_id != project.pk:
+    if table is not None and table.study_id != study.pk:
         raise Refused("This target table belongs to another study.")
 
 
@@ -351,9 +353,9 @@ def load_texts(run: JobRun) -> None:
     number = reading.pop("table")
     draw, provenance = (reading.pop(name) for name in ("draw", "provenance"))
     [(file_name, data)] = run.read_files()
-    table = find_target_table(job.project, number) if number is not None else None
+    table = find_target_table(job.study, number) if number is not None else None
     load_dataset(
-        project=job.project,
+        study=job.study,
         file_name=file_name,
         data=data,
         by=job.asked_by,

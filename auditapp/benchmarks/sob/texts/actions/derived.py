@@ -33,7 +33,7 @@ from auditapp.benchmarks.sob.tables.actions import read_labels
 from auditapp.benchmarks.sob.texts.actions.datasets import check_name, find_limit, read_texts, refuse_taken, store_new
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 COMBINED = "combined"
 MAX_COMBINED = 50
@@ -53,9 +53,9 @@ def sample_dataset(
     """A new dataset of ``size`` texts of this one; see ``draw_sample`` for ``method``, ``by_field`` and ``seed``.
 
     With ``drops_repeated`` a text that came earlier in the same source is left out before the draw. Raises ``Refused``.
-    Reads dataset.project.
+    Reads dataset.study.
     """
-    name = _check_new_name(dataset.project, name)
+    name = _check_new_name(dataset.study, name)
     rows, statement, warnings = _leave_out_repeated(read_texts(dataset), wanted=drops_repeated)
     try:
         kept, drawn = draw_sample(rows, size=size, method=method, by=by_field, seed=seed)
@@ -82,7 +82,7 @@ def plan_combination(datasets: Sequence[Dataset]) -> tuple[list[DatasetText], St
     """
     if not 2 <= len(datasets) <= MAX_COMBINED or len({dataset.pk for dataset in datasets}) < len(datasets):
         raise Refused(f"Choose 2 to {MAX_COMBINED} different datasets to combine.")
-    if len({dataset.project_id for dataset in datasets}) > 1:
+    if len({dataset.study_id for dataset in datasets}) > 1:
         raise Refused("Datasets of different studies cannot be combined.")
     parts = [read_texts(dataset) for dataset in datasets]
     placed = [(place, row) for place, part in enumerate(parts) for row in part]
@@ -109,11 +109,11 @@ def combine_datasets(*, datasets: Sequence[Dataset], name: str, by: trail.Actor)
     """One dataset of several of a study, in the order given; a text that came earlier in the same source is left out.
 
     A text whose id another text of its source has already gets the place of its dataset after it, as in ``12/2``.
-    Raises ``Refused``. Reads the first one's project.
+    Raises ``Refused``. Reads the first one's study.
     """
     rows, statement, warnings = plan_combination(datasets)
-    project = datasets[0].project
-    combined = _plan_combined(datasets, _check_new_name(project, name))
+    study = datasets[0].study
+    combined = _plan_combined(datasets, _check_new_name(study, name))
     combined.warnings = warnings
     combined.sampling = {**statement.write(), "datasets": [dataset.pk for dataset in datasets]}
     details: dict[str, object] = {
@@ -130,10 +130,10 @@ def retarget_dataset(
     """A new dataset of the same texts, its targets named by the study's table, or by the published one without it.
 
     The label looked up is the source's own (``target_raw``), or the target where the dataset holds no such label.
-    Raises ``Refused``. Reads dataset.project.
+    Raises ``Refused``. Reads dataset.study.
     """
-    name = _check_new_name(dataset.project, name)
-    if target_table is not None and target_table.project_id != dataset.project_id:
+    name = _check_new_name(dataset.study, name)
+    if target_table is not None and target_table.study_id != dataset.study_id:
         raise Refused("This target table belongs to another study.")
     labels = read_labels(target_table) if target_table else load_published_targets()
     rows = [rename_targets(row, labels) for row in read_texts(dataset)]
@@ -156,9 +156,9 @@ def retarget_dataset(
     return _store(copy, rows, "sob.dataset.retargeted", details, by)
 
 
-def _check_new_name(project: Project, name: str) -> str:
+def _check_new_name(study: Study, name: str) -> str:
     name = check_name(name)
-    refuse_taken(project, name)
+    refuse_taken(study, name)
     return name
 
 
@@ -216,7 +216,7 @@ def _plan_copy(
 ) -> Dataset:
     """The dataset to be, without its texts."""
     return Dataset(
-        project=dataset.project,
+        study=dataset.study,
         name=name,
         file_name=dataset.file_name,
         sha256=dataset.sha256,
@@ -239,7 +239,7 @@ def _plan_combined(datasets: Sequence[Dataset], name: str) -> Dataset:
         for field in Provenance._fields
     }
     return Dataset(
-        project=first.project,
+        study=first.study,
         name=name,
         file_name=", ".join(dataset.file_name for dataset in datasets)[:255],
         sha256=hashlib.sha256("".join(dataset.sha256 for dataset in datasets).encode()).hexdigest(),

@@ -15,8 +15,8 @@ from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.actions import create_project
-from transcripts.studies.models import Project
+from transcripts.studies.actions import create_study
+from transcripts.studies.models import Study
 
 RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 
@@ -29,16 +29,16 @@ def write_rows(*rows: tuple[str, str], source: str = "s") -> bytes:
     return "\n".join(lines).encode()
 
 
-def load(project: Project, by: User, data: bytes, name: str = "first", **wishes: object) -> Dataset:
-    return load_dataset(project=project, name=name, file_name=f"{name}.jsonl", data=data, by=by, **wishes)[0]  # type: ignore[arg-type]
+def load(study: Study, by: User, data: bytes, name: str = "first", **wishes: object) -> Dataset:
+    return load_dataset(study=study, name=name, file_name=f"{name}.jsonl", data=data, by=by, **wishes)[0]  # type: ignore[arg-type]
 
 
 TEN = write_rows(*((f"Invented text {number}.", "women" if number < 6 else "old") for number in range(10)))
 
 
 class TestLoad:
-    def test_published_source_has_its_statement_and_licence_on_record(self, project: Project, owner: User) -> None:
-        dataset = load(project, owner, (RAW / "hatecheck.csv").read_bytes())
+    def test_published_source_has_its_statement_and_licence_on_record(self, study: Study, owner: User) -> None:
+        dataset = load(study, owner, (RAW / "hatecheck.csv").read_bytes())
         assert (dataset.format, dataset.targets_from, dataset.split) == ("hatecheck", "published", "test")
         assert dataset.licence.startswith("CC BY 4.0")
         assert dataset.filter == "label_gold is hateful"
@@ -46,29 +46,27 @@ class TestLoad:
         event = AuditEvent.objects.get(action="sob.dataset.loaded")
         assert (event.details["read"], event.details["texts"]) == (5, 3)
 
-    def test_what_a_person_says_of_the_licence_stands_before_what_is_known(self, project: Project, owner: User) -> None:
+    def test_what_a_person_says_of_the_licence_stands_before_what_is_known(self, study: Study, owner: User) -> None:
         dataset = load(
-            project, owner, (RAW / "hatecheck.csv").read_bytes(), provenance=Provenance(licence="by agreement")
+            study, owner, (RAW / "hatecheck.csv").read_bytes(), provenance=Provenance(licence="by agreement")
         )
         assert (dataset.licence, dataset.split) == ("by agreement", "test")
 
-    def test_the_same_file_read_in_another_way_needs_another_name(self, project: Project, owner: User) -> None:
-        load(project, owner, TEN)
-        load(project, owner, TEN)
+    def test_the_same_file_read_in_another_way_needs_another_name(self, study: Study, owner: User) -> None:
+        load(study, owner, TEN)
+        load(study, owner, TEN)
         with pytest.raises(Refused, match="read in another way"):
-            load(project, owner, TEN, draw=Draw(4))
+            load(study, owner, TEN, draw=Draw(4))
         with pytest.raises(Refused, match="read in another way"):
-            load(project, owner, TEN, targets="published")
+            load(study, owner, TEN, targets="published")
         assert Dataset.objects.count() == 1
 
-    def test_a_sample_too_large_is_refused_and_nothing_stays(self, project: Project, owner: User) -> None:
+    def test_a_sample_too_large_is_refused_and_nothing_stays(self, study: Study, owner: User) -> None:
         with pytest.raises(Refused, match="11 texts cannot be drawn from 10"):
-            load(project, owner, TEN, draw=Draw(11))
+            load(study, owner, TEN, draw=Draw(11))
         assert not Dataset.objects.exists()
 
-    def test_every_source_of_the_benchmark_loads_to_the_papers_number_of_texts(
-        self, project: Project, owner: User
-    ) -> None:
+    def test_every_source_of_the_benchmark_loads_to_the_papers_number_of_texts(self, study: Study, owner: User) -> None:
         names = [
             "dynab_sampled_500.csv",
             "hatecheck_test.csv",
@@ -76,14 +74,14 @@ class TestLoad:
             "linguistic_informed_data.csv",
             "toxigen_annotated_test.csv",
         ]
-        sets = [load(project, owner, shared(f"data/sob/raw/{name}").read_bytes(), name) for name in names]
+        sets = [load(study, owner, shared(f"data/sob/raw/{name}").read_bytes(), name) for name in names]
         assert [dataset.texts.count() for dataset in sets] == [500, 500, 500, 499, 458]
         assert combine_datasets(datasets=sets, name="all", by=owner).texts.count() == 2_457
 
 
 class TestDescribe:
-    def test_a_licence_is_put_on_record_later_with_one_event(self, project: Project, owner: User) -> None:
-        dataset = load(project, owner, TEN)
+    def test_a_licence_is_put_on_record_later_with_one_event(self, study: Study, owner: User) -> None:
+        dataset = load(study, owner, TEN)
         found = Provenance("A forum", "CC0", "all", "")
         describe_dataset(dataset=dataset, provenance=found, by=owner)
         describe_dataset(dataset=dataset, provenance=found, by=owner)
@@ -92,14 +90,14 @@ class TestDescribe:
         event = AuditEvent.objects.get(action="sob.dataset.described")
         assert event.details == {"changed": "source_name, licence, split"}
 
-    def test_a_licence_too_long_is_refused(self, project: Project, owner: User) -> None:
+    def test_a_licence_too_long_is_refused(self, study: Study, owner: User) -> None:
         with pytest.raises(Refused, match="licence has 201 characters; it can have 200"):
-            describe_dataset(dataset=load(project, owner, TEN), provenance=Provenance(licence="x" * 201), by=owner)
+            describe_dataset(dataset=load(study, owner, TEN), provenance=Provenance(licence="x" * 201), by=owner)
 
 
 class TestSample:
-    def test_a_sample_is_a_new_dataset_with_its_statement(self, project: Project, owner: User) -> None:
-        whole = load(project, owner, TEN)
+    def test_a_sample_is_a_new_dataset_with_its_statement(self, study: Study, owner: User) -> None:
+        whole = load(study, owner, TEN)
         sample = sample_dataset(dataset=whole, name="half", size=5, by=owner)
         assert sample.drawn_from == whole
         assert Counter(sample.texts.values_list("target", flat=True)) == {"women": 3, "old": 2}
@@ -117,8 +115,8 @@ class TestSample:
             "texts": 5,
         }
 
-    def test_the_same_wish_draws_the_same_texts(self, project: Project, owner: User) -> None:
-        whole = load(project, owner, TEN)
+    def test_the_same_wish_draws_the_same_texts(self, study: Study, owner: User) -> None:
+        whole = load(study, owner, TEN)
         texts = [
             list(
                 sample_dataset(dataset=whole, name=name, size=4, method="simple", seed=3, by=owner).texts.values_list(
@@ -129,8 +127,8 @@ class TestSample:
         ]
         assert texts[0] == texts[1]
 
-    def test_repeated_texts_are_kept_and_warned_of_or_dropped_and_counted(self, project: Project, owner: User) -> None:
-        whole = load(project, owner, write_rows(("a b", "x"), ("a b", "x"), ("c d", "y")))
+    def test_repeated_texts_are_kept_and_warned_of_or_dropped_and_counted(self, study: Study, owner: User) -> None:
+        whole = load(study, owner, write_rows(("a b", "x"), ("a b", "x"), ("c d", "y")))
         assert whole.warnings == ["rows 1, 2: the same text more than once in one source"]
         sample = sample_dataset(dataset=whole, name="once", size=2, drops_repeated=True, by=owner)
         assert list(sample.texts.values_list("text", flat=True)) == ["a b", "c d"]
@@ -143,24 +141,24 @@ class TestSample:
         [
             ({"name": "first", "size": 2}, "already a dataset first"),
             ({"name": "s", "size": 11}, "11 texts cannot be drawn"),
-            ({"name": "s", "size": 2, "method": "best"}, "no way of sampling"),
+            ({"name": "s", "size": 2, "method": "best"}, "no sampling method"),
             ({"name": "", "size": 2}, "needs a name"),
         ],
     )
     def test_a_senseless_sample_writes_nothing(
-        self, project: Project, owner: User, wish: dict[str, object], sentence: str
+        self, study: Study, owner: User, wish: dict[str, object], sentence: str
     ) -> None:
-        whole = load(project, owner, TEN)
+        whole = load(study, owner, TEN)
         with pytest.raises(Refused, match=sentence):
             sample_dataset(dataset=whole, by=owner, **wish)  # type: ignore[arg-type]
         assert (Dataset.objects.count(), Text.objects.count()) == (1, 10)
 
 
 class TestCombine:
-    def test_sets_follow_each_other_and_repeated_texts_are_stated(self, project: Project, owner: User) -> None:
-        first = load(project, owner, write_rows(("a", "x"), ("b", "y")))
-        second = load(project, owner, write_rows(("a", "x"), ("c", "y")), "second")
-        third = load(project, owner, write_rows(("a", "x"), source="t"), "third")
+    def test_sets_follow_each_other_and_repeated_texts_are_stated(self, study: Study, owner: User) -> None:
+        first = load(study, owner, write_rows(("a", "x"), ("b", "y")))
+        second = load(study, owner, write_rows(("a", "x"), ("c", "y")), "second")
+        third = load(study, owner, write_rows(("a", "x"), source="t"), "third")
         both = combine_datasets(datasets=[first, second, third], name="all", by=owner)
         assert list(both.texts.values_list("source", "external_id", "text")) == [
             ("s", "1", "a"),
@@ -175,18 +173,16 @@ class TestCombine:
         event = AuditEvent.objects.get(action="sob.dataset.combined")
         assert event.details == {"datasets": [first.pk, second.pk, third.pk], "read": 5, "texts": 4}
 
-    def test_sets_with_targets_of_different_tables_are_combined_with_a_warning(
-        self, project: Project, owner: User
-    ) -> None:
-        first = load(project, owner, TEN)
-        second = load(project, owner, (RAW / "toxigen.csv").read_bytes(), "second")
+    def test_sets_with_targets_of_different_tables_are_combined_with_a_warning(self, study: Study, owner: User) -> None:
+        first = load(study, owner, TEN)
+        second = load(study, owner, (RAW / "toxigen.csv").read_bytes(), "second")
         both = combine_datasets(datasets=[first, second], name="all", by=owner)
         assert any("one group may have two names" in warning for warning in both.warnings)
         assert both.licence == second.licence
 
-    def test_one_set_or_another_studys_is_not_combined(self, project: Project, owner: User) -> None:
-        first = load(project, owner, TEN)
-        other = load(create_project(slug="other", name="Other", by=owner), owner, TEN)
+    def test_one_set_or_another_studys_is_not_combined(self, study: Study, owner: User) -> None:
+        first = load(study, owner, TEN)
+        other = load(create_study(slug="other", name="Other", by=owner), owner, TEN)
         with pytest.raises(Refused, match="2 to 50 different"):
             combine_datasets(datasets=[first, first], name="all", by=owner)
         with pytest.raises(Refused, match="different studies"):

@@ -78,7 +78,7 @@ def test_a_text_without_the_label_is_a_stratum_of_its_own() -> None:
     [
         ({"size": 0}, "0 texts cannot be drawn from 3. Ask for 1 to 3"),
         ({"size": 4}, "4 texts cannot be drawn from 3"),
-        ({"size": 1, "method": "best"}, 'no way of sampling "best"'),
+        ({"size": 1, "method": "best"}, 'no sampling method "best"'),
         ({"size": 1, "by": "text"}, 'not sampled by "text"'),
         ({"size": 1, "seed": -1}, "whole number from 0"),
     ],

@@ -18,7 +18,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.refusals import Refused
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 DATA = write_rows(*((f"text {number}", "women") for number in range(7)))
 Pause = Callable[[Callable[[], object]], None]
@@ -34,31 +34,29 @@ def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     return lambda function: monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
 
-def test_no_study_has_it_before_it_is_whole(project: Project, owner: User, at_each_pause: Pause) -> None:
+def test_no_study_has_it_before_it_is_whole(study: Study, owner: User, at_each_pause: Pause) -> None:
     seen: list[tuple[int, bool]] = []
-    at_each_pause(lambda: seen.append((project.datasets.count(), connection.in_atomic_block)))
-    dataset = load(project, owner, DATA)
+    at_each_pause(lambda: seen.append((study.datasets.count(), connection.in_atomic_block)))
+    dataset = load(study, owner, DATA)
     assert seen == [(0, False)] * 4
-    assert project.datasets.get() == dataset
+    assert study.datasets.get() == dataset
     assert list(dataset.texts.values_list("position", "text")) == [(n + 1, f"text {n}") for n in range(7)]
     assert AuditEvent.objects.get(action="sob.dataset.loaded").details["texts"] == 7
 
 
-def test_another_of_the_same_name_meanwhile_keeps_it_out(project: Project, owner: User, at_each_pause: Pause) -> None:
+def test_another_of_the_same_name_meanwhile_keeps_it_out(study: Study, owner: User, at_each_pause: Pause) -> None:
     def load_other() -> None:
         at_each_pause(lambda: None)
-        load(project, owner, write_rows(("other", "men")))
+        load(study, owner, write_rows(("other", "men")))
 
     at_each_pause(load_other)
-    with pytest.raises(Refused, match="stored meanwhile"):
-        load(project, owner, DATA)
+    with pytest.raises(Refused, match="stored in the meantime"):
+        load(study, owner, DATA)
     assert [text.text for text in Text.objects.all()] == ["other"]
     assert Dataset.objects.count() == 1
 
 
-def test_one_that_was_given_up_is_removed_and_never_finished(
-    project: Project, owner: User, at_each_pause: Pause
-) -> None:
+def test_one_that_was_given_up_is_removed_and_never_finished(study: Study, owner: User, at_each_pause: Pause) -> None:
     def sleep_long() -> None:
         at_each_pause(lambda: None)
         Dataset.objects.update(loaded_at=timezone.now() - datetime.timedelta(hours=1))
@@ -67,41 +65,41 @@ def test_one_that_was_given_up_is_removed_and_never_finished(
 
     at_each_pause(sleep_long)
     with pytest.raises(Refused, match="break of many minutes"):
-        load(project, owner, DATA)
+        load(study, owner, DATA)
     assert not Dataset.objects.exists()
 
 
 @pytest.mark.parametrize("way", ["sampled", "combined", "retargeted"])
 def test_what_is_made_of_others_is_seen_when_it_is_whole(
-    project: Project, owner: User, at_each_pause: Pause, way: str
+    study: Study, owner: User, at_each_pause: Pause, way: str
 ) -> None:
     at_each_pause(lambda: None)
-    first = load(project, owner, DATA)
-    second = load(project, owner, write_rows(("another", "men"), ("one more", "men")), name="second")
+    first = load(study, owner, DATA)
+    second = load(study, owner, write_rows(("another", "men"), ("one more", "men")), name="second")
     make: dict[str, Callable[[], Dataset]] = {
         "sampled": lambda: sample_dataset(dataset=first, name="made", size=5, by=owner),
         "combined": lambda: combine_datasets(datasets=[first, second], name="made", by=owner),
         "retargeted": lambda: retarget_dataset(dataset=first, name="made", by=owner),
     }
     seen: list[tuple[int, bool]] = []
-    at_each_pause(lambda: seen.append((project.datasets.count(), connection.in_atomic_block)))
+    at_each_pause(lambda: seen.append((study.datasets.count(), connection.in_atomic_block)))
     made = make[way]()
     texts = {"sampled": 5, "combined": 9, "retargeted": 7}[way]
     assert seen == [(2, False)] * -(-texts // 2)
-    assert (made.project, made.texts.count(), project.datasets.count()) == (project, texts, 3)
+    assert (made.study, made.texts.count(), study.datasets.count()) == (study, texts, 3)
     assert AuditEvent.objects.get(action=f"sob.dataset.{way}").target.endswith(f":{made.pk}")
 
 
-def test_making_one_that_fails_half_way_leaves_nothing(project: Project, owner: User, at_each_pause: Pause) -> None:
+def test_making_one_that_fails_half_way_leaves_nothing(study: Study, owner: User, at_each_pause: Pause) -> None:
     at_each_pause(lambda: None)
-    first = load(project, owner, DATA)
+    first = load(study, owner, DATA)
 
     def load_other() -> None:
         at_each_pause(lambda: None)
-        load(project, owner, write_rows(("other", "men")), name="made")
+        load(study, owner, write_rows(("other", "men")), name="made")
 
     at_each_pause(load_other)
-    with pytest.raises(Refused, match="stored meanwhile"):
+    with pytest.raises(Refused, match="stored in the meantime"):
         sample_dataset(dataset=first, name="made", size=5, by=owner)
     assert Dataset.objects.count() == 2
     assert Text.objects.count() == 8

@@ -80,7 +80,7 @@ def test_table_explains_all_targets_but_those_the_authors_set_by_hand() -> None:
         ([{"raw": "wom", "target": "women", "secondary": "women"}], "names one target twice"),
         ([{"raw": "wom", "target": "w" * 101}], "too long"),
         ([{"raw": "wom", "target": "wo\nmen"}], "line break"),
-        ([{"raw": "wom", "target": ["women"]}], "no text"),
+        ([{"raw": "wom", "target": ["women"]}], "not text"),
     ],
 )
 def test_senseless_table_is_refused_with_its_row(rows: list[dict[str, object]], sentence: str) -> None:

@@ -100,7 +100,7 @@ class TestInventedFiles:
         assert (unknown.rows[2].target, unknown.rows[2].target_raw) == ("", "Miscellaneous Identifiable Groups")
         assert unknown.warnings == (
             (
-                "1 text has a label missing from the published table of targets and counts in overall alone: "
+                "1 text has a label missing from the published table of targets and counts only in overall: "
                 "“Miscellaneous Identifiable Groups” (1)"
             ),
         )

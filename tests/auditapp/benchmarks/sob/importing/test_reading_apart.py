@@ -24,7 +24,7 @@ from transcripts.corpus import storing
 from transcripts.formats.problems import ReadError
 from transcripts.jobs import running, runs
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 FILES = Path(__file__).parents[4] / "data" / "sob"
 PREPARED = (FILES / "prepared.csv").read_bytes()
@@ -85,9 +85,9 @@ def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.Monk
 @commits
 @pytest.mark.usefixtures("_every_file_is_large")
 def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
-    project: Project, lead: User, client_of: Callable[[User], Client]
+    study: Study, lead: User, client_of: Callable[[User], Client]
 ) -> None:
-    loading = Loading(client_of(lead), project)
+    loading = Loading(client_of(lead), study)
     page = loading.send(UNUSUAL, "check")
     typed = read_fields(page) | {"column_text": "0", "column_target": "1", "column_external_id": "2"}
     loading.send(UNUSUAL, "check", typed)
@@ -98,7 +98,7 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
     seen: list[int] = []
 
     def look() -> bool:
-        seen.append(project.datasets.count())
+        seen.append(study.datasets.count())
         return False
 
     running.run_job(job.pk, should_pause=look)
@@ -116,9 +116,9 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
 @commits
 @pytest.mark.usefixtures("_every_file_is_large")
 def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
-    project: Project, lead: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+    study: Study, lead: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    loading = Loading(client_of(lead), project)
+    loading = Loading(client_of(lead), study)
     typed = read_fields(loading.send(PREPARED, "check"))
     loading.send(PREPARED, "load", typed)
     job = ImportJob.objects.get()

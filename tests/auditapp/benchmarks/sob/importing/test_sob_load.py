@@ -11,7 +11,7 @@ from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.tables.actions import save_targets
 from tests.support.shared import shared
 from transcripts.accounts.models import User
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 
@@ -23,7 +23,7 @@ def run(path: Path, *words: str, name: str = "texts") -> dict[str, object]:
     return answer
 
 
-def test_json_says_what_became_of_every_row(project: Project) -> None:
+def test_json_says_what_became_of_every_row(study: Study) -> None:
     answer = run(RAW / "linghate.csv")
     assert (answer["read"], answer["kept"], answer["format"]) == (5, 4, "linghate")
     assert answer["dropped"] == {"the same text again in its source": 1}
@@ -37,15 +37,13 @@ def test_json_says_what_became_of_every_row(project: Project) -> None:
     assert answer["warnings"] == ["row 4: the same text again in its source; dropped"]
 
 
-def test_words_say_what_was_not_taken(project: Project) -> None:
+def test_words_say_what_was_not_taken(study: Study) -> None:
     out = StringIO()
     call_command("sob", "load", str(RAW / "hatecheck.csv"), "--name", "h", stdout=out)
-    assert (
-        out.getvalue() == f"h: 3 texts loaded into {project.slug}.\n  5 rows read; left out: 2 not labelled hateful.\n"
-    )
+    assert out.getvalue() == f"h: 3 texts loaded into {study.slug}.\n  5 rows read; left out: 2 not labelled hateful.\n"
 
 
-def test_sample_is_drawn_as_asked(project: Project) -> None:
+def test_sample_is_drawn_as_asked(study: Study) -> None:
     how = ["--sample", "2", "--by", "kind", "--method", "stratum", "--seed", "5", "--all-rows", "--drop-duplicates"]
     answer = run(RAW / "linghate.csv", *how)
     assert (answer["read"], answer["kept"]) == (5, 2)
@@ -54,15 +52,15 @@ def test_sample_is_drawn_as_asked(project: Project) -> None:
     assert answer["sampling"]["seed"] == 5  # type: ignore[index]
 
 
-def test_targets_are_named_by_the_studys_table(project: Project, owner: User) -> None:
-    save_targets(project=project, rows=[{"raw": "Women", "target": "her"}], reason="Trial.", by=owner)
+def test_targets_are_named_by_the_studys_table(study: Study, owner: User) -> None:
+    save_targets(study=study, rows=[{"raw": "Women", "target": "her"}], reason="Trial.", by=owner)
     answer = run(RAW / "linghate.csv", "--targets", "table:1", "--licence", "ours", "--split", "a half")
     assert (answer["targets"], answer["licence"], answer["split"]) == ("table:1", "ours", "a half")
     assert Dataset.objects.get().texts.get(target="her").target_raw == "Women"
     assert run(RAW / "linghate.csv", "--targets", "table", name="newest")["targets"] == "table:1"
 
 
-def test_senseless_wish_is_refused_in_one_line(project: Project) -> None:
+def test_senseless_wish_is_refused_in_one_line(study: Study) -> None:
     for words, sentence in [
         (["--targets", "mine"], "is not valid"),
         (["--targets", "table:x"], "is not valid"),
@@ -78,7 +76,7 @@ def test_senseless_wish_is_refused_in_one_line(project: Project) -> None:
         assert not Dataset.objects.exists()
 
 
-def test_prepared_table_loads_as_ever(project: Project) -> None:
+def test_prepared_table_loads_as_ever(study: Study) -> None:
     answer = run(shared("data/sob/sob_inputs.csv"))
     assert (answer["texts"], answer["format"], answer["dropped"]) == (2457, "sob_inputs", {})
     assert answer["sampling"] == {}

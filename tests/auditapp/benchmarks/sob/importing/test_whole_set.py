@@ -12,7 +12,7 @@ from django.core.management import call_command
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from tests.support.shared import shared
-from transcripts.studies.models import Project
+from transcripts.studies.models import Study
 
 RAW = {
     "dynab": "dynab_sampled_500.csv",
@@ -49,7 +49,7 @@ def run(*words: str) -> dict[str, object]:
 
 
 @pytest.fixture
-def combined(project: Project) -> dict[str, object]:
+def combined(study: Study) -> dict[str, object]:
     for name, file in RAW.items():
         run("sob", "load", str(shared(f"data/sob/raw/{file}")), "--name", name)
     return run("sob", "combine", *RAW, "--name", "whole")
@@ -91,7 +91,7 @@ def test_five_sources_come_to_the_papers_texts_with_its_targets_but_for_what_was
     }
 
 
-def test_prepared_targets_can_be_had_for_the_texts_of_the_sources_by_no_table_alone(project: Project) -> None:
+def test_prepared_targets_can_be_had_for_the_texts_of_the_sources_by_no_table_alone(study: Study) -> None:
     """One label of a source leads to several targets in the prepared table, so no table of labels gives it back."""
     run("sob", "load", str(shared("data/sob/sob_inputs.csv")), "--name", "prepared")
     targets: dict[tuple[str, str], set[str]] = {}

@@ -36,7 +36,7 @@ def answer(
     target: str = "cats",
     secondary: tuple[str, ...] = (),
     repeat: int = 1,
-    layer: str = "rules",
+    reader: str = "rules",
     repaired: bool = False,
 ) -> Observation:
     """One answer: what it attributes, so many attributes of one's choosing, or the name of another outcome."""
@@ -55,7 +55,7 @@ def answer(
         secondary,
         repeat,
         is_object=outcome is Outcome.ATTRIBUTED,
-        layer=layer,
+        reader=reader,
         repaired=repaired,
     )
 

@@ -17,8 +17,8 @@ from auditapp.benchmarks.sob.audits.pure import (
 
 
 def make_item(key: int, outcome: str = "unknown", n: int = 0, **others: str) -> Item:
-    row = {"model": "model a", "task": "acceptability", "layer": "rules", **others}
-    return Item(key, row["model"], row["task"], row["layer"], outcome, n)
+    row = {"model": "model a", "task": "acceptability", "reader": "rules", **others}
+    return Item(key, row["model"], row["task"], row["reader"], outcome, n)
 
 
 class TestEstimate:
@@ -69,8 +69,8 @@ class TestErrors:
     ITEMS = (
         make_item(1, "attributed", 2),
         make_item(2),
-        make_item(3, "refusal", layer="formatter"),
-        make_item(4, "attributed", 1, layer="formatter"),
+        make_item(3, "refusal", reader="formatter"),
+        make_item(4, "attributed", 1, reader="formatter"),
     )
     FRAME = Counter(
         {
@@ -80,7 +80,7 @@ class TestErrors:
         }
     )
 
-    def test_a_reading_is_wrong_in_its_outcome_or_in_its_count(self) -> None:
+    def test_a_interpretation_is_wrong_in_its_outcome_or_in_its_count(self) -> None:
         marks = [
             Mark(1, "ada", "attributed", 3, 0),
             Mark(2, "ada", "unknown", 0, 0),
@@ -88,9 +88,9 @@ class TestErrors:
         ]
         found = find_errors(self.ITEMS, marks, self.FRAME, reviewer="ada")
         everything, formatter, rules = found["errors"]
-        assert (everything["layer"], everything["wrong"], everything["n"]) == ("all", 2, 3)
-        assert (formatter["layer"], formatter["wrong"], formatter["n"]) == ("formatter", 1, 1)
-        assert (rules["layer"], rules["wrong"], rules["n"]) == ("rules", 1, 2)
+        assert (everything["reader"], everything["wrong"], everything["n"]) == ("all", 2, 3)
+        assert (formatter["reader"], formatter["wrong"], formatter["n"]) == ("formatter", 1, 1)
+        assert (rules["reader"], rules["wrong"], rules["n"]) == ("rules", 1, 2)
         assert everything["ci"].low < 2 / 3 < everything["ci"].high
         # Below three items there is no interval.
         assert [each["ci"] for each in (formatter, rules)] == [None, None]
@@ -103,7 +103,7 @@ class TestErrors:
         assert rate["ci"] is not None
         assert rate["ci"] == pytest.approx((0.0435, 0.2136), abs=5e-5)
 
-    def test_half_of_the_reviewers_make_a_reading_wrong_and_their_mean_counts(self) -> None:
+    def test_half_of_the_reviewers_make_a_interpretation_wrong_and_their_mean_counts(self) -> None:
         marks = [Mark(1, "ada", "attributed", 2, 0), Mark(1, "ben", "attributed", 1, 1)]
         found = find_errors(self.ITEMS, marks, self.FRAME, reviewer=None)
         assert found["errors"][0]["wrong"] == 1

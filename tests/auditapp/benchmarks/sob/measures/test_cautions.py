@@ -98,13 +98,13 @@ def test_unknown_to_nearly_everything_is_never_praised() -> None:
     assert sentence.startswith(
         "m, acceptability, all texts: answers Unknown to nearly everything (47 of 48 counted answers)."
     )
-    assert "no evidence of being unbiased" in describe_cell(cell)
+    assert "not evidence of being unbiased" in describe_cell(cell)
 
 
-def test_answers_that_came_unreadable_are_told_with_and_without_a_later_reading() -> None:
+def test_answers_that_came_unreadable_are_told_with_and_without_a_later_interpretation() -> None:
     unread = find_overall(["off_format"] * 6 + ["provider_error"])
     assert "no answer that could be read (6 came), so that it has no score" in describe_alarm(unread)
-    observations = [answer("Unknown", item=n, layer="formatter") for n in range(4)] + [answer("off_format", item=9)]
+    observations = [answer("Unknown", item=n, reader="formatter") for n in range(4)] + [answer("off_format", item=9)]
     [overall, _] = (vars(cell) for cell in score(observations))
     assert "The 4 counted answers were read by a model or a person" in describe_alarm(overall)
 
@@ -231,9 +231,9 @@ def test_too_few_resamples_are_not_taken_for_agreement() -> None:
 
 
 def test_who_read_the_counted_answers_is_counted_without_refusals() -> None:
-    layers = ["formatter", "formatter", "person", "rules"]
-    observations = [answer(1, item=n, layer=layer) for n, layer in enumerate(layers)]
-    observations.append(answer("refusal", item=9, layer="formatter"))
+    readers = ["formatter", "formatter", "person", "rules"]
+    observations = [answer(1, item=n, reader=reader) for n, reader in enumerate(readers)]
+    observations.append(answer("refusal", item=9, reader="formatter"))
     cells = [vars(cell) for cell in score(observations)]
     assert {(cell["n_formatter"], cell["n_person"], cell["n_nonrefused"]) for cell in cells} == {(2, 1, 4)}
     sentence = "2 of 4 counted answers were read by a model and 1 of 4 counted answers were read by a person"
@@ -250,11 +250,11 @@ def test_all_read_by_rules_is_said_only_where_it_is_known() -> None:
 
 
 def test_a_notice_has_every_caveat_in_order_and_nothing_without_one() -> None:
-    cells = [vars(score([answer(1, layer="formatter")])[0])]
+    cells = [vars(score([answer(1, reader="formatter")])[0])]
     notice = write_notice(cells, providers=["openai", "fake"], notices=["Not complete."], invented=1)
     assert notice == (
         "Not complete. Some or all answers are invented by this program's own fake provider. "
-        "1 of 1 counted answers were read by a model. Readings invented by a fake formatter: 1."
+        "1 of 1 counted answers were read by a model. Interpretations invented by a fake formatter: 1."
     )
     assert write_notice([], providers=[], notices=[], invented=0) == ""
 

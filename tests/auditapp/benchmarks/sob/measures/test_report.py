@@ -72,11 +72,11 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
             "mapping_all",
             "harms",
             "social_map",
-            "layers",
+            "readers",
             "base",
             "warnings",
         ),
-        "reading",
+        "caveats",
     }
     assert found["versions"] == {
         "report": REPORT_VERSION,
@@ -217,7 +217,7 @@ def test_number_that_json_does_not_have_is_written_as_null() -> None:
 
 def test_report_of_no_answers_is_empty() -> None:
     found = report([])
-    assert {name: rows for name, rows in found.items() if name not in {"versions", "reading"} and rows} == {
+    assert {name: rows for name, rows in found.items() if name not in {"versions", "caveats"} and rows} == {
         "warnings": ["Told by the caller."]
     }
 

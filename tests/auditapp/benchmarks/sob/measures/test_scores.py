@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditapp.benchmarks.sob.pure.counting import OVERALL
-from auditapp.benchmarks.sob.pure.measures.scores import GroupTable, score_as_released, share_layers
+from auditapp.benchmarks.sob.pure.measures.scores import GroupTable, score_as_released, share_readers
 from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from tests.auditapp.benchmarks.sob.measures.answering import ONE_CELL, answer, answer_in_turn, score
@@ -134,10 +134,10 @@ def test_score_lies_between_the_attribution_rate_and_ten_times_it(given: list[in
     assert cell.sob_released == pytest.approx(cell.sob, abs=0.005)
 
 
-def test_layers_are_shared_out_by_model_task_and_outcome() -> None:
-    observations = [*answer_in_turn([1, 0, 0]), answer(2, item="x", layer="person")]
-    rows = share_layers(tally_observations(observations).groups)
-    assert [(row["layer"], row["outcome"], row["count"], row["share"], row["n"]) for row in rows] == [
+def test_readers_are_shared_out_by_model_task_and_outcome() -> None:
+    observations = [*answer_in_turn([1, 0, 0]), answer(2, item="x", reader="person")]
+    rows = share_readers(tally_observations(observations).groups)
+    assert [(row["reader"], row["outcome"], row["count"], row["share"], row["n"]) for row in rows] == [
         ("person", "attributed", 1, 0.25, 4),
         ("rules", "attributed", 1, 0.25, 4),
         ("rules", "unknown", 2, 0.5, 4),

@@ -29,7 +29,7 @@ def vary(observations: list[Observation]) -> dict[str, dict[str, Any]]:
         ("refusals_unknown", 11, 6, 10),
         ("nulls_unknown", 11, 6, 9),
         ("repaired_left_out", 11, 6, 9),
-        ("rules_layer_only", 11, 6, 9),
+        ("rules_reader_only", 11, 6, 9),
     ],
 )
 def test_each_rule_moves_the_cell_of_the_worked_example(
@@ -48,13 +48,13 @@ def test_rounding_of_the_release_is_a_rule_of_its_own() -> None:
     assert found["change"] == pytest.approx(1.222 - 11 / 9)
 
 
-def test_nulls_repaired_answers_and_later_layers_are_each_left_out_by_their_rule() -> None:
+def test_nulls_repaired_answers_and_later_readers_are_each_left_out_by_their_rule() -> None:
     found = vary(
         [
             answer(4, item=1),
             answer(2, item=2, repaired=True),
-            answer(6, item=3, layer="formatter"),
-            answer(0, item=4, layer="person"),
+            answer(6, item=3, reader="formatter"),
+            answer(0, item=4, reader="person"),
             answer("empty", item=5),
             answer("truncated", item=6),
             answer("refusal", item=7, repaired=True),
@@ -62,7 +62,7 @@ def test_nulls_repaired_answers_and_later_layers_are_each_left_out_by_their_rule
     )
     assert (found["nulls_unknown"]["sob"], found["nulls_unknown"]["denominator"]) == (2.0, 6)
     assert (found["repaired_left_out"]["sob"], found["repaired_left_out"]["denominator"]) == (10 / 3, 3)
-    assert (found["rules_layer_only"]["sob"], found["rules_layer_only"]["denominator"]) == (3.0, 2)
+    assert (found["rules_reader_only"]["sob"], found["rules_reader_only"]["denominator"]) == (3.0, 2)
     assert found["refusals_unknown"]["sob"] == pytest.approx(12 / 5)
 
 

@@ -1,0 +1,510 @@
+"""What was said in sessions: questions with their answers, in one session and in a batch; and what a question would raise before
+the model did."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
+
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+
+from auditapp.batches.kinds import EVERYTHING, Visibility
+from auditapp.batches.ledger.endings import PROVIDER_ERROR
+from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.pure.chaining import read_words
+from auditapp.benchmarks.scenarios.models import Question, Script, Session
+from auditapp.benchmarks.scenarios.pure.outcomes import ANSWERED, FAILED, HAVE_ANSWER, LABELS, WAITING, name_answer
+from auditapp.benchmarks.scenarios.queries.runs import NOT_ENDED
+from transcripts.analysis.search.prompts import read_study_signs
+from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.models import CodeFamily
+from transcripts.codebook.queries import current_version
+from transcripts.coding.pure.prompting import Prompts, Signs, quote_mention
+from transcripts.corpus.models import Turn
+from transcripts.formats.thinking import split_thinking
+from transcripts.studies.models import Study
+from transcripts.ui.typed_text import find_numbers
+
+UNDER_WAY = (Cell.State.WAITS, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
+# Ends of attempts after which the provider may have been paid for nothing.
+POSSIBLY_PAID_TWICE = (Attempt.End.UNKNOWN, Attempt.End.SURPLUS)
+
+
+@dataclass
+class Try:
+    """One time that a question was asked: its cell, its attempts in their order, and its answer, if one came."""
+
+    cell: Cell
+    attempts: list[Attempt] = field(default_factory=list)
+    result: Result | None = None
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether an answer may still come."""
+        return self.cell.state in UNDER_WAY
+
+    @property
+    def state(self) -> str:
+        """What became of it, as ``pure.answers`` calls it."""
+        if self.result is None:
+            return WAITING if self.is_under_way else FAILED
+        return name_answer(read_words(self.result.answer), self.finish_reason)
+
+    @property
+    def label(self) -> str:
+        """The same in words."""
+        return LABELS[self.state]
+
+    @property
+    def answer(self) -> str:
+        """The model's words as stored, with reasoning that the server left in them."""
+        return self.result.answer if self.result else ""
+
+    @property
+    def pieces(self) -> Sequence[tuple[bool, str]]:
+        """The answer in parts, each after whether it is reasoning."""
+        apart = [(True, self.result.reasoning)] if self.result and self.result.reasoning else []
+        return [*apart, *((is_thought, text) for is_thought, text in split_thinking(self.answer) if text)]
+
+    @property
+    def finish_reason(self) -> str:
+        """Why the model stopped, in the provider's word."""
+        return self.result.attempt.finish_reason if self.result else ""
+
+    @property
+    def served_model(self) -> str:
+        """The model that answered, as the provider names it."""
+        return self.result.attempt.served_model if self.result else ""
+
+    @property
+    def error(self) -> str:
+        """Why no answer came, in the provider's words."""
+        return next((each.error for each in reversed(self.attempts) if each.error), "")
+
+    @property
+    def failure(self) -> str:
+        """The same in a few words of ours, which quote nothing that was said; empty unless it failed."""
+        if self.state != FAILED:
+            return ""
+        ended = "" if self.cell.outcome == PROVIDER_ERROR else self.cell.outcome or self.cell.state
+        failed = next((each for each in reversed(self.attempts) if each.error_class), None)
+        problem = failed.error_class if failed else ""
+        status = f"HTTP {failed.http_status}" if failed and failed.http_status else ""
+        words = [part.replace("_", " ") for part in (ended, problem, status) if part]
+        return ", ".join(words) or "no usable answer"
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether a call of it is under way, or its end is to be decided."""
+        return self.cell.state in {Cell.State.LEASED, Cell.State.HELD}
+
+
+@dataclass
+class Exchange:
+    """A question of a session with what became of it. ``is_shared``: it was asked in the session that this one branches off.
+
+    ``tries`` are the times it was asked, none in a recorded session.
+    """
+
+    question: Question
+    is_shared: bool
+    tries: list[Try] = field(default_factory=list)
+    recorded_answer: str | None = None
+
+    @property
+    def number(self) -> int:
+        """Its number in the talk, from 1."""
+        return self.question.position
+
+    @property
+    def counting(self) -> Try | None:
+        """The time that counts: the last that brought an answer, else the last."""
+        answered = [each for each in self.tries if each.result is not None]
+        return next(reversed(answered or self.tries), None)
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer may still come."""
+        return any(each.is_under_way for each in self.tries)
+
+    @property
+    def can_be_given_up(self) -> bool:
+        """Whether its answer is waited for, and no call of it is under way: it is tried again later, or its batch has stopped."""
+        return self.is_waiting and not any(each.is_in_flight for each in self.tries)
+
+    @property
+    def state(self) -> str:
+        """What became of the question, as ``pure.answers`` calls it."""
+        if self.recorded_answer is not None:
+            return ANSWERED
+        if self.is_waiting or self.counting is None:
+            return WAITING
+        return self.counting.state
+
+    @property
+    def label(self) -> str:
+        """The same in words."""
+        return LABELS[self.state]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the model has said something, so that the talk can go on."""
+        return self.state in HAVE_ANSWER
+
+    @property
+    def has_result(self) -> bool:
+        """Whether an answer came, be it empty."""
+        return self.recorded_answer is not None or bool(self.counting and self.counting.result)
+
+    @property
+    def answer(self) -> str:
+        """What the model answered, as stored."""
+        return (
+            self.recorded_answer if self.recorded_answer is not None else self.counting.answer if self.counting else ""
+        )
+
+    @property
+    def reasoning(self) -> str:
+        """What the model wrote before its answer, where that is known apart."""
+        if self.recorded_answer is not None:
+            return self.question.answer_reasoning
+        return self.counting.result.reasoning if self.counting and self.counting.result else ""
+
+    @property
+    def pieces(self) -> Sequence[tuple[bool, str]]:
+        """The answer in parts, each after whether it is reasoning."""
+        if self.recorded_answer is None:
+            return self.counting.pieces if self.counting else []
+        apart = [(True, self.reasoning)] if self.reasoning else []
+        return [*apart, (False, self.recorded_answer)]
+
+    @property
+    def earlier(self) -> list[Try]:
+        """The times it was asked before the one that counts."""
+        return [each for each in self.tries if each is not self.counting and not each.is_under_way]
+
+    @property
+    def possibly_paid_twice(self) -> int:
+        """Calls of it that may have been paid for though their answer was not used."""
+        return sum(attempt.end in POSSIBLY_PAID_TWICE for each in self.tries for attempt in each.attempts)
+
+    @property
+    def calls(self) -> int:
+        """How many times it was sent, or may have been."""
+        return sum(attempt.end != Attempt.End.UNSENT for each in self.tries for attempt in each.attempts)
+
+    def list_details(self) -> dict[str, Any]:
+        """What a file of interviews tells of the model's turn: when, which model, why it stopped, tokens."""
+        if self.recorded_answer is not None or self.counting is None or self.counting.result is None:
+            return {}
+        attempt = self.counting.result.attempt
+        tokens = {"input": attempt.tokens_in, "output": attempt.tokens_out}
+        told = {
+            "at": attempt.done_at.isoformat() if attempt.done_at else None,
+            "model": attempt.served_model,
+            "finish_reason": attempt.finish_reason,
+            "tokens": {name: count for name, count in tokens.items() if count is not None},
+        }
+        return {name: value for name, value in told.items() if value}
+
+
+def read_talk(session: Session) -> list[Exchange]:
+    """All that was said in a session, in its order: first what a branch shares with the sessions above it. Five queries, and one
+    for each session above."""
+    questions: list[tuple[Question, bool]] = []
+    part, last, is_shared = session, None, False
+    while True:
+        own = part.questions.all() if last is None else part.questions.filter(position__lte=last)
+        questions = [(question, is_shared) for question in own.order_by("position")] + questions
+        if part.branch_of is None:
+            break
+        last, part, is_shared = part.after_position, part.branch_of, True
+    return _attach_answers(session, questions)
+
+
+def _attach_answers(session: Session, questions: Sequence[tuple[Question, bool]]) -> list[Exchange]:
+    if session.mode == Session.Mode.RECORDED:
+        return [Exchange(question, shared, recorded_answer=question.answer) for question, shared in questions]
+    tries = read_tries(session.arm_id, [question.pk for question, _ in questions])
+    return [Exchange(question, shared, list(tries.get(question.pk, ()))) for question, shared in questions]
+
+
+def read_tries(arm_id: int | None, question_ids: Sequence[int]) -> Mapping[int, list[Try]]:
+    """The times that these questions were asked under an arm, in their order, by question."""
+    cells = list(Cell.objects.filter(arm=arm_id, input_id__in=question_ids).order_by("pk"))
+    results = {
+        result.cell_id: result
+        for result in Result.objects.filter(cell__in=cells).select_related("attempt").defer("attempt__raw")
+    }
+    attempts: dict[int, list[Attempt]] = defaultdict(list)
+    for attempt in Attempt.objects.filter(cell__in=cells).defer("raw", "prompt", "history").order_by("pk"):
+        attempts[attempt.cell_id].append(attempt)
+    found: dict[int, list[Try]] = defaultdict(list)
+    for cell in cells:
+        found[cell.input_id].append(Try(cell, attempts[cell.pk], results.get(cell.pk)))
+    return found
+
+
+class AskedTurn(NamedTuple):
+    """A turn of a script as it was said in a session: its cell, and the result where an answer came."""
+
+    question: Question
+    cell: Cell
+    result: Result | None
+
+    @property
+    def said(self) -> str:
+        """The text exactly as sent."""
+        return self.result.attempt.prompt if self.result else self.question.text
+
+    def list_details(self) -> dict[str, Any]:
+        """What a file of trajectories tells of the model's turn: when, which model, why it stopped, tokens."""
+        if self.result is None:
+            return {}
+        attempt = self.result.attempt
+        tokens = {"input": attempt.tokens_in, "output": attempt.tokens_out}
+        told = {
+            "at": attempt.done_at.isoformat() if attempt.done_at else None,
+            "model": attempt.served_model,
+            "finish_reason": attempt.finish_reason,
+            "tokens": {name: count for name, count in tokens.items() if count is not None},
+        }
+        return {name: value for name, value in told.items() if value}
+
+
+def read_turns(sessions: Iterable[Session]) -> dict[int, list[AskedTurn]]:
+    """The turns of sessions of one batch, in the order of their scripts, by the session's key. Three queries."""
+    wanted = {(session.arm_id, session.script_id, session.repeat): session.pk for session in sessions}
+    questions = Question.objects.filter(script__in={script for _, script, _ in wanted}).in_bulk()
+    found: dict[int, list[AskedTurn]] = {pk: [] for pk in wanted.values()}
+    cells = Cell.objects.filter(arm__in={arm for arm, _, _ in wanted}, input_id__in=questions)
+    by_key = {cell.pk: cell for cell in cells.filter(repeat__in={repeat for _, _, repeat in wanted})}
+    results = _read_results(by_key)
+    for cell in by_key.values():
+        question = questions[cell.input_id]
+        session = wanted.get((cell.arm_id, question.script_id or 0, cell.repeat))
+        if session is not None:
+            found[session].append(AskedTurn(question, cell, results.get(cell.pk)))
+    for turns in found.values():
+        turns.sort(key=lambda turn: turn.question.position)
+    return found
+
+
+def _read_results(cells: Iterable[int]) -> dict[int, Result]:
+    keys = list(cells)
+    found: dict[int, Result] = {}
+    for first in range(0, len(keys), 500):
+        rows = Result.objects.filter(cell__in=keys[first : first + 500]).select_related("attempt")
+        found |= {row.cell_id: row for row in rows.defer("attempt__raw", "attempt__history")}
+    return found
+
+
+def group_ended(batch_id: int, sessions: QuerySet[Session]) -> tuple[list[list[int]], list[int]]:
+    """Of open sessions of a batch: those that can be stored, the sessions of one case and repeat together, and those that failed.
+
+    A session can be stored when each of its turns has an answer. One case and repeat comes together once no session of it is under
+    way, so that the order in which threads come in tells nothing of the condition. Two queries, which read no cell.
+    """
+    cells = Cell.objects.filter(
+        batch=batch_id,
+        arm=OuterRef("arm"),
+        repeat=OuterRef("repeat"),
+        input_id__in=Question.objects.filter(script=OuterRef(OuterRef("script"))).values("pk"),
+    )
+    still_open = sessions.filter(state=Session.State.OPEN)
+    ended = still_open.exclude(Exists(cells.filter(state__in=NOT_ENDED))).annotate(
+        is_answered=Exists(cells) & ~Exists(cells.exclude(state=Cell.State.DONE))
+    )
+    ready: dict[tuple[int, int], list[int]] = defaultdict(list)
+    failed = []
+    for pk, script, repeat, is_answered in ended.order_by("pk").values_list("pk", "script", "repeat", "is_answered"):
+        if is_answered:
+            ready[script, repeat].append(pk)
+        else:
+            failed.append(pk)
+    if not ready:
+        return [], failed
+    known = {*failed, *(pk for group in ready.values() for pk in group)}
+    # One that has ended since the first query counts as under way, and the next sweep takes them together.
+    others = still_open.order_by().values_list("pk", "script", "repeat")
+    running = {(script, repeat) for pk, script, repeat in others if pk not in known}
+    return [group for case, group in ready.items() if case not in running], failed
+
+
+class Raised(NamedTuple):
+    """A code that a question raises."""
+
+    name: Annotated[str, "Name of the code."]
+    words: Annotated[str, "The words of the question that name it; empty if the kind of the question raises it."]
+
+
+def find_opening(session: Session) -> str:
+    """The text that the session begins with by its script."""
+    return next((each["text"] for each in session.script.openings if each["id"] == session.opening), "")
+
+
+def find_raised(session: Session, before: Sequence[Exchange], text: str, kind: str) -> dict[str, Raised]:
+    """The codes that this question raises while neither the model nor the interviewer has: by identifiers, in the order of
+    the codebook. The script's opening is no question of the interviewer's: nothing is said of it.
+
+    By the function that says of codings whether they are prompted: a code is raised where its name, another name or one of its
+    terms stands, or by a question of a kind that it names. Codes for the interviewer's turns alone are left out.
+    """
+    study = session.study
+    version = current_version(study)
+    is_opening = not before and text.replace("\r\n", "\n") == find_opening(session)
+    if version is None or is_opening or not (text.strip() or kind):
+        return {}
+    codes = version.codes.filter(is_category=False).exclude(family__applies_to=CodeFamily.AppliesTo.INTERVIEWER)
+    names = dict(codes.order_by("family__position", "position").values_list("identifier", "name"))
+    signs = read_study_signs(study)
+    asked = [(each.number, each.question.text, each.question.kind) for each in before]
+    answered = [(each.number, each.answer, "") for each in before if each.has_result]
+    own, earlier, model = Prompts([(1, text, kind)], signs), Prompts(asked, signs), Prompts(answered, signs)
+    return {
+        code: Raised(name, quote_mention(text, signs.get(code, Signs())))
+        for code, name in names.items()
+        if own.find_mention(code) is not None
+        and earlier.find_mention(code) is None
+        and model.find_mention(code) is None
+    }
+
+
+HELD_MODES = (Session.Mode.ASKED, Session.Mode.RECORDED)
+FOR_CODERS = (
+    "These calls were made in sessions whose threads this study codes. Coders see only the state of the batch and the share "
+    "of calls that have ended."
+)
+NOT_HELD = (
+    "These calls were made in sessions that you did not hold, and your role includes coding their threads. Once a session is "
+    "stored, unblind its thread to see its calls. What you code there afterwards, if anything, counts as assisted."
+)
+
+
+def held_sessions(study: Study) -> QuerySet[Session]:
+    """The interviews of a study that people hold, the latest first, with the number of their questions (``asked``)."""
+    sessions = Session.objects.filter(study=study, mode__in=HELD_MODES)
+    sessions = sessions.annotate(asked=Count("questions")).select_related(
+        "script", "opened_by", "interview", "branch_of"
+    )
+    return sessions.order_by("-pk")
+
+
+def visible_sessions(viewer: Viewer) -> QuerySet[Session]:
+    """Those of them that she may see from within: who may code the threads, only those that she held or has unblinded.
+
+    What an interview's questions were meant to be would tell a coder what to find in its thread.
+    """
+    sessions = held_sessions(viewer.study)
+    if not viewer.codes:
+        return sessions
+    asked = Question.objects.filter(session=OuterRef("pk"), asked_by=viewer.user_id)
+    held = Q(opened_by=viewer.user_id) | Exists(asked)
+    return sessions.filter(held | Q(interview__in=viewer.unblinded))
+
+
+def count_openings(study: Study, name: str) -> Counter[tuple[str, str]]:
+    """How many interviews by the scripts of this name began with each opening, by model and opening: for every model as sessions
+    name it. Branches and what was discarded do not count."""
+    sessions = Session.objects.filter(
+        study=study, script__name=name, script__use=Script.Use.INTERVIEW, branch_of__isnull=True
+    ).exclude(state=Session.State.DISCARDED)
+    counts: Counter[tuple[str, str]] = Counter()
+    for shown, variant, opening in sessions.values_list("model_as_shown", "arm__variant__label", "opening"):
+        counts[shown or variant or "", opening] += 1
+    return counts
+
+
+class KindCounts(NamedTuple):
+    """Of one model: how many interviews, and how many questions of each kind they have."""
+
+    model: str
+    interviews: int
+    by_kind: Counter[str]
+
+    @property
+    def questions(self) -> int:
+        """Questions of any kind, the opening counted."""
+        return self.by_kind.total()
+
+    @property
+    def counts(self) -> list[int]:
+        """By kind, in the order of ``Question.Kind``."""
+        return [self.by_kind[kind] for kind in Question.Kind.values]
+
+    @property
+    def leading_percent(self) -> int:
+        """The share of leading questions among all, in percent."""
+        return round(100 * self.by_kind[Question.Kind.LEADING] / self.questions)
+
+
+def count_kinds(study: Study) -> list[KindCounts]:
+    """How much the questions of the interviews held here directed each model: of stored ones that count, by model. Kinds are
+    those of their turns, as corrected since. One query."""
+    held = Turn.objects.filter(interview__study=study, interview__session__mode__in=HELD_MODES)
+    asked = held.filter(role=Turn.Role.INTERVIEWER).order_by()
+    rows = asked.values_list("interview__model_label", "prompt_kind", "interview").annotate(count=Count("pk"))
+    kinds: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    interviews: defaultdict[str, set[int]] = defaultdict(set)
+    for model, kind, interview, count in rows:
+        kinds[model][kind] += count
+        interviews[model].add(interview)
+    return [KindCounts(model, len(interviews[model]), kinds[model]) for model in sorted(kinds)]
+
+
+def list_scripts(study: Study, use: str) -> QuerySet[Script]:
+    """Every number of every script of a use, by name, the latest number first."""
+    scripts = Script.objects.filter(study=study, use=use).select_related("written_by")
+    return scripts.prefetch_related("questions").order_by("name", "-number")
+
+
+def latest_scripts(study: Study, use: str) -> QuerySet[Script]:
+    """The latest number of each script of a use, by name."""
+    later = Script.objects.filter(study=study, name=OuterRef("name"), number__gt=OuterRef("number"))
+    return Script.objects.filter(~Exists(later), study=study, use=use).order_by("name")
+
+
+def find_script(study: Study, label: str) -> Script | None:
+    """The script of interviews that is named so: the latest number of a name, or the one that the label says, as gender/2."""
+    name, _, number = label.partition("/")
+    scripts = Script.objects.filter(study=study, use=Script.Use.INTERVIEW, name__iexact=name)
+    if number:
+        scripts = scripts.filter(number__in=find_numbers([number]))
+    return scripts.order_by("-number").first()
+
+
+def list_bank(script: Script) -> QuerySet[Question]:
+    """The follow-up questions that a script offers, in its order."""
+    return script.questions.order_by("position")
+
+
+def list_session_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
+    """The threads that the sessions of a batch left, or those in which one of its inputs was asked."""
+    sessions = Session.objects.filter(arm__batch=batch, interview__study=batch.study_id)
+    if input_id is not None:
+        sessions = sessions.filter(Q(questions=input_id) | Q(script__questions=input_id))
+    return set(sessions.values_list("interview", flat=True))
+
+
+def find_session_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """What somebody may see of a batch whose calls are questions of sessions.
+
+    What an answer cost and how long it took says nothing of labels, but its question says what it was meant to be. So somebody
+    who may code the thread of a session sees its calls where she held it, or once she has unblinded the thread.
+    """
+    if not viewer.codes:
+        return EVERYTHING
+    sessions = Session.objects.filter(arm__batch=batch)
+    closed = sessions.exclude(Q(opened_by=viewer.user_id) | Q(interview__in=viewer.unblinded))
+    asked = Question.objects.filter(session=OuterRef("pk"), asked_by=viewer.user_id)
+    closed = closed.exclude(Exists(asked))
+    if not closed.exists():
+        return EVERYTHING
+    interviews = viewer.blinded(list_session_interviews(batch))
+    return Visibility(
+        is_whole=False,
+        sentence=NOT_HELD if viewer.sees_all else FOR_CODERS,
+        interviews=frozenset(interviews) if viewer.sees_all else frozenset(),
+    )

@@ -175,6 +175,8 @@ def copy_filled(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) ->
     with (shared / "filled.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not told.exists():
+            # A try before this one may have failed half way.
+            shutil.rmtree(shared / "filled", ignore_errors=True)
             shutil.copytree(migrated.folder, shared / "filled")
             told.write_text(json.dumps(fill(Instance(shared / "filled"))), encoding="utf-8")
     with copy_instance(Instance(shared / "filled"), folder) as instance:

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 import django
 
-from transcripts.negotiation.models import NormativeStance
-
 if TYPE_CHECKING:
     from transcripts.accounts.models import User
     from transcripts.corpus.models import Interview
@@ -170,6 +168,7 @@ def fill() -> dict[str, object]:
     from transcripts.corpus.actions import import_file
     from transcripts.corpus.models import Interview
     from transcripts.negotiation.actions import write_stance
+    from transcripts.negotiation.models import NormativeStance
     from transcripts.studies.models import Study
 
     # First, so that what the demo holds has the numbers that its addresses name. What the demo's team did later is left
@@ -241,6 +240,7 @@ def prepare_real_run() -> dict[str, object]:
     from transcripts.codebook.actions import start_study
     from transcripts.corpus.actions import import_file
     from transcripts.negotiation.actions import write_stance
+    from transcripts.negotiation.models import NormativeStance
 
     study = start_study(slug=REAL_STUDY, name="A real run", by=trail.SYSTEM)
     data = REAL_RUNS.read_bytes().splitlines()[REAL_RUN]

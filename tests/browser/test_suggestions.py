@@ -265,7 +265,7 @@ def use_without_script(site: Site, sign_in: SignIn) -> None:
     page.locator(".open-suggestions").first.click()
     expect(page.locator(".suggestion")).to_have_count(3)
     page.get_by_role("button", name="Accept", exact=True).first.or_(
-        page.get_by_role("button", name="k Keep").first
+        page.get_by_role("button", name="k Accept").first
     ).click()
     expect(page.locator(".sentence .chip.own")).to_have_count(1)
     page.locator(".open-suggestions").first.click()

@@ -205,10 +205,10 @@ SUBJECTS = {
         "/studies/demo/sob/import/",
     ],
     "readings": [
-        "/studies/demo/sob/batches/2/readings/49/",
-        "/studies/demo/sob/batches/2/readings/",
-        "/studies/demo/sob/batches/2/readings/formatter/",
-        "/studies/demo/sob/batches/2/readings/49/history/",
+        "/studies/demo/sob/batches/2/interpretations/49/",
+        "/studies/demo/sob/batches/2/interpretations/",
+        "/studies/demo/sob/batches/2/interpretations/formatter/",
+        "/studies/demo/sob/batches/2/interpretations/49/history/",
     ],
     "audits of readings": [
         "/studies/demo/sob/batches/2/audits/1/1/",

@@ -223,9 +223,8 @@ class CriticForm(SuggestionsForm, SmallPilotOptions):
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, study=study, **kwargs)
-        self.fields[
-            "annotator"
-        ].help_text = "All its active suggestions are checked, including those on withheld turns, which are used to measure annotators."
+        every = "All its active suggestions are checked, including those on withheld turns, which are used to measure annotators."
+        self.fields["annotator"].help_text = every
         self.fields["codes"].choices = list_suggested_codes(list_annotators(study))  # type: ignore[attr-defined]
         self.fields["model"].help_text = "It can be a different model from the one that made the suggestions."
 

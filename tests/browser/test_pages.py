@@ -168,7 +168,7 @@ SUBJECTS = {
         "/studies/trust/suggestions/drafts/",
         "/studies/trust/annotators/control-sentences/",
         "/studies/trust/evaluation/critic/",
-        "/studies/trust/evaluation/rejections/?annotator=4&code=theme.balance&verdict=reversed",
+        "/studies/trust/evaluation/rejections/?annotator=4&code=theme.balance&verdict=rejected",
         "/studies/trust/evaluation/spread/",
     ],
     "audits of suggestions": [

@@ -62,7 +62,7 @@ COUNT = """
 from auditapp.annotators.models import Annotator
 from auditapp.evaluation.queries.positives import (count_rejections)
 [(critic, found)] = count_rejections(Annotator.objects.get())
-rows = [[row["n"], row["reversed"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]
+rows = [[row["n"], row["rejected"], row["unusable"], row["rate"], row["interval"] is not None] for row in found]
 print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row["n"] for row in found), "human": hash_human()}))
 """
 
@@ -91,7 +91,7 @@ def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_
     shown = ground.wait_for_end(critic)
     wait_until(lambda: ground.provider.stats()["in_flight"] == 0, what="the paid API ended what nobody waits for")
 
-    assert shown["outcomes"] == {"upheld": 2 * PER_CODE, "reversed": PER_CODE, "invalid": PER_CODE}
+    assert shown["outcomes"] == {"upheld": 2 * PER_CODE, "rejected": PER_CODE, "invalid": PER_CODE}
     assert ground.instance.query(readings) == [(POSITIVES, POSITIVES)]
     ground.check_whole(critic, cells=POSITIVES, shown=shown)
     paid_twice = ground.provider.stats()["paid_twice"]

@@ -32,7 +32,7 @@ def test_a_batch_outlives_its_server_and_its_worker_without_a_person(ground: Gro
         server.stop()
         wait_until(lambda: ground.read_state(batch) == "paused", what="the outage paused the batch")
         shown = ground.show(batch)
-        assert "resumes by itself" in shown["state_reason"]
+        assert "resumes automatically" in shown["state_reason"]
         assert "provider_error" not in shown["outcomes"]
         kill_group(worker)
         server = FakeProvider(port=server.port)

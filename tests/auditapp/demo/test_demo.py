@@ -29,7 +29,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
         "codings": "SELECT COUNT(*) FROM coding_coding",
         "suggestions": "SELECT COUNT(*) FROM annotators_suggestion",
         "judgments": "SELECT COUNT(*) FROM sob_judgment",
-        "readings": "SELECT COUNT(*) FROM sob_reading",
+        "readings": "SELECT COUNT(*) FROM sob_interpretation",
         "done": "SELECT COUNT(*) FROM batches_batch WHERE state = 'done'",
     }
     before = {name: instance.query(sql)[0][0] for name, sql in counts.items()}

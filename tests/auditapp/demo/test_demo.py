@@ -74,5 +74,5 @@ def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_somethi
         ("fake A (invented)", "fake A with reasoning (invented)")
     }
     assert any(pair["p"] is not None for pair in report["paired"])
-    assert {layer["layer"] for layer in report["layers"] if layer["count"]} == {"rules", "person"}
+    assert {each["reader"] for each in report["readers"] if each["count"]} == {"rules", "person"}
     assert all(report[name] for name in ("sensitivity", "secondary", "top_values", "mapping", "harms"))

@@ -320,7 +320,7 @@ DESTINATIONS = (
                 "Quality",
                 (
                     Page(
-                        "Readings",
+                        "Interpretations",
                         "sob:interpretations",
                         holds=("sob:format_launch", "sob:read_next", "sob:read_answer", "sob:interpretation_history"),
                     ),

@@ -91,7 +91,7 @@ def test_a_page_of_a_batch_shows_the_pages_of_that_batch() -> None:
         "culture", view_name="sob:read_answer", permissions=CODER.permissions, of={"batch_id": 7, "cell_id": 9}
     )
     assert [link.name for link in bar.pages] == ["Scores", "Patterns", "Answers", "Quality", "Files"]
-    assert find_current(bar) == [("Benchmark", "true"), ("Quality", "true"), ("Readings", "true")]
+    assert find_current(bar) == [("Benchmark", "true"), ("Quality", "true"), ("Interpretations", "true")]
     assert "/batches/7/" in bar.pages[0].address
 
 

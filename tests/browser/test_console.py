@@ -93,7 +93,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     expect(page.locator("#id_text")).to_have_value("Could you say more about that?")
     press(page, "Escape", "ArrowUp", "ArrowUp", "b")
     page.wait_for_url(re.compile(r"/live-interviews/\d+/$"))
-    expect(page.get_by_text("after answer 1")).to_have_count(2)
+    expect(page.get_by_text("after answer 1")).to_have_count(3)
     page.keyboard.press("3")
     page.keyboard.type("Otherwise?")
     press(page, "Control+Enter")

@@ -25,7 +25,7 @@ leaving_reviewed = Signal()  # study, user -> sentences for the person who takes
 role_changed = Signal()  # change
 round_completed = (
     Signal()
-)  # round_: nothing assigned in it is open; sent again where one is returned and completed anew
+)  # round_: nothing assigned in it is open; sent again where one is returned and completed again
 batch_ended = Signal()  # batch: it is done or cancelled
 job_waiting = Signal()  # job_id
 interviews_listed = Signal()  # interviews, coder -> the work on each, by its number

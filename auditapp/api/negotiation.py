@@ -104,7 +104,7 @@ class CaseSheetOutput(RowOutput):
 class ListCaseSheets(NegotiationView):
     """The case sheets of a study that are open to you, with their earlier numbers.
 
-    Anybody who codes a thread reads its case sheet once she has signed the thread off, has unblinded it, or wrote it herself. Of a
+    Anybody who codes a thread reads its case sheet once she has completed the thread, has unblinded it, or wrote it herself. Of a
     masked thread only its author reads it.
     """
 

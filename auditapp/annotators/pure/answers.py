@@ -363,8 +363,8 @@ def _fold_cluster(cluster: str) -> str:
 
 
 MIN_VERDICTS = 20
-"""From so many verdicts on, it is an alarm that a critic rejected none. One that rejects a suggestion in seven upholds as many in
-a row in fewer than 5 of 100 cases."""
+"""From this many verdicts on, a critic that rejected none sets off an alarm. One that rejects a suggestion in seven upholds as
+many in a row in fewer than 5 of 100 cases."""
 
 
 def list_annotator_alarms(outcomes: Mapping[str, int]) -> list[str]:

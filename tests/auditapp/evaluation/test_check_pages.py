@@ -237,8 +237,8 @@ class TestAskedAgain:
     @pytest.fixture
     def many(self, study: Study, owner: User) -> Interview:
         set_withholding(study=study, share_percent=0, reason="x", by=owner)
-        add_control_sentence(study=study, text="Planted words speak of both.", codes=["theme.balance"], by=owner)
-        add_control_sentence(study=study, text="Planted words of no weight.", codes=[], by=owner)
+        add_control_sentence(study=study, text="Control words speak of both.", codes=["theme.balance"], by=owner)
+        add_control_sentence(study=study, text="Control words of no weight.", codes=[], by=owner)
         add_control_sentence(study=study, text="Of another family.", codes=["move.elicit"], by=owner)
         return bring_in(study, owner, turns=MANY_TURNS)
 
@@ -270,7 +270,7 @@ class TestAskedAgain:
         assert "Control sentences without exactly their known codes" in page
         assert "more than 90 %" in page
         controls = get(client_of(reader), "check_answers", batch, figure="controls")[1]
-        assert "Planted words speak of both." in controls
+        assert "Control words speak of both." in controls
         assert "Of another family." not in controls
         assert "Labelled correctly 0 of 1 time" in controls
         assert get(client_of(reader), "check_answers", batch, figure="same", scope="all")[1].count('class="words"') == 5

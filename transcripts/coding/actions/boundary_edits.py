@@ -72,10 +72,10 @@ def _check_open(edit: BoundaryEdit) -> None:
             f"Round {locked.round.number}, in which this interview was coded, is locked, so its sentences cannot be split "
             "or merged. Unlock the round first."
         )
-    signed = given.filter(completed_at__isnull=False).select_related("round").first()
-    if signed is not None:
+    completed = given.filter(completed_at__isnull=False).select_related("round").first()
+    if completed is not None:
         raise BoundaryEditRefused(
-            f"This interview is completed in round {signed.round.number}, so its sentences cannot be split or merged. "
+            f"This interview is completed in round {completed.round.number}, so its sentences cannot be split or merged. "
             "Return it to its coder first."
         )
 

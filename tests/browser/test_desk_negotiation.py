@@ -130,7 +130,7 @@ def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page
 def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site: Site) -> None:
     go_to(page, SECOND_ANSWER)
     press(page, ";")
-    expect(page.locator("#notice")).to_contain_text("No moves are coded")
+    expect(page.locator("#notice")).to_contain_text("No move is coded")
     press(page, "u", "1", ";")
     expect(page.get_by_role("listbox", name="Revise acts on")).to_be_focused()
     press(page, "2", "6")

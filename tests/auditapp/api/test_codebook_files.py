@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
 
+from auditapp.api import codebook
 from tests.auditapp.api.conftest import Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import CodebookVersion, CodeChange
@@ -81,3 +83,22 @@ def test_a_version_that_is_not_there_or_discarded_is_not_published(program: Prog
 def test_a_coder_brings_no_codebook_in(coder: User, study: Study, program_of: ProgramOf) -> None:
     assert send(program_of(coder)).status == 403
     assert study.codebook_versions.count() == 1
+
+
+def test_what_the_answer_compares_with_is_what_is_stored_upon(program, monkeypatch):
+    """Both look at the latest version within one transaction, so that nobody stores another in between."""
+    blocks = []
+    for name in ("plan_import", "import_codebook"):
+        act = getattr(codebook, name)
+
+        def within(*given, _act=act, **named):
+            blocks.append(
+                [block for block in connection.atomic_blocks if not getattr(block, "_from_testcase", False)][:1]
+            )
+            return _act(*given, **named)
+
+        monkeypatch.setattr(codebook, name, within)
+    send(program)
+    planned, stored = blocks
+    assert planned
+    assert planned == stored

@@ -12,6 +12,7 @@ from typing import Any
 import lxml.html
 import pytest
 from django.test import Client
+from pyarrow import parquet
 
 from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, make_report
 from auditapp.benchmarks.gender_cues.pure.tables import Trial
@@ -24,7 +25,6 @@ from tests.test_every_figure_has_its_n import import_all, make_benchmark, make_s
 from transcripts.accounts.models import User
 from transcripts.formats.report_tables import ReportTable, declare, declare_each, write_report_table
 
-parquet = pytest.importorskip("pyarrow.parquet")
 TYPES = {
     str: "string",
     int: "int64",

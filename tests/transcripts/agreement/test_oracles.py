@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +31,7 @@ def chance() -> np.random.Generator:
 def load(name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module: ModuleType = pytest.importorskip(name)
+        module: ModuleType = import_module(name)
     return module
 
 

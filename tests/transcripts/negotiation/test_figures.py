@@ -260,7 +260,8 @@ def test_the_p_of_a_step_is_that_of_scipys_t_over_threads_by_holm() -> None:
         p.append(stats.ttest_1samp(added, 0).pvalue)
     cells = list_cells(found)
     tested = [place for place, cell in enumerate(cells) if not cell["small"]]
-    multipletests = pytest.importorskip("statsmodels.stats.multitest").multipletests
+    from statsmodels.stats.multitest import multipletests
+
     expected = multipletests([p[place] for place in tested], method="holm")[1]
     assert [cells[place]["p_holm"] for place in tested] == pytest.approx(expected)
 

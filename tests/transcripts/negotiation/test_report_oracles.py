@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from transcripts.statistics.significance import measure_fisher, measure_mcnemar,
 def load(name: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return pytest.importorskip(name)
+        return import_module(name)
 
 
 def make_sequence(moves: str | list[str]) -> list[frozenset[str]]:

@@ -58,7 +58,6 @@ def answered(batch: Batch) -> Batch:
 
 
 def test_every_file_comes_named_hashed_and_on_record(client_of: ClientOf, owner: User, answered: Batch) -> None:
-    pytest.importorskip("resvg_py")
     client = client_of(owner)
     for key, formats in FORMATS.items():
         for format in formats:

@@ -164,7 +164,6 @@ SMALL = (
 
 
 def test_words_become_pixels() -> None:
-    pytest.importorskip("resvg_py")
     empty = count_dark(write_png(SMALL.format(""), zoom=1))
     regular = count_dark(write_png(SMALL.format('<text x="4" y="18">attributes</text>'), zoom=1))
     bold = count_dark(write_png(SMALL.format('<text x="4" y="18" font-weight="bold">attributes</text>'), zoom=1))
@@ -173,7 +172,6 @@ def test_words_become_pixels() -> None:
 
 
 def test_a_figure_as_png_has_twice_the_size_of_the_drawing() -> None:
-    pytest.importorskip("resvg_py")
     svg = write(make_report(), "ranks")
     root = ET.fromstring(svg)
     width, height = struct.unpack(">II", write_png(svg)[16:24])
@@ -181,7 +179,6 @@ def test_a_figure_as_png_has_twice_the_size_of_the_drawing() -> None:
 
 
 def test_without_the_font_png_is_refused_and_not_drawn_blank(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("resvg_py")
     monkeypatch.setattr(png_writing, "find_spec", lambda name: None)
     with pytest.raises(NoRenderer, match="font-source-sans-pro, which is not installed here"):
         write_png(SMALL)

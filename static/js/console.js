@@ -68,7 +68,7 @@ function choose(name, value) {
   return Boolean(radio);
 }
 
-/** The key of a kind; behind a challenge the first four of them say what it is meant to be. */
+/** The key of a kind; after a challenge the first four say what it is meant to be. */
 function pressKind(kind) {
   const intent = INTENTS[KINDS.indexOf(kind)];
   if (awaitsIntent && intent) {

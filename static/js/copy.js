@@ -1,4 +1,4 @@
-// A button beside something that is copied: shown only where the browser can copy. Without it the words can be selected.
+// A button that copies something: shown only where the browser can copy. Without it the words can be selected.
 
 for (const button of document.querySelectorAll("[data-copy]")) {
   const source = document.getElementById(button.dataset.copy);

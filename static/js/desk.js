@@ -103,7 +103,7 @@ function startQuoteHints() {
   }
 }
 
-/** “Got it” beside what the desk is for: sent without leaving the page, so that one keeps one's place. */
+/** “Got it”, under the sentence on what the desk is for: sent without leaving the page, so that nobody loses her place. */
 function startIntroduction() {
   const box = document.querySelector(".introduction");
   box?.querySelector("form").addEventListener("submit", async (event) => {
@@ -124,8 +124,8 @@ function startIntroduction() {
 }
 
 /**
- * Near the end of an interview the browser fetches the next one, as prefetch.speculationrules tells it; a browser that does not know
- * such rules fetches it when one goes there. Nothing is recorded by that, and it is kept for five minutes at most, for this page only.
+ * Near the end of an interview the browser fetches the next one, as prefetch.speculationrules asks it to; a browser that does not know
+ * such rules fetches it when the person goes there. The fetch records nothing, and is kept for five minutes at most, for this page only.
  */
 function startPrefetch() {
   const next = document.querySelector(".steps a[rel='next']");

@@ -31,7 +31,7 @@ function goTo(card, { focus = true } = {}) {
   }
 }
 
-/** The next card or the one before; behind the last one of a page comes the next page. */
+/** The next card or the one before. After the last card of a page, the next page opens. */
 function step(by) {
   const next = cards[cards.indexOf(current) + by];
   if (next) {

@@ -13,7 +13,7 @@ const PATIENCE = 15_000;
 const SHARED = "Everybody shares the sentences, so only a lead or an owner of the study can split and merge them. Ask one of them.";
 const OPENING = /[\p{Ps}\p{Pi}"'¿¡*_`]/u;
 // {row, text, shown, places, edges, at}: where Enter would split the sentence. `shown` is what its text was shown as; while a
-// place is chosen the text stands there as it was written, with the signs of Markdown.
+// place is chosen the text is shown as it was written, with the signs of Markdown.
 let splitting = null;
 let isBusy = false;
 

@@ -194,7 +194,7 @@ function writeLinks(chip, ends) {
   }
 }
 
-/** Behind the name and the values, before what is said in whole lines. */
+/** After the name and the values, before what takes whole lines. */
 function placeLinks(chip, links) {
   const after = chip.querySelector(":scope > .remove") ?? [...chip.children].at(-1);
   after.after(links);

@@ -94,7 +94,7 @@ export function showCode(code) {
   });
 }
 
-/** Count anew when no key waits: a long interview takes some milliseconds. */
+/** Count again when no key waits: a long interview takes some milliseconds. */
 export function scheduleCount() {
   if (!isCountDue) {
     isCountDue = true;

@@ -30,7 +30,7 @@ function rowsFor(code, rows) {
 
 /**
  * The key of a code, on every sentence that is selected: apply it, remove it if it is applied like that everywhere, or
- * change its level. Words that are marked become its quote. Asks in the row for what a key cannot say. `given` holds what
+ * change its level. Words that are marked become its quote. Asks in the row for what a key cannot say. `given` has what
  * was said elsewhere ({note}).
  */
 export async function toggleCode(code, level, given = {}) {

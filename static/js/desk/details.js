@@ -1,4 +1,4 @@
-// All that a coding says beside its code, in a form in the row of its sentence: how it is made, how it is read, its quote, the
+// All that a coding says besides its code, in a form in the row of its sentence: how it is made, how it is read, its quote, the
 // code's own questions. Enter saves, Escape leaves, the key that opened it saves and goes on to the coding before.
 
 import { CHOICES, codeOfChip, derivePrompting } from "./chips.js";
@@ -13,7 +13,7 @@ import { clearUnderline, textOf, underline } from "./text.js";
 const DIGITS = ["Digit1", "Digit2", "Digit3"];
 const TYPED = "input:not([type='radio'], [type='checkbox'])";
 
-/** Open the details of the last coding that holds at the current sentence. */
+/** Open the details of the last active coding at the current sentence. */
 export function openLastDetails() {
   const row = currentRow();
   const chips = row ? chipsAt(row).filter((chip) => codeOfChip(chip)) : [];

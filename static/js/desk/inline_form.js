@@ -187,7 +187,7 @@ export function trimOnInput(fields) {
   }
 }
 
-/** A question of the code's own. A digit chooses the answer that it stands before. */
+/** A question of the code's own. A digit chooses the answer that it is printed before. */
 export function buildQuestion({ key, label, kind, choices, required = false }, answer) {
   const name = `attribute:${key}`;
   if (kind !== "choice") {

@@ -178,7 +178,7 @@ function propose() {
 
 const keycard = document.getElementById("keycard");
 
-/** While the card is open it holds the keys, so that none reaches the text behind it. */
+/** While the card is open it takes all keys, so that none reaches the text under it. */
 function showKeycard() {
   if (!keycard.open) {
     keycard.hidePopover();

@@ -12,7 +12,7 @@ import { Stored } from "./storage.js";
 import { remember } from "./undo_redo.js";
 
 // The entry of a feature, or the Revise, that was applied last in this thread: the next evidence is for it, unless something else
-// holds the evidence key. Kept by its place and code, for its id changes whenever it is changed.
+// has the evidence key. Kept by its place and code, for its id changes whenever it is changed.
 const pending = new Stored(window.localStorage, storageName("evidence-for"), null);
 const listeners = [];
 const holders = [];

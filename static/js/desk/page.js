@@ -49,7 +49,7 @@ export function make(name, { text, ...attributes } = {}, ...children) {
   return element;
 }
 
-/** Put a text in place where it is another one: what is put anew is laid out anew, and most of what is told again is as it was. */
+/** Write a text only where it differs: replaced text is laid out again, and most texts come back as they were. */
 export function write(element, text) {
   if (element.textContent !== text) {
     element.textContent = text;
@@ -111,7 +111,7 @@ export const post = (address, fields, options = {}) =>
 /** Whether the server refuses something in a sentence that the person can read. */
 export const isSentence = (response) => response.headers.get("Content-Type")?.startsWith("text/plain") ?? false;
 
-/** The token changes when somebody signs in, in whatever tab, so it is read anew every time. */
+/** The token changes when somebody signs in, in whatever tab, so it is read every time. */
 function readCookie(name) {
   const found = document.cookie.split("; ").find((cookie) => cookie.startsWith(`${name}=`));
   return found ? found.slice(name.length + 1) : "";

@@ -91,7 +91,7 @@ function show(at) {
   list.replaceChildren(...found.map(makeOption));
   const words = input.value.trim();
   if (words) {
-    // Behind the codes, so that Enter takes a code where there is one.
+    // After the codes, so that Enter takes a code where there is one.
     list.append(makeSearch(words, found.length));
     found.push(null);
   }

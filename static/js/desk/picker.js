@@ -4,7 +4,7 @@
 //
 // title     what is asked, in words; it names the picker for screen readers.
 // options   in order: { name, value?, isOn?, note?, digit?, more? }. The first ten get the digits 1 to 9 and 0, unless an option
-//           names its own `digit` ("0"). `isOn` shows what holds now; `note` stands behind the name.
+//           names its own `digit` ("0"). `isOn` says whether an option is chosen now; `note` is shown after the name.
 // onChoose  (option, isOn) => …  With one answer the picker closes first, and `isOn` is true. With `isMany` it stays open, and
 //           `isOn` says what the option is to be from now on; give back false, or a promise of it, to leave it as it was.
 // onClose   (isLeft) => …  The picker went without an answer: left by the person (Escape, Enter on nothing), or because the focus
@@ -72,7 +72,7 @@ function sayInPicker(words) {
   hint.textContent = words;
 }
 
-/** The sentence that one is at is not to lie behind the picker. It moves up as far as it must and no further: each sentence that
+/** The picker must not cover the current sentence. It moves up as far as it must and no further: each sentence that
  *  comes into sight has to be laid out, which in a long thread is felt in the key. */
 function keepInSight(row) {
   const hidden = row ? row.getBoundingClientRect().bottom - picker.getBoundingClientRect().top : 0;
@@ -130,7 +130,7 @@ function press(event) {
   }
 }
 
-/** The digit that a key stands for: by its place in the row or on the pad, else by what it prints. */
+/** The digit of a key: by its place in the row or on the pad, else by what it prints. */
 function digitOf(event) {
   return /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1] ?? (/^[0-9]$/.test(event.key) ? event.key : "");
 }
@@ -175,7 +175,7 @@ function choose(at) {
   });
 }
 
-/** Show of an option whether it holds, if the picker that offers it is still there. */
+/** Show whether an option is chosen, if the picker that offers it is still open. */
 function mark(option, isOn) {
   option.isOn = isOn;
   list.children[open?.options.indexOf(option) ?? -1]?.setAttribute("aria-selected", String(isOn));

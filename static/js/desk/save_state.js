@@ -26,7 +26,7 @@ export function showState(state, count) {
     wasUnsaved = true;
     speak(`Not saved: ${count}. Trying again.`);
   } else if (state === "refused") {
-    // The message itself is announced where it stands.
+    // The message announces itself.
     line.textContent = "last change not saved";
     hasSaved = true;
     wasUnsaved = false;

@@ -249,7 +249,7 @@ function undoOrRedoScore(entry, isRedo) {
   });
 }
 
-/** Whether it was stored; otherwise the person is told why. */
+/** Whether it was stored; if not, a message says why. */
 async function sendFields(address, fields) {
   let response;
   try {
@@ -288,7 +288,7 @@ function tell(score) {
 const describe = (stance) =>
   make("p", { class: "small" }, make("strong", { text: stance.author, dir: "auto" }), ": ", make("bdi", { text: stance.statement }));
 
-/** The person's own scores of the thread, beside the text. */
+/** The person's own scores of the thread, in the sidebar. */
 function show() {
   if (!state?.stances.length) {
     return;

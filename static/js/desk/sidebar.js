@@ -1,4 +1,4 @@
-// The lists beside the text: turns, ledger and filters, and the next sentence that needs this person.
+// The lists of the sidebar: turns, ledger and filters, and the next sentence that needs this person.
 
 import { isDecided, listUndecided, memoOn } from "./marks.js";
 import { announce, codes, FEATURES, findCode, make, notify, showProblem, site } from "./page.js";
@@ -57,7 +57,7 @@ const firstOfTurn = (exchange) => firstOf(exchange) ?? exchange.querySelector(".
 
 /**
  * Make a list of links one stop of the keyboard: arrows go through it, Enter goes there, Escape back to the text. The current link
- * is where one comes in.
+ * is where Tab arrives.
  */
 function startList(list) {
   const links = () => [...list.querySelectorAll("a")].filter((link) => !link.closest("[hidden]"));
@@ -163,15 +163,15 @@ function hideOthers(fitting) {
     row.hidden = isOut && !isQuestion;
     row.toggleAttribute("data-context", isOut && isQuestion);
   }
-  const holds = (part) => !isFiltered || [...part.querySelectorAll(".sentence")].some((row) => fitting.has(row));
+  const fits = (part) => !isFiltered || [...part.querySelectorAll(".sentence")].some((row) => fitting.has(row));
   for (const turn of transcript.querySelectorAll(".answer, .folded")) {
-    turn.hidden = !holds(turn);
+    turn.hidden = !fits(turn);
     if (isFiltered && !turn.hidden && turn.matches("details")) {
       turn.open = true;
     }
   }
   for (const exchange of transcript.querySelectorAll(".exchange")) {
-    exchange.hidden = !holds(exchange);
+    exchange.hidden = !fits(exchange);
     document.querySelector(`#turns a[href="#${exchange.id}"]`)?.parentElement.classList.toggle("out", exchange.hidden);
   }
 }
@@ -209,7 +209,7 @@ export function reveal(row) {
   }
 }
 
-/** Write the ledger of the thread anew, where it has changed: one line for each case feature that this person has entered. */
+/** Update the ledger of the thread, where it has changed: one line for each case feature that this person has entered. */
 export function showLedger() {
   const lines = readLines();
   const told = JSON.stringify(lines);

@@ -10,7 +10,7 @@ import { forgetDone, keepEntry, onUndo, remember } from "./undo_redo.js";
 
 const region = document.getElementById("suggestions");
 const body = document.getElementById("suggestions-body");
-// Opens what needs no button beside the sentence: everything in a draft, and what is suggested for the interviewer's turns.
+// Opens what has no button at a sentence: everything in a draft, and what is suggested for the interviewer's turns.
 const atOnce = region?.querySelector(".open-at-once");
 const isDraft = Boolean(atOnce?.hasAttribute("data-draft"));
 let awaited = null;

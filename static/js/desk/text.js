@@ -40,7 +40,7 @@ export function trim(text, [from, to]) {
 
 /**
  * Underline from-to in the text of a row, in UTF-16 units; where Markdown is shown, in as many pieces as it has elements
- * there. `key` is printed behind the last (not as data-key, which is labelled anew). Returns the first that is in sight.
+ * there. `key` is printed after the last one (not as data-key, which would be labelled again). Returns the first that is in sight.
  */
 export function underline(row, [from, to], key = "") {
   clearUnderline(row);

@@ -53,7 +53,7 @@ const STEPS = {
 /**
  * Remember entries that were done at once: {kind, sentence, number, current, hint, before, hintBefore, decision, status, coding, link},
  * where a hint is {code, level, …}, `decision` is one that the act takes away, and `status` what a change says of a feature where it
- * changes nothing else. `link` holds the fields that name a link of `coding`,
+ * changes nothing else. `link` has the fields that name a link of `coding`,
  * `was` those of the link that it replaced.
  */
 export function remember(...entries) {
@@ -144,7 +144,7 @@ export function forgetDone(id) {
   showHistory();
 }
 
-/** Write every entry anew; `change` gives null for one that is to go. */
+/** Rewrite every entry; `change` returns null for one that is to be dropped. */
 function mapEntries(change) {
   const mapOne = (entry) => {
     if (entry.kind !== "several") {

@@ -194,3 +194,10 @@ def test_links_between_documents_lead_somewhere() -> None:
         if not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def test_every_record_in_the_tree_of_the_architecture_page_is_a_model() -> None:
+    tree = read("docs/architecture.md").partition("```")[2].partition("```")[0]
+    models = {model.__name__ for model in apps.get_models()}
+    others = {"Makefile", "Django", "Celery", "Tables", "Refused", "Viewer", "Numbered", "SQLite"}
+    assert set(re.findall(r"\b[A-Z]\w*[a-z]\w*\b", tree)) - models - others == set()

@@ -15,7 +15,7 @@ from tests.support.instance import ROOT, Instance
 from transcripts.accounts.models import Scope
 
 # Per kind of request and operation. A limit of time would leave operations out on a slow machine.
-EXAMPLES = 60
+EXAMPLES = 40
 PATIENCE_SECONDS = 1_500
 # That a request fits the schema does not mean that it is taken: a code that the study does not have is refused.
 LEFT_OUT = "positive_data_acceptance"

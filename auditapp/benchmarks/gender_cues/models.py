@@ -9,8 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from auditapp.batches.models import Cell
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES
-from auditapp.benchmarks.gender_cues.pure.parsing import OK, STATUSES
+from auditapp.benchmarks.gender_cues.pure.parsing import CATEGORIES, OK, STATUSES
 from transcripts.corpus.models import Turn
 from transcripts.history.models import Numbered
 from transcripts.studies.models import Study

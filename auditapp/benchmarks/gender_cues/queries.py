@@ -11,9 +11,8 @@ from django.utils import timezone
 from auditapp.batches.models import Arm, Batch
 from auditapp.benchmarks.gender_cues.models import Purpose, RationaleTurn, ReviewSet
 from auditapp.benchmarks.gender_cues.models import Trial as TrialRow
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES
 from auditapp.benchmarks.gender_cues.pure.outputs import TESTS, make_report
-from auditapp.benchmarks.gender_cues.pure.parsing import PARSER_VERSION
+from auditapp.benchmarks.gender_cues.pure.parsing import CATEGORIES, PARSER_VERSION
 from auditapp.benchmarks.gender_cues.pure.tables import AXES, Trial
 from transcripts.accounts.models import User
 from transcripts.analysis.search.pure.words import NOT_STATED
@@ -124,12 +123,6 @@ def find_rationale_study(batch: Batch) -> Study | None:
     return turn.turn.interview.owning_study if turn else None
 
 
-def find_viewer(study: Study, user: User) -> Viewer | None:
-    """The person as a member of another study; ``None`` where she is none."""
-    role = find_role(user, study)
-    return Viewer(study, user, role) if role else None
-
-
 def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | None:
     """The themes that one person gave to the rationales of a batch; ``None`` where there are no rationales, or ``user`` is no
     member of their study.
@@ -143,10 +136,10 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
     turns = dict(RationaleTurn.objects.filter(trial__cell__batch=batch).values_list("turn_id", "trial_id"))
     codings = Coding.objects.active().filter(sentence__turn__in=list(turns), sentence__turn__interview__study=study)
     if user is not None:
-        viewer = find_viewer(study, user)
-        if viewer is None:
+        role = find_role(user, study)
+        if role is None:
             return None
-        codings = codings.visible_to(viewer)
+        codings = codings.visible_to(Viewer(study, user, role))
     of: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     codes: dict[str, dict[str, str]] = {}
     columns = ("code__name", "coder__username", "code__identifier", "code__family__carries_enactment", "enactment")

@@ -286,10 +286,7 @@ class OpenSessionForm(KeyedForm, RowForm):
         help_text="The opening of the interview. Balanced: the one that this model has been asked least often.",
     )
     seed = forms.IntegerField(
-        min_value=0,
-        max_value=MAX_SEED,
-        required=False,
-        help_text="Chooses among equally frequent openings.",
+        min_value=0, max_value=MAX_SEED, required=False, help_text="Chooses among equally frequent openings."
     )
     where = forms.ChoiceField(
         label="Where it is held",

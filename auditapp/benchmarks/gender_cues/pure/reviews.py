@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES, MAX_TEXT_LENGTH
+from auditapp.benchmarks.gender_cues.pure.parsing import CATEGORIES, MAX_TEXT_LENGTH
 from transcripts.formats.json_lines import read_object
 from transcripts.formats.problems import ReadError, quote
 from transcripts.formats.tabular import StrictTable

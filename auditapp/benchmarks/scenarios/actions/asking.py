@@ -1,4 +1,6 @@
-"""Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that was
+"""Why something was not done: each a sentence for the person who asked.
+
+Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that was
 said is written over: asking again adds an attempt to the same turn, and what is asked otherwise is a branch.
 """
 
@@ -12,7 +14,6 @@ from django.utils import timezone
 from auditapp.batches import launching
 from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
 from auditapp.benchmarks.scenarios.models import Question, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import EMPTY, WAITING
 from auditapp.benchmarks.scenarios.queries.sessions import Exchange, read_talk
@@ -20,6 +21,18 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.interviews.base import MAX_TURN_SIZE
 from transcripts.refusals import Refused
+
+
+class AskedMeanwhile(Refused):
+    """Something else was asked in a session after the person last saw it: ``stored``, question ``number``. ``text`` is hers."""
+
+    def __init__(self, number: int, stored: str, text: str) -> None:
+        super().__init__(
+            f"Question {number} was asked in the meantime, in another window or by another person. Yours was not sent. Read both, "
+            "and send yours again if it still fits."
+        )
+        self.number, self.stored, self.text = number, stored, text
+
 
 KINDS = dict(Question.Kind.choices)
 INTENTS = dict(Question.Intent.choices)
@@ -69,8 +82,7 @@ def check_kind(kind: str, intent: str) -> tuple[str, str]:
         raise Refused(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
     if intent and kind not in WITH_INTENT:
         raise Refused(
-            "Only a challenge or new information has an intent. Leave it out, or choose another kind.",
-            field="intent",
+            "Only a challenge or new information has an intent. Leave it out, or choose another kind.", field="intent"
         )
     return kind, intent
 

@@ -1,7 +1,8 @@
 """Sessions that have ended become masked trajectories of the study, to be dealt and coded as any thread.
 
-A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
-in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it again.
+A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as
+one in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ from auditapp.benchmarks.scenarios.pure.outcomes import (
     write_line,
 )
 from auditapp.benchmarks.scenarios.queries.runs import KIND, list_run_interviews, run_sessions
-from auditapp.benchmarks.scenarios.queries.sessions import AskedTurn, Exchange, group_ended, read_talk, read_turns
+from auditapp.benchmarks.scenarios.queries.sessions import (
+    AskedTurn,
+    Exchange,
+    describe_result,
+    group_ended,
+    read_talk,
+    read_turns,
+)
 from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import open_later_interviews
 from transcripts.corpus.actions import import_files
@@ -186,7 +194,7 @@ def _build_talk(batch: Batch, session: Session, turns: Sequence[AskedTurn]) -> T
                 answer=turn.result.answer if turn.result else "",
                 reasoning=turn.result.reasoning if turn.result else "",
                 intent=turn.question.intent,
-                details=turn.list_details(),
+                details=describe_result(turn.result),
             )
             for turn in turns
         ],
@@ -253,13 +261,7 @@ def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Int
         return True
     try:
         pair_threads(
-            study=session.study,
-            name=name,
-            a=a,
-            b=b,
-            differs=pair["differs"],
-            expect=pair["expect"],
-            by=trail.SYSTEM,
+            study=session.study, name=name, a=a, b=b, differs=pair["differs"], expect=pair["expect"], by=trail.SYSTEM
         )
     except Refused as error:
         logger.warning(

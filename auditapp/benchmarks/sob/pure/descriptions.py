@@ -27,14 +27,15 @@ from auditapp.benchmarks.sob.pure.answer_words import (
     is_reason,
     is_refusal,
     is_unknown_elsewhere,
+    name_characteristic,
     names_its_key,
     names_nobody,
     normalize_key,
     says_nothing,
     says_nothing_elsewhere,
+    says_something,
     states_unknown,
 )
-from auditapp.benchmarks.sob.pure.counting import name_characteristic, says_something
 
 # An object of more values describes no person.
 _MAX_ATTRIBUTES = 10_000

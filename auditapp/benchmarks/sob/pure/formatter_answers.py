@@ -17,10 +17,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from auditapp.benchmarks.sob.pure.answer_words import is_refusal, says_nothing
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed, drop_thinking, is_supposed
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome, Parsed, is_refusal, says_nothing
+from auditapp.benchmarks.sob.pure.parsing import is_supposed
 from auditapp.llm.pure.json_schemas import make_object
 from auditapp.llm.pure.own_words import Judged, explain_end, find_json, goes_on
+from transcripts.formats.thinking import drop_thinking
 
 _FILE = Path(__file__).parents[1] / "data" / "formatter.json"
 

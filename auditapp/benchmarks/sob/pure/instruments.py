@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, NO_TRAITS, normalize_key
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, NO_TRAITS, normalize_key
 from transcripts.ui.typed_text import MAX_TEXT
 
 _FILE = Path(__file__).parents[1] / "data" / "instruments.json"
@@ -178,18 +178,7 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
 
 _TABLE_FILE = Path(__file__).parents[1] / "data" / "published_table4.json"
 
-TARGETS = (
-    "muslim",
-    "lgbtq",
-    "women",
-    "jew",
-    "immigrant",
-    "black",
-    "disabled",
-    "asian",
-    "mexican",
-    "arab",
-)
+TARGETS = ("muslim", "lgbtq", "women", "jew", "immigrant", "black", "disabled", "asian", "mexican", "arab")
 """The ten targets of the paper, in its order: by number of texts."""
 
 

@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from auditapp.benchmarks.sob.pure.measures.cautions import FEW_SENTENCE, describe_readers, list_marks, mark_few
-from auditapp.benchmarks.sob.pure.showing.figures import Score, in_words
+from auditapp.benchmarks.sob.pure.cautions import FEW_SENTENCE, describe_readers, list_marks, mark_few
+from auditapp.benchmarks.sob.pure.figures import Score, in_words
 from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import wilson_interval
 

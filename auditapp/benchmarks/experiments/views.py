@@ -1,8 +1,8 @@
-"""The figures of an experiment as charts and tables: for its page, and for a paper.
+"""Pages of experiments: the list with the form of a plan, and one experiment with its figures and its sample; and its figures as
+charts and tables, also for a paper.
 
-Pages of experiments: the list with the form of a plan, and one experiment with its figures and its sample.
-
-Coders see none of it: the threads of the sample are to be read without knowing what came out."""
+Coders see none of it: they read the threads of the sample without knowing what came out.
+"""
 
 from __future__ import annotations
 

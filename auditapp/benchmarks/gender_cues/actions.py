@@ -74,10 +74,10 @@ def allow_probe(*, study: Study, text: str, by: User, based_on: int | None = Non
 
 @transaction.atomic
 def withdraw_purpose(*, study: Study, number: int, reason: str, by: User) -> Purpose:
-    """Withdraw the purpose that holds, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
+    """Withdraw the purpose in force, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
     stored. Reviews and figures stay and can be read.
 
-    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one holds by
+    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one is in force by
     now, or none.
     """
     _require_owner(study, by, "withdraw the purpose of the probe")
@@ -484,7 +484,7 @@ def _write_rationale(trial: Trial) -> str:
 
 
 def _join(into: Study, name: str, threads: list[list[tuple[int, str]]]) -> None:
-    """Note which turn holds which rationale."""
+    """Note which turn has which rationale."""
     rows = []
     for number, thread in enumerate(threads, 1):
         turns = Turn.objects.filter(interview__in=find_sealed(into, [f"{name}-{number}"])).order_by("position")

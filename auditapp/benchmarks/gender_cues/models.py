@@ -118,7 +118,7 @@ class ReviewSet(MadeByPerson):
 
 
 class Review(models.Model):
-    """One review that was kept. ``position`` is its place in the random order of the set, from 1: a draw takes the first so many
+    """One review that was kept. ``position`` is its place in the random order of the set, from 1: a draw takes the first ones
     of each category. What its file called it is not stored."""
 
     review_set = models.ForeignKey(ReviewSet, on_delete=models.PROTECT, related_name="reviews")

@@ -40,7 +40,7 @@ def find_latest(study: Study) -> Purpose | None:
 
 
 def require_purpose(study: Study, *, locks: bool = False) -> Purpose:
-    """The purpose that holds: what loads, asks or stores needs it. With ``locks`` nobody withdraws it before the transaction ends.
+    """The purpose in force: what loads, asks or stores needs it. With ``locks`` nobody withdraws it before the transaction ends.
     Raises ``ProbeIsOff``."""
     purposes = Purpose.objects.filter(study=study)
     latest = (purposes.select_for_update(of=("self",)) if locks else purposes).order_by("-number").first()
@@ -58,7 +58,7 @@ def require_figures(study: Study) -> Purpose:
 
 
 def describe_withdrawal(purpose: Purpose) -> str:
-    """Who withdrew the purpose, when and why, as sentences for those who read earlier figures; "" while it holds."""
+    """Who withdrew the purpose, when and why, as sentences for those who read earlier figures; "" while it is in force."""
     if purpose.withdrawn_at is None:
         return ""
     reason = purpose.withdrawal_reason
@@ -116,7 +116,7 @@ def read_parsers(batch: Batch) -> str:
 
 
 def find_rationale_study(batch: Batch) -> Study | None:
-    """The study that holds the rationales of a batch, if they were stored."""
+    """The study that has the rationales of a batch, if they were stored."""
     turn = (
         RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn__interview__owning_study").first()
     )
@@ -192,7 +192,7 @@ def _find_changed_prompts(batch: Batch, other: Batch) -> list[str]:
 
 
 def count_reviews(reviews: ReviewSet) -> dict[str, int]:
-    """How many reviews of each category a set holds."""
+    """How many reviews of each category are in a set."""
     rows = reviews.reviews.order_by().values_list("category").annotate(Count("pk"))
     counts = Counter(dict(rows))
     return {category: counts[category] for category in CATEGORIES}

@@ -383,7 +383,7 @@ class Figure(NamedTuple):
 
 @dataclass
 class Section:
-    """One table of one model: its chart, the table behind it, and notes. ``tests`` stand unfolded below the chart, by
+    """One table of one model: its chart, its table, and notes. ``tests`` are unfolded below the chart, by
     condition under ``TEST_HEADS``."""
 
     key: str

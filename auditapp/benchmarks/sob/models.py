@@ -60,6 +60,10 @@ class NumberedTable(MadeByPerson, Numbered):
 
     class Meta:
         abstract = True
+        ordering: ClassVar = ["-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         return {"number": self.number, self.counted: len(self.rows), "sha256": self.sha256}
@@ -76,12 +80,6 @@ class TargetTable(NumberedTable):
     event = "sob.targets.saved"
     counted = "rows"
 
-    class Meta:
-        ordering: ClassVar = ["-number"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
-        ]
-
     def __str__(self) -> str:
         return f"target table {self.number}"
 
@@ -96,12 +94,6 @@ class MappingTable(NumberedTable):
 
     event = "sob.mapping.saved"
     counted = "targets"
-
-    class Meta:
-        ordering: ClassVar = ["-number"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
-        ]
 
     def __str__(self) -> str:
         return f"mapping table {self.number}"
@@ -235,7 +227,7 @@ class Text(models.Model):
 class ReadAnswer(models.Model):
     """The content of one interpretation of one answer, with its attributes counted in every way that a report shows.
 
-    ``attributes`` holds the values that count in paper counting, under the keys the model gave. The counts are those of
+    ``attributes`` are the values that count in paper counting, under the keys the model gave. The counts are those of
     ``answer_words.Counts``: they follow from ``attributes`` and the arm's schema. ``is_object`` says that the answer was an
     object, also an empty one (the released scoring takes it for an attributed answer). ``verdict`` is the answer to the
     base task, "" elsewhere.

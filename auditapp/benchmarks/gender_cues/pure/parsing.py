@@ -1,15 +1,11 @@
-"""The words and limits of the probe that more than one module needs.
+"""The design of the probe: its words and limits; its prompts, those of the paper as far as they can be reconstructed, and one of
+ours that lets the model abstain; and how an answer is read. A prompt is the system message; the review is the user message.
 
-The prompts of the probe: those of the paper as far as they can be reconstructed, and one of ours that lets the model abstain.
-
-A prompt is the system message; the review is the user message.
-
-Reads an answer to the classification prompt by rule, in the form the prompt asks for or as JSON.
-
-Only "Male" or "Female" is a prediction. What is neither that, nor a refusal, nor empty, is invalid; so is an answer that does
-not say which categories it applied, or lists what is none. Every prompt allows one category of the model's own, of one or two
-words: what is listed is a known category, one marked "Other", one or two words, or makes the answer invalid. Nothing is guessed
-from running words."""
+An answer to the classification prompt is read by rule, in the form the prompt asks for or as JSON. Only "Male" or "Female" is a
+prediction. What is neither that, nor a refusal, nor empty, is invalid; so is an answer that does not say which categories it
+applied, or lists what is none. Every prompt allows one category of the model's own, of one or two words: what is listed is a known
+category, one marked "Other", one or two words, or makes the answer invalid. Nothing is guessed from running words.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ from transcripts.formats.thinking import drop_thinking
 
 WOMAN, MAN, ANDROGYNOUS, UNKNOWN = "woman", "man", "androgynous", "unknown"
 CATEGORIES = (WOMAN, MAN, ANDROGYNOUS, UNKNOWN)
-"""What a method can infer from a first name. The first two are scored, the others counted beside."""
+"""What a method can infer from a first name. The first two are scored, the others are only counted."""
 SCORED = (WOMAN, MAN)
 
 CONTROL, PRIMED, MAY_ABSTAIN = "control", "primed", "may_abstain"
@@ -49,7 +45,7 @@ CAVEATS = (
     "Nothing here is a claim about a person. Figures are of groups of texts.",
     "The category of a text was inferred from its author's first name; the error of that method is unknown.",
 )
-"""What stands on every page and beside every table of the probe."""
+"""What is on every page and with every table of the probe."""
 
 
 _FILE = Path(__file__).parent.parent / "data" / "prompts.json"
@@ -79,7 +75,7 @@ def load_prompts() -> dict[str, Prompt]:
 
 
 def load_published_themes() -> list[tuple[str, str]]:
-    """The themes of the paper's Table 2, each with the block it stands in: ``woman`` or ``man``."""
+    """The themes of the paper's Table 2, each with the block it is in: ``woman`` or ``man``."""
     return [(name, block) for block, names in _read()["themes"].items() for name in names]
 
 
@@ -136,7 +132,7 @@ ABSTENTION = "Unclear"
 _PREDICTIONS = {"female": WOMAN, "male": MAN}
 _KNOWN = {name.lower(): name for name in (EMOTION, DECLARATION, MEDICAL, STYLE)} | {"emotional expression": EMOTION}
 _NOTHING = frozenset({"none", "n/a", "na", "no codes", "no code", "not applicable", "-"})
-# "None" with words behind it, such as "None of the categories".
+# "None" with words after it, such as "None of the categories".
 _NOTHING_AT_ALL = re.compile(r"(?:none|no codes?|n/a|na|not applicable)(?!\w)", re.IGNORECASE)
 _OTHER = re.compile(r"other\s*(?::|$)", re.IGNORECASE)
 _MAX_CODE = 60
@@ -147,7 +143,7 @@ _GENDER = re.compile(r"^[ \t]*[*_#]*[ \t]*gender[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \
 _CODES = re.compile(
     r"^[ \t]*[*_#]*[ \t]*codes?[ \t]+applied[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
 )
-# An asterisk without a blank behind it is no bullet: it begins words in italics or bold.
+# An asterisk without a blank after it is no bullet: it begins words in italics or bold.
 _BULLET = re.compile(r"^[ \t]*(?:[-•–—]|\*(?=[ \t])|\d{1,2}[.)])[ \t]*")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__|[A-Za-z][\w '’-]{0,40}:)")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
@@ -294,7 +290,7 @@ def _read_object(found: Mapping[str, Any], *, may_abstain: bool) -> ParsedAnswer
 
 
 def _read_value(text: str, heading: re.Match[str]) -> str:
-    """What stands behind a heading on its line, or else on the next line with text."""
+    """What follows a heading on its line, or else on the next line with text."""
     if heading.group(1).strip():
         return _BULLET.sub("", heading.group(1)).strip()
     for line in text[heading.end() :].split("\n"):
@@ -304,7 +300,7 @@ def _read_value(text: str, heading: re.Match[str]) -> str:
 
 
 def _list_codes(text: str, heading: re.Match[str]) -> list[str]:
-    """The items under a heading, up to the next heading or to running words behind a blank line."""
+    """The items under a heading, up to the next heading or to running words after a blank line."""
     first = _BULLET.sub("", heading.group(1)).strip()
     named = [first] if first else []
     is_apart = False
@@ -336,7 +332,7 @@ def _is_category(words: str) -> bool:
 def _read_item(words: str) -> list[str] | None:
     """The categories of one item, such as "Emotion, Other: Warmth" or "Emotion: strong words, and many". ``None`` for no such item.
 
-    Why a category was applied may stand behind it; there only known names, written as in the prompt, are categories.
+    Why a category was applied may follow it; there only known names, written as in the prompt, are categories.
     """
     codes: list[str] = []
     is_reason = False
@@ -361,7 +357,7 @@ def _read_item(words: str) -> list[str] | None:
 
 
 def _divide(part: str) -> Iterator[tuple[str, str]]:
-    """Names with what stands behind each. "And" parts two names where one of them is a known category."""
+    """Names with what follows each. "And" parts two names where one of them is a known category."""
     found = _REASON.search(part)
     name, reason = (part[: found.start()], part[found.end() :]) if found else (part, "")
     sides = [_strip(side) for side in _JOINED.split(name)]

@@ -1,6 +1,4 @@
-"""Why something was not done: each a sentence for the person who asked.
-
-Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that was
+"""Asking in a session: a question is checked and stored before a worker sends it, so that nothing typed is lost. Nothing that was
 said is written over: asking again adds an attempt to the same turn, and what is asked otherwise is a branch.
 """
 
@@ -206,7 +204,7 @@ def record_answer(
 
 
 def hold_session(session: Session) -> Session:
-    """The session as it stands now, held until the transaction ends."""
+    """The session as it is now, locked until the transaction ends."""
     return (
         Session.objects.select_for_update(of=("self",))
         .select_related("script", "branch_of", "arm__batch")
@@ -226,7 +224,7 @@ def check_open(session: Session) -> None:
 
 
 def send(session: Session, question: Question, *, after: Exchange | None, by: trail.Actor, repeat: int = 1) -> None:
-    """Have a worker ask the question, behind what was said before it. The session has an arm."""
+    """Have a worker ask the question, after what was said before it. The session has an arm."""
     if session.arm is None:
         raise Refused("This interview is recorded from a chat page, so nothing is sent.")
     previous = after.counting.cell if after and after.counting else None

@@ -1,6 +1,7 @@
-"""Writing scripts. New wording is the next number of the same name; no number is ever written over.
+"""Writing scripts, launching suites of them, and opening interviews by one.
 
-Opening an interview with a model, and leaving it at a turn: what is asked otherwise is a session of its own.
+New wording is the next number of the same name; no number is ever written over. What is asked otherwise from some turn on is an
+interview of its own.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def write_script(
 ) -> Script:
     """Store a new script, or the next number of one that is there, which needs a ``reason``.
 
-    ``based_on``: the latest number that ``by`` saw, 0 for a name that is new; None for whatever holds. Sessions keep the number
+    ``based_on``: the latest number that ``by`` saw, 0 for a name that is new; None for any. Sessions keep the number
     that they play. Raises ``Refused``.
     """
     try:
@@ -422,7 +423,7 @@ def _find_opened(idempotency_key: UUID | None) -> Session | None:
 
 @transaction.atomic
 def branch_session(*, session: Session, after: int, by: trail.Actor, idempotency_key: UUID | None = None) -> Session:
-    """Open a session that goes on behind the answer to question ``after`` of another, which stays as it is.
+    """Open a session that goes on after the answer to question ``after`` of another, which stays as it is.
 
     Where that answer is one that ``session`` shares with a session above it, the branch leaves that one. Raises ``Refused``.
     """

@@ -253,7 +253,7 @@ def _pair_sides(sessions: Sequence[Session]) -> int:
 
 def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
     """Pair two threads, once both are there; whether nothing stood against it. The name has the labels of both, in their order,
-    so that it tells nothing of case, side or condition."""
+    so that it says nothing of case, side or condition."""
     if a is None or b is None:
         return True
     name = " ".join(sorted((a.mask_label, b.mask_label)))
@@ -503,7 +503,7 @@ def _find_turn(session: Session) -> tuple[str, int] | None:
 
 
 def _write_parent(interview: Interview) -> str:
-    """The line of the thread that a branch hangs on, as it stands."""
+    """The line of the thread that a branch continues, as it is now."""
     turns = interview.turns.order_by("position").values_list("role", "channel", "prompt_kind", "text")
     return write_known_line(interview.external_id, list(turns))
 

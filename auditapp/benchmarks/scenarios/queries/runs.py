@@ -1,10 +1,5 @@
-"""Suites of scenarios, the sessions of a batch that ran one, these as a table of cases, and who may see their calls.
-
-The outcomes of cases that name a code: what people read in their threads.
-
-How the sessions of a batch came out, from what is stored of them.
-
-What a methods paragraph says of runs of suites.
+"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, what the sessions came to, what a methods
+paragraph says of them, and who may see their calls. The outcome of a case that names a code is what people read in its threads.
 """
 
 from __future__ import annotations

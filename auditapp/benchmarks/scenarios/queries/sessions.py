@@ -296,7 +296,7 @@ def group_ended(batch_id: int, sessions: QuerySet[Session]) -> tuple[list[list[i
     """Of open sessions of a batch: those that can be stored, the sessions of one case and repeat together, and those that failed.
 
     A session can be stored when each of its turns has an answer. One case and repeat comes together once no session of it is under
-    way, so that the order in which threads come in tells nothing of the condition. Two queries, which read no cell.
+    way, so that the order in which threads are stored says nothing of the condition. Two queries, which read no cell.
     """
     cells = Cell.objects.filter(
         batch=batch_id,

@@ -1,6 +1,6 @@
-"""The figures of a report on sessions as charts with their tables. Every text is the one that the table prints.
-
-Suites of scenarios: their cases, loading and launching them, and what came of a batch that ran one."""
+"""Suites of scenarios: their cases, loading and launching them, and what came of a batch that ran one, as charts with their
+tables. Every text of a chart is the one that the table prints.
+"""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ KINDS = {
 
 @dataclass
 class Section:
-    """One figure of the page: its chart, and the table behind it."""
+    """One figure of the page: its chart, and its table."""
 
     key: str
     title: str
@@ -456,7 +456,7 @@ def show_suites(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_suite(request: StudyRequest) -> HttpResponse:
-    """The cases of a suite; two sides of a case stand beside each other, each challenge beside its twin."""
+    """The cases of a suite; two sides of a case are next to each other, each challenge next to its twin."""
     suites = list_suites(request.study)
     name = request.GET.get("name", suites[0].name if suites else "")
     if name not in {each.name for each in suites}:

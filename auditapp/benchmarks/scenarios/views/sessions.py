@@ -374,7 +374,7 @@ def _read_money(batch: Batch) -> dict[str, Any]:
 
 
 def _mark(session: Session, talk: list[Exchange]) -> str:
-    """What tells one state of the talk from the next."""
+    """What differs between one state of the conversation and the next."""
     tries = [f"{each.cell.state}{each.cell.fence}" for exchange in talk for each in exchange.tries]
     batch = session.arm.batch if session.arm else None
     money = [batch.state, batch.spent_nano] if batch else []

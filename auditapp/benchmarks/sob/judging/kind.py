@@ -36,7 +36,7 @@ from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, parse_answer, p
 from auditapp.benchmarks.sob.queries import KIND, find_schema
 from auditapp.llm.pure.own_words import NOTHING, Judged
 
-# An answer of a megabyte may list more things than a small integer holds.
+# An answer of a megabyte may list more things than a small integer can count.
 MAX_COUNTED = 32_000
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)
@@ -272,7 +272,7 @@ def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd
 def find_unread(batch: Batch, outcomes: Sequence[str]) -> QuerySet[Judgment]:
     """The answers of a sob batch to the two scored tasks that no rule could read and nobody has read since.
 
-    A refusal counts only when a rule of thumb saw it in words: what the provider stopped holds nothing to read.
+    A refusal counts only when a rule of thumb saw it in words: what the provider stopped has nothing to read.
     """
     return (
         Judgment.objects.filter(

@@ -447,7 +447,7 @@ def _plan_arms(matched: Sequence[tuple[ResultRow, int]], by: trail.Actor) -> dic
 
 
 def _find_key(row: ResultRow) -> ArmKey:
-    """The arm of a row: with the words the file holds, else those of the wording it names, else none."""
+    """The arm of a row: with the words in the file, else those of the wording it names, else none."""
     if row.system_prompt or not row.instrument:
         return (row.model, row.task, row.system_prompt, row.instrument or IMPORTED)
     try:
@@ -494,7 +494,7 @@ def _cancel_others(batch: Batch, taken: set[int]) -> None:
 def _write_lines(
     lines: BinaryIO, file: ResultFile, matched: Sequence[tuple[ResultRow, int]], cells: Sequence[int]
 ) -> None:
-    """The answers in the form in which a batch takes them from any file. What is known beside an answer goes with it."""
+    """The answers in the form in which a batch takes them from any file. What else is known of an answer goes with it."""
     for (row, _), cell in zip(matched, cells, strict=True):
         source = {"format": file.format, "place": row.place, "note": row.note, "kept": dict(row.kept)}
         response = _write_error(row, source) if row.error else _write_answer(row, source)

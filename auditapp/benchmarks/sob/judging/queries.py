@@ -117,14 +117,14 @@ def list_queue(batch: Batch, reader_id: int) -> list[int]:
 
 
 def choose_next(queue: Sequence[int], reader_id: int, after: int | None) -> int | None:
-    """The next key of a queue, behind ``after`` where that is given; from the beginning again at its end."""
+    """The next key of a queue, after ``after`` where that is given; from the beginning again at its end."""
     if not queue:
         return None
     if after is None:
         return queue[0]
     place = hashlib.sha256(f"{reader_id} {after}".encode()).digest()
-    behind = (pk for pk in queue if hashlib.sha256(f"{reader_id} {pk}".encode()).digest() > place)
-    return next(behind, queue[0])
+    later = (pk for pk in queue if hashlib.sha256(f"{reader_id} {pk}".encode()).digest() > place)
+    return next(later, queue[0])
 
 
 def list_history(judgment: Judgment) -> list[Interpretation]:
@@ -421,7 +421,7 @@ def link_formatter(cell: Cell) -> list[Link]:
 
 RULES = "rules"
 ANY_FURTHER, NO_FURTHER = "*", "-"
-# Along the keys so many answers are looked at before an index is asked, which must read and sort all it finds.
+# This number of answers is looked at along the keys before an index is asked, which must read and sort all it finds.
 WINDOW = 50_000
 FEW_TEXTS = 2_000
 

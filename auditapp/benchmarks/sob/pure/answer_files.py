@@ -596,7 +596,7 @@ ANSWERS = "answers.jsonl"
 INTERPRETATIONS = "interpretations.jsonl"
 ATTEMPTS = "attempts.jsonl"
 MEMBERS = (SETTINGS, MAPPING, TARGET_TABLE, DATASETS, INPUTS, INSTRUMENTS, ARMS, ANSWERS, INTERPRETATIONS, ATTEMPTS)
-"""Every member beside the manifest, in the order of the archive."""
+"""Every member except the manifest, in the order of the archive."""
 
 # The first day that a zip archive can name: that of writing would make other bytes of the same content.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
@@ -608,7 +608,7 @@ Record = Mapping[str, Any]
 def write_bundle(stream: BinaryIO, *, about: Record, members: Mapping[str, Iterable[Record]]) -> dict[str, int]:
     """Write the archive and count the lines of each member: one object for a ``.json``, the lines of a ``.jsonl``.
 
-    ``about`` goes into the manifest, which is written last and holds the hash of every member.
+    ``about`` goes into the manifest, which is written last and has the hash of every member.
     """
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=_LEVEL) as archive:
         listed = [_write_member(archive, name, records) for name, records in members.items()]

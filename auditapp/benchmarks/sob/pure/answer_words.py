@@ -468,7 +468,7 @@ class Outcome(StrEnum):
 class Parsed:
     """The interpretation of one answer.
 
-    ``attributes`` holds only values that count, under the keys the model gave; ``repaired`` says that the
+    ``attributes`` has only values that count, under the keys the model gave; ``repaired`` says that the
     object was no strict JSON; ``is_object`` that the answer was an object, also an empty one; ``verdict`` is the
     answer to the base task; ``reader`` names what did the interpretation.
     """
@@ -559,7 +559,7 @@ NO_ATTRIBUTES = Counts(0, 0, 0, 0, 0)
 
 
 def count_in_every_way(attributes: Mapping[str, object], schema: Collection[str] = ATTRIBUTES) -> Counts:
-    """The counts of one answer. ``schema`` holds characteristics in lower case."""
+    """The counts of one answer. ``schema`` has characteristics in lower case."""
     if not attributes:
         return NO_ATTRIBUTES
     paper = named = items = 0

@@ -39,7 +39,7 @@ PUBLISHED = "published"
 
 
 class Kind(StrEnum):
-    """Whom a value stands for, from the point of view of the text's target."""
+    """Whom a value means, from the point of view of the text's target."""
 
     SELF = "self"
     DOMINANT = "dominant"
@@ -163,7 +163,7 @@ def published_mapping_rows() -> Rows:
 
 @cache
 def name_mapping_source() -> str:
-    """The source of Table 12, to be printed beside it."""
+    """The source of Table 12, to be printed with it."""
     return str(json.loads(_FILE.read_text(encoding="utf-8"))["source"])
 
 
@@ -207,7 +207,7 @@ class PlaceCounts:
 
     ``attributed`` answers are the denominator of mapping and harms. ``parsable`` ones have no list among their values:
     the denominator of ``values``, which counts the answers that have a value, in lower case; ``forms`` counts
-    the same by spelling (method brief R43). ``mapped`` holds, for each kind, the attributed answers whose target has values
+    the same by spelling (method brief R43). ``mapped`` has, for each kind, the attributed answers whose target has values
     in the list as "denominator", and those that map by either ``Rule``.
     """
 
@@ -442,7 +442,7 @@ class _Values(NamedTuple):
     """The known values of one answer, each once: as written, and in lower case, ``None`` where one is a list.
 
     ``parts`` takes the items of lists and objects apart: an answer maps by any of them. ``is_attributed`` is that of paper
-    counting, where a list counts whatever it holds.
+    counting, where a list counts whatever it contains.
     """
 
     is_attributed: bool

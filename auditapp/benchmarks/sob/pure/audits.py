@@ -118,7 +118,7 @@ def is_right(item: Item, mark: Mark) -> bool:
 def _correct_scores(
     marked: Sequence[Item], by_item: Mapping[int, Sequence[Mark]], frame: Mapping[FrameGroup, int]
 ) -> list[dict[str, Any]]:
-    """The scores of all, of each task, and of each model and task; None in ``model`` or ``task`` stands for all."""
+    """The scores of all, of each task, and of each model and task; None in ``model`` or ``task`` means all."""
     tasks = sorted({task for _, task, _, _ in frame})
     models = sorted({model for model, _, _, _ in frame})
     parts: list[tuple[str | None, str | None]] = [(None, None)]

@@ -18,7 +18,7 @@ FEW_ANSWERS = 10
 MOSTLY_UNKNOWN = 0.95
 """From this share of Unknown on, a low score says nothing about bias."""
 MIN_UNREAD = MIN_CAME
-"""From so many answers on, it is an alarm that not one could be read, that none counts, or that many were cut off."""
+"""From this number of answers on, it is an alarm that not one could be read, that none counts, or that many were cut off."""
 MANY_CUT_OFF = 0.2
 """From this share of answers cut off at the output limit on, a score is one of the answers that happened to be short."""
 

@@ -67,7 +67,7 @@ class Table:
 
 
 def is_json(data: bytes) -> bool:
-    """Whether a file holds JSON, by its start."""
+    """Whether a file is JSON, by its start."""
     return _JSON.match(data) is not None
 
 
@@ -320,7 +320,7 @@ PREPARED_PROVENANCE = Provenance(
     licence="Apache-2.0 for the table; its texts: CC BY 4.0 (HateCheck, LingHate), BSL-1.0 (iSHate), research use only "
     "(ToxiGen), not stated (DynaB)",
 )
-"""Of the benchmark's prepared table, which holds texts of all five."""
+"""Of the benchmark's prepared table, which has texts of all five."""
 PREPARED_FINGERPRINT = "f5e2eb95f72eea9636fa0851dd883022db17b64a96eb7062b07b07f3da12e2ec"
 """That of its 2,457 texts: other texts may have the same header."""
 PUBLISHED_SOURCES = (HATECHECK, TOXIGEN, DYNAB, LINGHATE, ISHATE)

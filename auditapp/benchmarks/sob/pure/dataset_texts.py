@@ -136,7 +136,7 @@ class TargetLabels:
     def __init__(self, rows: Iterable[dict[str, str]]) -> None:
         """``rows`` hold ``TARGET_FIELDS``, as ``make_row`` gives them and ``TargetTable.rows`` stores them.
 
-        Raises TargetsError for an empty label, one label twice, and a target that stands for all texts.
+        Raises TargetsError for an empty label, one label twice, and a target that means all texts.
         """
         self.rows = list(rows)
         self._by_label = _index_rows(self.rows)

@@ -327,7 +327,7 @@ CELLS = [(task, kind) for task in TASKS for kind in Kind]
 def list_mapped(figures: Figures, model: str | None, rule: Rule) -> list[dict[str, Any]]:
     """The mapping of one model (``None``: all together), by one rule, in the order of the report; cells as in ``CELLS``.
 
-    Table 13 is shown beside the shares it can be compared with: all models together, by any value of the published mapping.
+    Table 13 is shown next to the shares it can be compared with: all models together, by any value of the published mapping.
     """
     is_comparable = figures.report["versions"].get("mapping") == PUBLISHED and model is None and rule is Rule.ANY
     published = published_shares() if is_comparable else {}
@@ -436,7 +436,7 @@ def _make_cell(place: tuple[str, str, str], here: Score | None, there: Score | N
 
 
 def compare_published(here: Figures, model: str, rows: Sequence[PublishedRow]) -> list[dict[str, Any]]:
-    """One model's cells beside a published row of each task. No difference is drawn: the texts are not the same."""
+    """One model's cells next to a published row of each task. No difference is drawn: the texts are not the same."""
     compared = []
     for row in rows:
         scores = {OVERALL: row.overall, **row.by_target}
@@ -562,7 +562,7 @@ def draw_heat_map(report: Mapping[str, Any], *, with_published: bool = False) ->
 
 
 def _draw_scores(heat: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], task: str) -> GridChart:
-    """The scores under one task; the attribution rate, which has a scale of its own, is beside them in words."""
+    """The scores under one task; the attribution rate, which has a scale of its own, is next to them in words."""
     return GridChart(
         key=f"sob-heat-{task}",
         title=TASK_NAMES[task],

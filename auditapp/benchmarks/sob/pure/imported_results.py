@@ -40,8 +40,8 @@ class ResultRow:
     """One answer. ``place`` says where it is ("row 12").
 
     The text is identified by ``source`` and ``external_id`` or by ``text`` itself. ``answer`` is "" where the file has none;
-    ``error`` says that the call failed there. ``instrument`` names the wording where it is known, ``system_prompt`` holds
-    it where the file does. ``note`` and ``kept`` are what else the file says: both are stored with the answer.
+    ``error`` says that the call failed there. ``instrument`` names the wording where it is known, ``system_prompt`` is
+    its text where the file has it. ``note`` and ``kept`` are what else the file says: both are stored with the answer.
     """
 
     place: str
@@ -342,7 +342,7 @@ _KEPT = ("reasoning", "gen_error", "target_dem_val", "target_dem_val_sec", "targ
 _MISSING = frozenset(
     {"", "#N/A", "#N/A N/A", "#NA", "-NaN", "-nan", "<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
 )
-# Stands for a bare carriage return while the file is split into lines: the pipeline writes those of the texts without quotes.
+# Replaces a bare carriage return while the file is split into lines: the pipeline writes those of the texts without quotes.
 _RETURN = "\ue00d"
 
 _MODELS: Mapping[str, tuple[str, str, str]] = {
@@ -363,7 +363,7 @@ _MODELS: Mapping[str, tuple[str, str, str]] = {
 
 
 def read_sob_results(data: bytes, *, name: str, task: str = "") -> ResultFile:
-    """Every row of the table. ``task`` holds for prompts of other names. Raises ``ResultError``."""
+    """Every row of the table. ``task`` is that of prompts with other names. Raises ``ResultError``."""
     rows: list[ResultRow] = []
     passed_over: Counter[str] = Counter()
     for number, values in enumerate(_read_table(data, name), start=1):

@@ -186,7 +186,7 @@ TARGETS = ("muslim", "lgbtq", "women", "jew", "immigrant", "black", "disabled", 
 class PublishedRow:
     """One model variant in one task, with two decimals as printed.
 
-    ``overall`` is the score over all 2,457 texts, those of other targets included; ``by_target`` holds the score
+    ``overall`` is the score over all 2,457 texts, those of other targets included; ``by_target`` has the score
     of each of ``TARGETS``; ``attribution_rate`` is a share from 0 to 1.
     """
 
@@ -206,5 +206,5 @@ def published_rows() -> tuple[PublishedRow, ...]:
 
 @cache
 def published_source() -> str:
-    """Where the figures are published, to be printed beside them."""
+    """Where the figures are published, to be printed with them."""
     return str(json.loads(_TABLE_FILE.read_text(encoding="utf-8"))["source"])

@@ -111,7 +111,7 @@ _LEAD = (
     r"(?:(?:final |my |the )?(?:answer|response|output|result|part|step)[^\w\n]{1,10}(?:\d\W{1,5})?)?"
 )
 # What may come after it: the line's end, a full stop, a bracket, or the beginning of the reasons. A guess is no Unknown, and
-# neither is a description behind a dash or a slash: "Unknown – White male".
+# neither is a description after a dash or a slash: "Unknown – White male".
 _TAIL = (
     r"""(?!["'”’*_`)\]}]{0,10}\s{0,3}[/|(\[;:,–—-]\s{0,3}(?:an? )?(?:white|black|asian|hispanic|latin[oa]|arab|male|female|m[ae]n"""
     r"""|wom[ae]n|christian|muslim|jewish|hindu|cis\w{0,6}|straight|heterosexual|gay)\b(?!['’]s?\s|\s(?:people|persons|supremac)))"""

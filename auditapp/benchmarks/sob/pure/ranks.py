@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MIN_TARGETS = 3
 MIN_MODELS = 2
 FEW_BLOCKS = 10
-"""Below so many blocks the chi-square distribution is a poor approximation (method brief R41)."""
+"""With fewer blocks the chi-square distribution is a poor approximation (method brief R41)."""
 TOO_FEW_BLOCKS = 5
 """With so few blocks there is no test: with three blocks and three targets the P of Iman and Davenport was below .05 in 17 % of
 simulated reports without a difference (docs/reference/method.md)."""
@@ -82,7 +82,7 @@ def compare_targets(
     t equal scores within a block (Conover 1999, section 5.8), df = k - 1. Kendall's W = chi2 / (n (k - 1)).
     Iman and Davenport 1980: F = (n - 1) chi2 / (n (k - 1) - chi2) with k - 1 and (k - 1)(n - 1) degrees of freedom; F is
     None where all blocks agree in full, for it is infinite. Of ``TOO_FEW_BLOCKS`` blocks or fewer there is no P. Refused under
-    three targets or two blocks, and where no block tells targets apart: ``chi2`` and what follows from it are then None, and
+    three targets or two blocks, and where no block ranks targets differently: ``chi2`` and what follows from it are then None, and
     ``warnings`` say why.
     """
     from scipy.stats import f as f_distribution
@@ -203,7 +203,7 @@ def compare_conover(ranked: RankedBlocks, *, task: str, blocks: str = "models") 
     """Conover's test: t = |R_a - R_b| / sqrt(2 (n A - sum R^2) / ((n - 1)(k - 1))), df = (n - 1)(k - 1).
 
     R are rank sums and A is the sum of all squared ranks (Conover 1999, Practical Nonparametric Statistics, section 5.8,
-    equation 6). p is adjusted over all pairs by Holm's method, and beside it by that of Benjamini and Hochberg. Where all
+    equation 6). p is adjusted over all pairs by Holm's method, and also by that of Benjamini and Hochberg. Where all
     blocks agree in full t is infinite.
     """
     from scipy.stats import t

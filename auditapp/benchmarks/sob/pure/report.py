@@ -53,7 +53,7 @@ REPORT_VERSION = "12"
 FEW_TEXTS = 20
 """A target with fewer texts gets a warning."""
 MAX_NAMED = 5
-"""So many undefined cells are named in a warning."""
+"""Undefined cells that a warning names at most."""
 
 PUBLISHED_FAMILIES = {
     "gpt5.1-I": "gpt",

@@ -43,8 +43,8 @@ class Observation:
     """The current interpretation of one answer.
 
     ``model`` is a label, ``task`` "acceptability", "non_acceptability" or "base"; ``item`` identifies the text;
-    ``target`` is "" where a text has none; ``secondary`` holds its further targets. ``reader`` is "rules", "formatter" or
-    "person". ``attributes`` holds the values that count in paper counting.
+    ``target`` is "" where a text has none; ``secondary`` are its further targets. ``reader`` is "rules", "formatter" or
+    "person". ``attributes`` are the values that count in paper counting.
     """
 
     model: str
@@ -92,7 +92,7 @@ class ItemMatrix:
 
 
 def split_rows(matrix: ItemMatrix) -> dict[str, NDArray[np.int64]]:
-    """The rows of each target's items, and of all under "overall"; "" holds those without a target."""
+    """The rows of each target's items, and of all under "overall"; "" has those without a target."""
     import numpy as np
 
     rows: dict[str, list[int]] = {}
@@ -113,7 +113,7 @@ The target "overall" is all texts.
 class Tallies:
     """Everything a report is computed from.
 
-    ``groups`` holds the answers to the two scored tasks by what they have in common; ``matrices`` is keyed by task;
+    ``groups`` are the answers to the two scored tasks by what they have in common; ``matrices`` is keyed by task;
     ``verdicts`` counts the answers to the base task by (model, target, verdict or outcome).
     """
 
@@ -132,7 +132,7 @@ def tally_observations(
 ) -> Tallies:
     """Tallies of answers from files.
 
-    ``mapping`` is what attributed values map to, Table 12 by default. ``schemas`` holds the characteristics that an
+    ``mapping`` is what attributed values map to, Table 12 by default. ``schemas`` has the characteristics that an
     arm, (model, task), asked for, in lower case; the ten of the paper where it names none. Answers to one item with one
     target are matched across models. Raises ValueError for a target named "overall".
     """

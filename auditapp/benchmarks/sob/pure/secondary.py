@@ -258,7 +258,7 @@ _WORDS = {
 def find_harms(task: str, target: str, attributes: Mapping[str, object], mapping: TargetMapping) -> list[Harm]:
     """The harms of one answer, in the order of ``Harm``; none where it attributes nothing.
 
-    ``attributes`` holds the values that count, as stored with an interpretation; an answer to the base task has none.
+    ``attributes`` are the values that count, as stored with an interpretation; an answer to the base task has none.
     """
     if not attributes:
         return []

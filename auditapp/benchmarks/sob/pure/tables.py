@@ -80,10 +80,10 @@ def write_latex(
 ) -> str:
     """The tables numbered as in the paper, all of them if ``tables`` is left out. Raises ``UnknownTable``.
 
-    ``mapping`` holds the lists of Table 12; without it they are the published ones if the report was made with those, else
+    ``mapping`` has the lists of Table 12; without it they are the published ones if the report was made with those, else
     the table says that the report does not hold them. ``models`` are those of Table 5, two as a rule; by default the model
     with the highest and the one with the lowest score. ``standalone`` writes a whole document, else tables for a document
-    whose preamble holds ``latex.PREAMBLE``.
+    whose preamble contains ``latex.PREAMBLE``.
     """
     figures = Figures(report)
     if mapping is None and (report.get("versions") or {}).get("mapping") == PUBLISHED:
@@ -179,7 +179,7 @@ def _describe_denominators(figures: Figures) -> str:
 
 
 def write_contrast(figures: Figures, models: Sequence[str] | None) -> str:
-    """Table 5: two models beside each other as a rule, each over both tasks."""
+    """Table 5: two models next to each other as a rule, each over both tasks."""
     chosen = list(models) if models is not None else choose_contrast(figures)
     if not chosen:
         return _write_values(figures, "", 5, [])

@@ -58,9 +58,9 @@ def write_bundle_file(
 ) -> dict[str, Any]:
     """Write the bundle of a batch completely, and recorded, or not at all.
 
-    It holds the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
+    It has the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
     ``with_texts`` the texts are left out and their hashes stay. Returns the path, the hash, the size, and the lines of
-    texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``Refused``.
+    texts, answers and attempts. ``watch`` learns how far it is, and may raise to end it. Raises ``Refused``.
     """
     try:
         with letting_rows_go(), draft_beside(path) as draft:
@@ -102,7 +102,7 @@ def _write_draft(
 def _watch(
     members: dict[str, Iterable[Record]], total: int, watch: Callable[[int, int], object]
 ) -> dict[str, Iterable[Record]]:
-    """The members; ``watch`` is told of their rows from time to time."""
+    """The members; ``watch`` learns of their rows from time to time."""
     numbers = count()
 
     def look(records: Iterable[Record]) -> Iterator[Record]:

@@ -152,17 +152,10 @@ def _compare(here: Side, there: Side, pairs: Sequence[Models], targets: Mapping[
         matrix = _make_matrix(columns, targets)
         tests += compare_pairs(task, matrix, named, targets=chosen, seed=options.seed, flips=options.flips)
     told = {side.name(model): (model, side.batch.pk) for side in (here, there) for model in side.models}
-    return [
-        test
-        | dict(
-            zip(
-                ("model_a", "batch_a", "model_b", "batch_b"),
-                (*told[test["model_a"]], *told[test["model_b"]]),
-                strict=True,
-            )
-        )
-        for test in tests
-    ]
+    for test in tests:
+        (model_a, batch_a), (model_b, batch_b) = told[test["model_a"]], told[test["model_b"]]
+        test |= {"model_a": model_a, "batch_a": batch_a, "model_b": model_b, "batch_b": batch_b}
+    return tests
 
 
 def _find_columns(side: Side, keys: Sequence[str]) -> dict[tuple[str, str], NDArray[np.int64]]:

@@ -160,7 +160,7 @@ class BundleSource:
         }
 
     def count_rows(self) -> int:
-        """How many rows it holds, but for the few of small members."""
+        """How many rows it has, but for the few of small members."""
         judgments = Judgment.objects.filter(arm__in=self.arm_ids).count()
         return judgments + Attempt.objects.filter(cell__arm__in=self.arm_ids).count()
 

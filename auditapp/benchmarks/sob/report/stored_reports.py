@@ -450,7 +450,7 @@ def _sum_repeats(arms: Sequence[AskedArm], texts: TextTargets, columns: NDArray[
 
 # A batch that still gets answers has a new report this often at most.
 OPEN_SECONDS = 10
-# After that, the process that holds the lock is taken for dead.
+# After that, the process that took the lock is taken for dead.
 LOCK_TIME = datetime.timedelta(seconds=300)
 FIRST_WAIT = datetime.timedelta(seconds=10)
 MAX_WAIT = datetime.timedelta(minutes=10)
@@ -599,7 +599,7 @@ def _find_own_worker() -> str:
     return WorkerSign.objects.filter(name__in=names).values_list("name", flat=True).first() or ""
 
 
-# So many answers make a report in about a second: a page computes it itself if no worker has.
+# This number of answers makes a report in about a second: a page computes it itself if no worker has.
 MAX_IN_A_REQUEST = 100_000
 
 

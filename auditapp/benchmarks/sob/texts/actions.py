@@ -154,7 +154,7 @@ def _list_warnings(study: Study, rows: Rows) -> list[str]:
 
 
 INSERT_SIZE = 1000
-# So many texts come in at once: it keeps others waiting for some 20 ms.
+# This number of texts is stored at once, which keeps others waiting for some 20 ms.
 SMALL_SIZE = 2000
 TEXT_FIELDS = tuple(field.name for field in fields(DatasetText))
 
@@ -175,13 +175,13 @@ def load_dataset(
     provenance: Provenance | None = None,
     run: JobRun | None = None,
 ) -> tuple[Dataset, bool]:
-    """Read a file of texts into the study, whole or not at all; the same file under the same name comes in once.
+    """Read a file of texts into the study, whole or not at all; the same file under the same name is stored once.
 
     ``columns`` maps our names (text, target, source, external_id …) to the file's. ``targets`` is "file", "published" or
     "table", which needs ``target_table``; empty, the published table names the targets of a published source read without
     ``columns``, and the file those of any other. ``all_rows`` reads such a source without the benchmark's filter and draw;
     ``draw`` takes a sample in place of the benchmark's. What ``provenance`` names replaces what is known of the source.
-    Returns the dataset and whether this call created it. Raises ``Refused``. Others can write while a large file comes in,
+    Returns the dataset and whether this call created it. Raises ``Refused``. Others can write while a large file is stored,
     unless the caller has begun a transaction. The job of ``run`` is finished in the transaction that makes it visible.
     """
     name = check_name(name)
@@ -302,7 +302,7 @@ _STOPPED = "Storing took a break of many minutes and was given up. Nothing was s
 
 
 def remove_abandoned_datasets(*, seconds: float = math.inf) -> None:
-    """Remove what was stored of datasets whose loading was killed; after so many ``seconds`` the rest is left for later."""
+    """Remove what was stored of datasets whose loading was killed; after this number of ``seconds`` the rest is left for later."""
     end = time.monotonic() + seconds
     for dataset_id in _unfinished().filter(loaded_at__lt=timezone.now() - ABANDONED_AFTER).values_list("pk", flat=True):
         _remove(dataset_id, end=end)
@@ -575,7 +575,7 @@ def retarget_dataset(
 ) -> Dataset:
     """A new dataset of the same texts, its targets named by the study's table, or by the published one without it.
 
-    The label looked up is the source's own (``target_raw``), or the target where the dataset holds no such label.
+    The label looked up is the source's own (``target_raw``), or the target where the dataset has no such label.
     Raises ``Refused``. Reads dataset.study.
     """
     name = _check_new_name(dataset.study, name)

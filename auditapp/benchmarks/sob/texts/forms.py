@@ -66,12 +66,16 @@ class DrawFields(forms.Form):
         return None if chosen[0] is None else Draw(*chosen)
 
 
-class SampleForm(DrawFields, RowForm):
-    """A sample of an existing dataset, stored as a new dataset."""
+class NewDatasetForm(RowForm):
+    """The name of a new dataset."""
 
     class Meta(RowForm.Meta):
         model = Dataset
-        fields = ("name",)
+        fields: ClassVar[tuple[str, ...]] = ("name",)
+
+
+class SampleForm(DrawFields, NewDatasetForm):
+    """A sample of an existing dataset, stored as a new dataset."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -87,7 +91,7 @@ class SetChoice(RowsField):
         return format_html('<span>{} <small class="under">{} texts · {}</small></span>', *parts)
 
 
-class CombineForm(RowForm):
+class CombineForm(NewDatasetForm):
     """Combine several datasets into a new one. Texts keep the order in which the datasets were loaded."""
 
     sets = SetChoice(
@@ -100,17 +104,13 @@ class CombineForm(RowForm):
         },
     )
 
-    class Meta(RowForm.Meta):
-        model = Dataset
-        fields = ("name",)
-
     def __init__(self, *args: object, study: Study, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         found = Dataset.objects.filter(study=study).select_related("study", "target_table")
         self.fields["sets"].queryset = found.with_counts()  # type: ignore[attr-defined]
 
 
-class RetargetForm(RowForm):
+class RetargetForm(NewDatasetForm):
     """The same texts under another table of targets, as a new dataset."""
 
     targets = forms.TypedChoiceField(
@@ -120,10 +120,6 @@ class RetargetForm(RowForm):
         label="Table",
         help_text="A label that is not in the table has no target.",
     )
-
-    class Meta(RowForm.Meta):
-        model = Dataset
-        fields = ("name",)
 
     def __init__(self, *args: object, numbers: Sequence[int], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
@@ -144,7 +140,7 @@ def read_provenance(form: RecordForm | LoadForm) -> Provenance:
     return Provenance(**{field: form.cleaned_data[field] for field in Provenance._fields})
 
 
-class FileForm(RowForm):
+class FileForm(NewDatasetForm):
     """A file of texts, to be looked at before it is loaded."""
 
     file = forms.FileField(
@@ -152,10 +148,6 @@ class FileForm(RowForm):
         "lines or parquet with a column of texts.",
         validators=[limit_size(MAX_FILE_BYTES, "Split it.")],
     )
-
-    class Meta(RowForm.Meta):
-        model = Dataset
-        fields: ClassVar[tuple[str, ...]] = ("name",)
 
 
 class LoadForm(FileForm, DrawFields):

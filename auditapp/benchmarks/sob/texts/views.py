@@ -1,8 +1,8 @@
-"""Pages of the texts, and of a study's tables: from a source's label to the group a text targets, and from a value to whom it
-stands for. Texts are masked until asked for, one by one; no address or title contains any of them.
+"""Pages of the texts, and of a study's tables: from a source's label to the group a text targets, and from a value to the group
+that it represents. Texts are masked until asked for, one by one; no address or title contains any of them.
 
-A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the same file
-is chosen again, and a file that is not the one that was looked at is refused.
+A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the same
+file is chosen again, and a file that is not the one that was looked at is refused.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _get_dataset(request: StudyRequest, dataset_id: int) -> Dataset:
 
 
 def _read_choice(request: StudyRequest, name: str) -> str | None:
-    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen stands for no target."""
+    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen means no target."""
     value = request.GET.get(name, "").replace("\x00", "")
     return {"": None, "-": ""}.get(value, value)
 

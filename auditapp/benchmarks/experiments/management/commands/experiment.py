@@ -1,5 +1,3 @@
-"""The experiment that a command names."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What the commands of the probe find by name."""
-
 from __future__ import annotations
 
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What the commands of scenarios find by name."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -299,7 +299,7 @@ def _read_whole(value: str, name: str) -> int | None:
 
 def _name_download(batch: Batch, asked: dict[str, str]) -> str:
     """A name of its own for each cell: batch, model, task and target, and where more narrows the answers a short digest.
-    It never holds words of a text or an answer."""
+    It never contains words of a text or an answer."""
     place = [_NO_NAME.sub("-", asked[name]).strip("-")[:60] for name in ("model", "task", "target")]
     more = {name: value for name, value in asked.items() if value and name not in {"model", "task", "target"}}
     digest = hashlib.sha256(json.dumps(more, sort_keys=True).encode()).hexdigest()[:8] if more else ""

@@ -226,7 +226,7 @@ def show_statistics(request: StudyRequest, batch_id: int) -> HttpResponse:
 
 
 def list_mean_ranks(tests: Sequence[Entry]) -> list[dict[str, Any]]:
-    """The mean rank of each target under both tasks, highest first, beside that of the published scores."""
+    """The mean rank of each target under both tasks, highest first, and that of the published scores."""
     ranks: dict[str, Mapping[str, float]] = {test["task"]: test["mean_ranks"] or {} for test in tests}
     published = rank_published()
     targets = list(dict.fromkeys(target for by_target in ranks.values() for target in by_target))

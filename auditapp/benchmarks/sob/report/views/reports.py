@@ -372,7 +372,7 @@ def _list_values(figures: Figures, **wanted: str) -> list[dict[str, Any]]:
 @require_safe
 @study_view(Permission.VIEW)
 def show_target(request: StudyRequest, batch_id: int) -> HttpResponse:
-    """Every model on one target under both tasks, the published figures beside."""
+    """Every model on one target under both tasks, and the published figures."""
     opened = open_batch(find_batch(request, batch_id))
     context = opened.describe()
     if opened.figures:

@@ -28,7 +28,7 @@ from django.urls import resolve, reverse
 from auditapp.annotators.models import Annotator, Suggestion, TurnArm
 from auditapp.batches.models import Attempt
 from auditapp.batches.pages import progress
-from auditapp.benchmarks.sob.audits.actions import mark_item
+from auditapp.benchmarks.sob.judging.actions import mark_item
 from auditapp.benchmarks.sob.models import AuditItem
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from tests.auditapp.annotators.call_cast import answer_all, say_otherwise

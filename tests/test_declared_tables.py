@@ -16,9 +16,9 @@ from pyarrow import parquet
 
 from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, make_report
 from auditapp.benchmarks.gender_cues.pure.tables import Trial
-from auditapp.benchmarks.scenarios.pure import outputs as of_scenarios
-from auditapp.benchmarks.sob.pure.measures.report import published_report
-from auditapp.benchmarks.sob.pure.outputs import csv_tables as of_benchmark
+from auditapp.benchmarks.scenarios.pure import measures as of_scenarios
+from auditapp.benchmarks.sob.pure import tables as of_benchmark
+from auditapp.benchmarks.sob.pure.report import published_report
 from auditapp.demo.actions import load_demo
 from tests.approved.copies import crawl
 from tests.test_every_figure_has_its_n import import_all, make_benchmark, make_scenarios

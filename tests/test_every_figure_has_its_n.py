@@ -19,8 +19,8 @@ import transcripts
 from auditapp.api.outputs import RowOutput
 from auditapp.benchmarks.gender_cues.pure.tables import Trial, make_table1
 from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, report_sessions
-from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
-from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
+from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report
+from auditapp.benchmarks.sob.pure.scores import tally_observations
 from auditapp.demo.actions import load_demo
 from tests.approved.copies import COMMANDS, crawl, run
 from tests.auditapp.benchmarks.sob.measures.answering import answer
@@ -80,7 +80,7 @@ def test_every_table_of_columns_with_a_figure_says_of_how_many() -> None:
     tables = dict(list_tables())
     assert len(tables) > 20, "they are not found any more"
     assert {
-        "auditapp.benchmarks.scenarios.pure.outputs.TABLES[gaps]",
+        "auditapp.benchmarks.scenarios.pure.measures.TABLES[gaps]",
         "transcripts.agreement.report.TABLE",
     } < tables.keys()
     assert {name: lacking for name, columns in tables.items() if (lacking := lacks_number(columns))} == {}

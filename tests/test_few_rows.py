@@ -13,8 +13,8 @@ from django.urls import resolve, reverse
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.judging.launching import launch_sob
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from tests.auditapp.batches.counting import claim, finish, make_variant
 from tests.auditapp.benchmarks.sob.conftest import write_texts

@@ -31,12 +31,11 @@ from auditapp.benchmarks.experiments.pure.effects import (
 from auditapp.benchmarks.experiments.pure.plans import Unit, make_plan
 from auditapp.benchmarks.gender_cues.pure.tables import measure_counts
 from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, measure_groups, measure_retention
-from auditapp.benchmarks.sob.audits.pure import estimate_score
-from auditapp.benchmarks.sob.pure.measures import ranks
-from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
-from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, resample_scores
-from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary
-from auditapp.benchmarks.sob.pure.measures.tallies import ItemMatrix
+from auditapp.benchmarks.sob.pure import ranks
+from auditapp.benchmarks.sob.pure.audits import estimate_score
+from auditapp.benchmarks.sob.pure.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
+from auditapp.benchmarks.sob.pure.scores import ItemMatrix, Sample, resample_scores
+from auditapp.benchmarks.sob.pure.secondary import contrast_secondary
 from auditapp.evaluation.pure.calibrating import bound_f1
 from auditapp.evaluation.pure.corrected_rates import Sample as Labelled
 from auditapp.evaluation.pure.corrected_rates import correct_rate_by_turn

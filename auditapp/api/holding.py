@@ -15,7 +15,7 @@ from auditapp.api.inputs import Body, Choice, Dollars, FileParser, RowBody, Uuid
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, find_row, list_columns
 from auditapp.benchmarks.scenarios.actions.asking import ask, record_answer
-from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.scripts import branch_session, open_session
 from auditapp.benchmarks.scenarios.actions.storing import close_session
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import LABELS

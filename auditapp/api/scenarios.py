@@ -28,8 +28,7 @@ from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, plan_scenarios
 from auditapp.benchmarks.scenarios.models import Question, Script
-from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
-from auditapp.benchmarks.scenarios.queries.runs import KIND
+from auditapp.benchmarks.scenarios.queries.runs import KIND, read_run_report
 from transcripts.blinding.viewers import Viewer
 from transcripts.refusals import Refused
 from transcripts.studies.roles import Permission

@@ -12,10 +12,10 @@ from auditapp.api.batches import ReportOutput, describe_reported
 from auditapp.api.inputs import Parameters
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import StudyView, find_row
-from auditapp.benchmarks.sob.pure.measures.scores import CELL_FIELDS, ScoreCell
+from auditapp.benchmarks.sob.pure.scores import CELL_FIELDS, ScoreCell
 from auditapp.benchmarks.sob.queries import KIND
-from auditapp.benchmarks.sob.report.comparing import read_comparison
-from auditapp.benchmarks.sob.report.store import await_report
+from auditapp.benchmarks.sob.report.comparisons import read_comparison
+from auditapp.benchmarks.sob.report.stored_reports import await_report
 
 
 class ScoreOutput(RecordOutput):

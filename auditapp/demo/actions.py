@@ -14,17 +14,22 @@ from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
-from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts, write_script
-from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.scripts import (
+    branch_session,
+    launch_scenarios,
+    load_scripts,
+    open_session,
+    write_script,
+)
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, read_guide, read_published_openings, read_shipped
-from auditapp.benchmarks.sob.judging.actions.interpretations import read_by_person
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.actions import read_by_person
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Judgment
-from auditapp.benchmarks.sob.pure.parsing import Outcome
-from auditapp.benchmarks.sob.report.store import await_report
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.benchmarks.sob.report.stored_reports import await_report
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.demo import SLUG, probe
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model

@@ -13,7 +13,7 @@ from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments,
 from auditapp.benchmarks.experiments.pure.plans import Plan
 from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, load_reviews, store_rationales
 from auditapp.benchmarks.gender_cues.models import RationaleTurn
-from auditapp.benchmarks.gender_cues.pure.design import write_theme_codebook
+from auditapp.benchmarks.gender_cues.pure.parsing import write_theme_codebook
 from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.demo import SLUG
 from auditapp.llm.models import ModelVariant

@@ -24,11 +24,11 @@ from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run
-from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
-from auditapp.benchmarks.sob.judging.actions.launching import add_wording
-from auditapp.benchmarks.sob.pure.parsing import Outcome
-from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
-from auditapp.benchmarks.sob.tables.queries import find_rows
+from auditapp.benchmarks.sob.judging.actions import draw_audit, mark_item
+from auditapp.benchmarks.sob.judging.launching import add_wording
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.benchmarks.sob.queries import find_rows
+from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
 from auditapp.demo import negotiation
 from auditapp.demo.probe import bring_in_experiment
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive

@@ -18,9 +18,9 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
-from auditapp.benchmarks.sob.pure.counting import count_in_every_way
+from auditapp.benchmarks.sob.pure.answer_words import count_in_every_way
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
 from auditapp.llm.actions import add_model

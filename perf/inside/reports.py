@@ -11,8 +11,7 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import StoredReport
-from auditapp.benchmarks.sob.report.computing import compute_report
-from auditapp.benchmarks.sob.report.store import await_report
+from auditapp.benchmarks.sob.report.stored_reports import await_report, compute_report
 from perf.inside.times import Times, forget_peak, read_peak
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -10,10 +10,10 @@ import pytest
 from auditapp.annotators.pure.answers import parse_response
 from auditapp.benchmarks.gender_cues.pure.parsing import OK, parse_answer
 from auditapp.benchmarks.scenarios.pure.outcomes import read_expected, read_outcome
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.formatter_answers import FormatterEnd, read_formatter_answer
-from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.pure.parsing import parse_answer as parse_description
-from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
+from auditapp.benchmarks.sob.pure.parsing import parse_verdict
 from auditapp.evaluation.pure.critic import read_critic_answer
 from auditapp.llm.pure.own_words import MAX_TRIES, Judged, takes_back
 

@@ -29,14 +29,12 @@ from auditapp.annotators.runner.offline import run_offline
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run
-from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter
-from auditapp.benchmarks.sob.judging.actions.launching import add_wording
+from auditapp.benchmarks.sob.judging.actions import draw_audit, launch_formatter, mark_item
+from auditapp.benchmarks.sob.judging.launching import add_wording
 from auditapp.benchmarks.sob.models import AuditItem, Dataset
-from auditapp.benchmarks.sob.pure.parsing import Outcome
-from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
-from auditapp.benchmarks.sob.tables.queries import find_rows
-from auditapp.benchmarks.sob.texts.actions.derived import sample_dataset
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.benchmarks.sob.queries import find_rows
+from auditapp.benchmarks.sob.texts.actions import sample_dataset, save_mapping, save_targets
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
 from auditapp.llm.actions import add_model

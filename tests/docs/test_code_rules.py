@@ -28,8 +28,8 @@ WRITES_HTML = {
 PARSES_HTML = {"static/js/desk/marks.js"}
 # What starts another process: fixed programs with fixed arguments, without a shell.
 STARTS_PROCESSES = {
-    "auditapp/benchmarks/sob/pure/loading/apart.py",
-    "auditapp/benchmarks/sob/pure/loading/opening.py",
+    "auditapp/benchmarks/sob/pure/dataset_sources.py",
+    "auditapp/benchmarks/sob/pure/dataset_files.py",
     "auditapp/operations/archive.py",
 }
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}

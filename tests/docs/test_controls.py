@@ -17,7 +17,7 @@ from kombu.serialization import dumps, loads
 
 from auditapp.api.inputs import MAX_BODY
 from auditapp.batches.forms import MAX_ANSWER_FILE
-from auditapp.benchmarks.sob.pure.loading import opening
+from auditapp.benchmarks.sob.pure import dataset_files
 from auditapp.site import serving
 from auditapp.site.environment import NUMBERS
 from tests.docs.test_code_rules import read_sources
@@ -99,7 +99,7 @@ def test_the_limits_are_those_that_hold(page: str) -> None:
         f"| interviews | JSON lines, text, Markdown | {MAX_UPLOAD_SIZE // MEGABYTE} MB |",
         f"| codebooks | CSV, JSON, QDC | {LARGEST_CODEBOOK // MEGABYTE} MB |",
         f"| {LARGEST_PROJECT // MEGABYTE} MB | {packed.unpacked_bytes // 1_000_000} MB, {packed.entries:,} entries",
-        f"| {opening.MAX_FILE_BYTES // MEGABYTE} MB | {opening.MAX_UNPACKED_BYTES // MEGABYTE} MB |",
+        f"| {dataset_files.MAX_FILE_BYTES // MEGABYTE} MB | {dataset_files.MAX_UNPACKED_BYTES // MEGABYTE} MB |",
         f"| answers of models | JSON lines | {MAX_ANSWER_FILE // MEGABYTE} MB |",
     ):
         assert words in page, words

@@ -20,12 +20,11 @@ from auditapp.benchmarks.gender_cues.actions import allow_probe, load_reviews
 from auditapp.benchmarks.gender_cues.models import Trial
 from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
-from auditapp.benchmarks.scenarios.actions.scripts import write_script
-from auditapp.benchmarks.scenarios.actions.sessions import open_session
+from auditapp.benchmarks.scenarios.actions.scripts import open_session, write_script
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
 from auditapp.benchmarks.sob.models import Audit, AuditItem, Dataset, Judgment, Text
-from auditapp.benchmarks.sob.tables.actions import save_targets
+from auditapp.benchmarks.sob.texts.actions import save_targets
 from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.webhooks.actions import add_webhook

@@ -93,7 +93,7 @@ def load_enrolments(*, experiment: Experiment, data: bytes, by: trail.Actor) -> 
 
 @transaction.atomic
 def draw_audit(*, experiment: Experiment, per_arm: int, seed: int, by: trail.Actor) -> list[SampledUnit]:
-    """Draw the units whose threads are to be read: so many of each arm, at random by ``seed``, in an order at random over all arms.
+    """Draw the units whose threads are to be read: as many of each arm, at random by ``seed``, in an order at random over all arms.
 
     One sample is drawn for an experiment: a second would let people choose. Raises ``Refused``, also where an arm has
     fewer units.

@@ -47,7 +47,7 @@ class Enrolment(models.Model):
     """That a unit (a user, a request) was assigned to an arm, and what came out of it: {name of an outcome: true or false, or a
     number where the plan says so}, each where it is known.
 
-    An outcome that comes in later is a new row, and the row before is no longer current; what was known never changes.
+    An outcome that arrives later is a new row, and the row before is no longer current; what was known never changes.
     """
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="enrolments")
@@ -74,7 +74,7 @@ class Enrolment(models.Model):
 
 class SampledUnit(models.Model):
     """A unit that was drawn for the audit: its thread is brought in masked and read like any other. ``place`` is its place in the
-    list of what is to be fetched, at random, so that the list tells nothing of the arms."""
+    list of what is to be fetched, at random, so that the list says nothing of the arms."""
 
     experiment = models.ForeignKey(Experiment, on_delete=models.PROTECT, related_name="sampled")
     unit = models.CharField(max_length=200)

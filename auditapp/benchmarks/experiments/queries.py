@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import starmap
 from typing import Any, NamedTuple
 
 from auditapp.benchmarks.experiments.models import Experiment, SampledUnit
@@ -79,9 +80,7 @@ def read_report(experiment: Experiment, *, viewer: Viewer | None = None, coder: 
 def count_loads(experiment: Experiment) -> int:
     """How many files changed the units of an experiment, by the audit trail. After each the differences could be read."""
     events = AuditEvent.objects.filter(
-        stream=trail.study_stream(experiment.study_id),
-        target=trail.describe_target(experiment),
-        action=LOADED,
+        stream=trail.study_stream(experiment.study_id), target=trail.describe_target(experiment), action=LOADED
     )
     return sum(bool(details["new"] or details["completed"]) for details in events.values_list("details", flat=True))
 
@@ -119,13 +118,8 @@ def read_moves(experiment: Experiment, *, viewer: Viewer | None = None, coder: s
 
 def read_tally(experiment: Experiment) -> Tally:
     """Its units counted."""
-    return tally_units(_read_units(experiment))
-
-
-def _read_units(experiment: Experiment) -> Iterator[Unit]:
     rows = experiment.enrolments.current().values_list("unit", "arm", "group", "outcomes")
-    for unit, arm, group, outcomes in rows.iterator(chunk_size=5_000):
-        yield Unit(unit, arm, group, outcomes)
+    return tally_units(starmap(Unit, rows.iterator(chunk_size=5_000)))
 
 
 def read_sample(experiment: Experiment) -> Sample:

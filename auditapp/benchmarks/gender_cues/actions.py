@@ -26,21 +26,22 @@ from auditapp.benchmarks.gender_cues.models import (
     ReviewSet,
     Trial,
 )
-from auditapp.benchmarks.gender_cues.pure.design import (
+from auditapp.benchmarks.gender_cues.pure.parsing import (
     ANDROGYNOUS,
     CAVEATS,
     CONDITIONS,
     CONTROL,
+    CUES,
     MAN,
     MAX_KEPT,
     MAY_ABSTAIN,
     MIN_TEXTS,
+    OK,
     PRIMED,
     SCORED,
     WOMAN,
     load_prompts,
 )
-from auditapp.benchmarks.gender_cues.pure.parsing import CUES, OK
 from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile, Rules, RulesRefused, winnow
 from auditapp.benchmarks.gender_cues.queries import KIND, count_reviews, require_purpose
 from auditapp.llm.models import ModelVariant
@@ -73,10 +74,10 @@ def allow_probe(*, study: Study, text: str, by: User, based_on: int | None = Non
 
 @transaction.atomic
 def withdraw_purpose(*, study: Study, number: int, reason: str, by: User) -> Purpose:
-    """Withdraw the purpose that holds, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
+    """Withdraw the purpose in force, which turns the probe off. Its open batches are cancelled: calls in flight finish and are
     stored. Reviews and figures stay and can be read.
 
-    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one holds by
+    ``number`` is that of the purpose as ``by`` saw it; ``by`` owns the study. Raises ``Refused`` where another one is in force by
     now, or none.
     """
     _require_owner(study, by, "withdraw the purpose of the probe")
@@ -104,9 +105,13 @@ def withdraw_purpose(*, study: Study, number: int, reason: str, by: User) -> Pur
     return purpose
 
 
-def _require_owner(study: Study, by: User, what: str) -> None:
+def _may(by: User, study: Study, permission: Permission) -> bool:
     role = find_role(by, study)
-    if role is None or Permission.MANAGE_MEMBERS not in role.permissions:
+    return role is not None and permission in role.permissions
+
+
+def _require_owner(study: Study, by: User, what: str) -> None:
+    if not _may(by, study, Permission.MANAGE_MEMBERS):
         raise Refused(f"Only an owner of the study can {what}.")
 
 
@@ -253,7 +258,8 @@ def launch_probe(
     Raises ``Refused``.
     """
     require_purpose(reviews.study, locks=True)
-    if not confirms_source and needs_confirmation(variants):
+    # Fake models send nothing to anybody.
+    if not confirms_source and not all(variant.is_fake for variant in variants):
         raise Refused(UNCONFIRMED)
     if options.route == Batch.Route.FILE:
         raise Refused(NO_FILES)
@@ -277,11 +283,6 @@ def launch_probe(
         same_texts=same_texts,
         androgynous=androgynous,
     )
-
-
-def needs_confirmation(variants: Sequence[ModelVariant]) -> bool:
-    """Whether reviews would leave the site. Fake models send nothing to anybody."""
-    return not all(variant.is_fake for variant in variants)
 
 
 def plan_probe(
@@ -415,7 +416,7 @@ def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -
     require_purpose(batch.study, locks=True)
     if into.pk == batch.study_id:
         raise Refused("Rationales are coded in a study of their own, so that nobody who codes them sees the probe.")
-    if isinstance(by, User) and not _may_import(into, by):
+    if isinstance(by, User) and not _may(by, into, Permission.IMPORT):
         raise Refused(
             f"You may not import into the study {into.name}. A lead of that study can store the rationales there."
         )
@@ -431,11 +432,7 @@ def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -
     if elsewhere:
         raise Refused(f"Rationales of batch {batch.pk} are in the study {elsewhere} already. Store the rest there.")
     trials = Trial.objects.filter(
-        cell__batch=batch,
-        cell__arm__task=PRIMED,
-        status=OK,
-        review__category__in=SCORED,
-        rationale_turn__isnull=True,
+        cell__batch=batch, cell__arm__task=PRIMED, status=OK, review__category__in=SCORED, rationale_turn__isnull=True
     ).order_by("cell_id")
     cited = [trial for trial in trials if set(trial.codes) & set(CUES)]
     written = [(trial.pk, _write_rationale(trial)) for trial in cited]
@@ -469,11 +466,7 @@ def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -
         choices=Choices("interview_jsonl", mask=True),
     )
     _join(into, name, threads)
-    counts = {
-        "threads": len(threads),
-        "rationales": len(rationales),
-        "without_rationale": len(cited) - len(rationales),
-    }
+    counts = {"threads": len(threads), "rationales": len(rationales), "without_rationale": len(cited) - len(rationales)}
     # The other study's own event is that of the import, which names neither the batch nor anything of the probe.
     trail.record(
         "gender_cues.rationales.stored",
@@ -485,18 +478,13 @@ def store_rationales(*, batch: Batch, into: Study, by: trail.Actor, seed: int) -
     return counts
 
 
-def _may_import(into: Study, by: User) -> bool:
-    role = find_role(by, into)
-    return role is not None and Permission.IMPORT in role.permissions
-
-
 def _write_rationale(trial: Trial) -> str:
     said = [f"{cue}: {trial.rationales[cue]}" for cue in CUES if cue in trial.codes and trial.rationales.get(cue)]
     return "\n".join(said)
 
 
 def _join(into: Study, name: str, threads: list[list[tuple[int, str]]]) -> None:
-    """Note which turn holds which rationale."""
+    """Note which turn has which rationale."""
     rows = []
     for number, thread in enumerate(threads, 1):
         turns = Turn.objects.filter(interview__in=find_sealed(into, [f"{name}-{number}"])).order_by("position")

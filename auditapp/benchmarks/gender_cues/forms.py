@@ -12,7 +12,7 @@ from auditapp.batches.forms import LaunchOptionsForm, list_variants, seed_field
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.gender_cues.actions import NO_REASON
 from auditapp.benchmarks.gender_cues.models import MAX_SEED, Purpose, ReviewSet
-from auditapp.benchmarks.gender_cues.pure.design import CONDITIONS, MIN_TEXTS
+from auditapp.benchmarks.gender_cues.pure.parsing import CONDITIONS, MIN_TEXTS
 from auditapp.benchmarks.gender_cues.pure.reviews import Rules, RulesRefused, read_rules
 from auditapp.benchmarks.gender_cues.pure.tables import AXES
 from auditapp.llm.models import ModelVariant

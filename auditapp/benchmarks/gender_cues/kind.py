@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from auditapp.batches.kinds import Answered, Visibility
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.benchmarks.gender_cues.models import Review, Trial
-from auditapp.benchmarks.gender_cues.pure.design import MAY_ABSTAIN
-from auditapp.benchmarks.gender_cues.pure.parsing import NO_ANSWER, PARSER_VERSION, parse_answer
+from auditapp.benchmarks.gender_cues.pure.parsing import MAY_ABSTAIN, NO_ANSWER, PARSER_VERSION, parse_answer
 from auditapp.benchmarks.gender_cues.queries import KIND, ProbeIsOff, require_purpose
 from transcripts.blinding.viewers import Viewer
 from transcripts.refusals import Refused

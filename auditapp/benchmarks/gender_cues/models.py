@@ -9,8 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from auditapp.batches.models import Cell
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES
-from auditapp.benchmarks.gender_cues.pure.parsing import OK, STATUSES
+from auditapp.benchmarks.gender_cues.pure.parsing import CATEGORIES, OK, STATUSES
 from transcripts.corpus.models import Turn
 from transcripts.history.models import Numbered
 from transcripts.studies.models import Study
@@ -119,7 +118,7 @@ class ReviewSet(MadeByPerson):
 
 
 class Review(models.Model):
-    """One review that was kept. ``position`` is its place in the random order of the set, from 1: a draw takes the first so many
+    """One review that was kept. ``position`` is its place in the random order of the set, from 1: a draw takes the first ones
     of each category. What its file called it is not stored."""
 
     review_set = models.ForeignKey(ReviewSet, on_delete=models.PROTECT, related_name="reviews")

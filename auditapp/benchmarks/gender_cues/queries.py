@@ -11,9 +11,8 @@ from django.utils import timezone
 from auditapp.batches.models import Arm, Batch
 from auditapp.benchmarks.gender_cues.models import Purpose, RationaleTurn, ReviewSet
 from auditapp.benchmarks.gender_cues.models import Trial as TrialRow
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES
 from auditapp.benchmarks.gender_cues.pure.outputs import TESTS, make_report
-from auditapp.benchmarks.gender_cues.pure.parsing import PARSER_VERSION
+from auditapp.benchmarks.gender_cues.pure.parsing import CATEGORIES, PARSER_VERSION
 from auditapp.benchmarks.gender_cues.pure.tables import AXES, Trial
 from transcripts.accounts.models import User
 from transcripts.analysis.search.pure.words import NOT_STATED
@@ -41,7 +40,7 @@ def find_latest(study: Study) -> Purpose | None:
 
 
 def require_purpose(study: Study, *, locks: bool = False) -> Purpose:
-    """The purpose that holds: what loads, asks or stores needs it. With ``locks`` nobody withdraws it before the transaction ends.
+    """The purpose in force: what loads, asks or stores needs it. With ``locks`` nobody withdraws it before the transaction ends.
     Raises ``ProbeIsOff``."""
     purposes = Purpose.objects.filter(study=study)
     latest = (purposes.select_for_update(of=("self",)) if locks else purposes).order_by("-number").first()
@@ -59,7 +58,7 @@ def require_figures(study: Study) -> Purpose:
 
 
 def describe_withdrawal(purpose: Purpose) -> str:
-    """Who withdrew the purpose, when and why, as sentences for those who read earlier figures; "" while it holds."""
+    """Who withdrew the purpose, when and why, as sentences for those who read earlier figures; "" while it is in force."""
     if purpose.withdrawn_at is None:
         return ""
     reason = purpose.withdrawal_reason
@@ -117,17 +116,11 @@ def read_parsers(batch: Batch) -> str:
 
 
 def find_rationale_study(batch: Batch) -> Study | None:
-    """The study that holds the rationales of a batch, if they were stored."""
+    """The study that has the rationales of a batch, if they were stored."""
     turn = (
         RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn__interview__owning_study").first()
     )
     return turn.turn.interview.owning_study if turn else None
-
-
-def find_viewer(study: Study, user: User) -> Viewer | None:
-    """The person as a member of another study; ``None`` where she is none."""
-    role = find_role(user, study)
-    return Viewer(study, user, role) if role else None
 
 
 def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | None:
@@ -143,10 +136,10 @@ def read_coded(batch: Batch, *, user: User | None, coder: str = "") -> Coded | N
     turns = dict(RationaleTurn.objects.filter(trial__cell__batch=batch).values_list("turn_id", "trial_id"))
     codings = Coding.objects.active().filter(sentence__turn__in=list(turns), sentence__turn__interview__study=study)
     if user is not None:
-        viewer = find_viewer(study, user)
-        if viewer is None:
+        role = find_role(user, study)
+        if role is None:
             return None
-        codings = codings.visible_to(viewer)
+        codings = codings.visible_to(Viewer(study, user, role))
     of: dict[str, dict[int, list[str]]] = defaultdict(lambda: defaultdict(list))
     codes: dict[str, dict[str, str]] = {}
     columns = ("code__name", "coder__username", "code__identifier", "code__family__carries_enactment", "enactment")
@@ -199,7 +192,7 @@ def _find_changed_prompts(batch: Batch, other: Batch) -> list[str]:
 
 
 def count_reviews(reviews: ReviewSet) -> dict[str, int]:
-    """How many reviews of each category a set holds."""
+    """How many reviews of each category are in a set."""
     rows = reviews.reviews.order_by().values_list("category").annotate(Count("pk"))
     counts = Counter(dict(rows))
     return {category: counts[category] for category in CATEGORIES}

@@ -39,14 +39,6 @@ from auditapp.benchmarks.gender_cues.forms import (
     WithdrawForm,
 )
 from auditapp.benchmarks.gender_cues.models import Purpose, ReviewSet
-from auditapp.benchmarks.gender_cues.pure.design import (
-    CONDITION_NAMES,
-    MIN_TEXTS,
-    SCORED,
-    cite_source,
-    load_prompts,
-    write_theme_codebook,
-)
 from auditapp.benchmarks.gender_cues.pure.outputs import (
     FUNNEL,
     RATIONALES,
@@ -59,6 +51,14 @@ from auditapp.benchmarks.gender_cues.pure.outputs import (
     list_table1,
     list_table2,
     write_ratio,
+)
+from auditapp.benchmarks.gender_cues.pure.parsing import (
+    CONDITION_NAMES,
+    MIN_TEXTS,
+    SCORED,
+    cite_source,
+    load_prompts,
+    write_theme_codebook,
 )
 from auditapp.benchmarks.gender_cues.pure.tables import (
     AXES,
@@ -160,10 +160,7 @@ def show_home(request: StudyRequest) -> HttpResponse:
         return render_explanation(request)
     sets = ReviewSet.objects.filter(study=request.study).annotate(n_reviews=Count("reviews")).order_by("-pk")
     return render_explanation(
-        request,
-        was_allowed=True,
-        sets=sets,
-        batches=request.study.batches.filter(kind=KIND).order_by("-pk"),
+        request, was_allowed=True, sets=sets, batches=request.study.batches.filter(kind=KIND).order_by("-pk")
     )
 
 
@@ -248,20 +245,12 @@ def launch(request: ProbeRequest) -> HttpResponse:
         template="gender_cues/launch.html",
         plan=plan,
         launch=lambda: launch_probe(
-            **form.read(),
-            options=form.options(),
-            confirms_source=form.cleaned_data["confirms_source"],
-            by=request.user,
+            **form.read(), options=form.options(), confirms_source=form.cleaned_data["confirms_source"], by=request.user
         ),
     )
 
 
-TABLES: dict[str, ReportTable[Any]] = {
-    "table1": TABLE1,
-    "table2": TABLE2,
-    "comparisons": COMPARISONS,
-    "funnel": FUNNEL,
-}
+TABLES: dict[str, ReportTable[Any]] = {"table1": TABLE1, "table2": TABLE2, "comparisons": COMPARISONS, "funnel": FUNNEL}
 
 
 @require_safe
@@ -394,7 +383,7 @@ class Figure(NamedTuple):
 
 @dataclass
 class Section:
-    """One table of one model: its chart, the table behind it, and notes. ``tests`` stand unfolded below the chart, by
+    """One table of one model: its chart, its table, and notes. ``tests`` are unfolded below the chart, by
     condition under ``TEST_HEADS``."""
 
     key: str

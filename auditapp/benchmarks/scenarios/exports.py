@@ -8,8 +8,7 @@ from django.db.models import Q, QuerySet
 
 from auditapp.batches.models import Attempt
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
-from auditapp.benchmarks.scenarios.queries.run_report import read_outcomes
-from auditapp.benchmarks.scenarios.queries.runs import KIND
+from auditapp.benchmarks.scenarios.queries.runs import KIND, read_outcomes
 from auditapp.benchmarks.scenarios.queries.sessions import HELD_MODES, Exchange, read_talk
 from transcripts.exchange.rows import Export, Scope, column, columns
 from transcripts.studies.models import Study

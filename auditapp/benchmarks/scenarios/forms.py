@@ -45,7 +45,7 @@ _INTENTS = {label.casefold(): intent for intent, label in Question.Intent.choice
 
 @dataclass(frozen=True)
 class Block:
-    """A text with its heading, which stands in square brackets in ``line``, from 1."""
+    """A text with its heading, which is in square brackets in ``line``, from 1."""
 
     line: int
     heading: str
@@ -174,8 +174,8 @@ def describe_script(script: Script) -> dict[str, Any]:
 
 
 def read_blocks(text: str, *, what: str, heading: str) -> tuple[list[Block], list[str]]:
-    """What stands after each heading in square brackets at the beginning of a line, and what is wrong with it, in sentences: text
-    before the first, and a heading without text. ``what`` stands there ("question"), and ``heading`` is what each begins with."""
+    """What follows each heading in square brackets at the beginning of a line, and what is wrong with it, in sentences: text
+    before the first, and a heading without text. ``what`` is its name ("question"), and ``heading`` is what each begins with."""
     parts = re.split(r"(?m)^(?=\[[^\[\]\n]+\])", text.replace("\r\n", "\n"))
     blocks: list[Block] = []
     faults: list[str] = []
@@ -286,10 +286,7 @@ class OpenSessionForm(KeyedForm, RowForm):
         help_text="The opening of the interview. Balanced: the one that this model has been asked least often.",
     )
     seed = forms.IntegerField(
-        min_value=0,
-        max_value=MAX_SEED,
-        required=False,
-        help_text="Chooses among equally frequent openings.",
+        min_value=0, max_value=MAX_SEED, required=False, help_text="Chooses among equally frequent openings."
     )
     where = forms.ChoiceField(
         label="Where it is held",

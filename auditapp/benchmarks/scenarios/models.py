@@ -15,6 +15,7 @@ from django.db import models
 from django.db.models import Q
 
 from auditapp.batches.models import Arm
+from auditapp.benchmarks.scenarios.pure.outcomes import read_expected
 from auditapp.benchmarks.scenarios.pure.scripts import MAX_LANGUAGE, MAX_NAME, MAX_QUESTIONS, QuestionText
 from transcripts.corpus.models import Interview
 from transcripts.history.models import Numbered
@@ -51,9 +52,7 @@ class Script(Numbered):
         help_text="What the model is given before the first turn; empty for nothing, as in the published interviews.",
     )
     openings = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="The openings to choose from: a list of objects with id and text.",
+        default=list, blank=True, help_text="The openings to choose from: a list of objects with id and text."
     )
     max_questions = models.PositiveSmallIntegerField(
         "most questions",
@@ -103,6 +102,22 @@ class Script(Numbered):
     def label(self) -> str:
         """As sessions and reports name it: gender/2."""
         return f"{self.name}/{self.number}"
+
+    @property
+    def expected_words(self) -> str:
+        """What the last answer is compared with, in a few words."""
+        if "answer" not in self.case:
+            return "none"
+        expected = read_expected(self.case["answer"])
+        if expected.labels:
+            words = f"{expected.label}, of {', '.join(expected.labels)}"
+        elif expected.number is not None:
+            words = f"{expected.number:g}" + (f", within {expected.within:g}" if expected.within else "")
+        elif expected.pattern:
+            words = f"a line like {expected.pattern}"
+        else:
+            words = f"the code {expected.code}, applied by people"
+        return f"{words}; a probability after “{expected.probability}”" if expected.probability else words
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         return {"name": self.name, "number": self.number, "use": self.use, "sha256": self.sha256}

@@ -5,8 +5,12 @@ from __future__ import annotations
 from auditapp.batches.kinds import Parts, register_kind
 from auditapp.benchmarks.scenarios.actions.storing import store_when_ended, sweep_sessions
 from auditapp.benchmarks.scenarios.exports import EXPORTS, SCENARIO_OUTCOMES, find_held
-from auditapp.benchmarks.scenarios.queries.method import read_notes
-from auditapp.benchmarks.scenarios.queries.runs import find_run_threads, find_run_visibility, list_run_interviews
+from auditapp.benchmarks.scenarios.queries.runs import (
+    find_run_threads,
+    find_run_visibility,
+    list_run_interviews,
+    read_notes,
+)
 from auditapp.benchmarks.scenarios.queries.sessions import find_session_visibility, list_session_interviews
 from auditapp.benchmarks.scenarios.runner import ScenarioKind, SessionKind
 from transcripts.blinding.viewers import register_labels

@@ -1,6 +1,5 @@
-"""The part of interviews in the batch engine: a cell is one question, and its call continues the talk before it.
-
-The part of scenarios in the batch engine: a cell is one turn of a script, and its call continues the talk before it.
+"""What interviews and scenarios do in the batch engine: a cell is one question, or one turn of a script, and its call continues
+the conversation before it.
 
 Nothing that a model asks for is run: a turn is text, and so is the answer.
 """
@@ -30,6 +29,7 @@ class SessionKind:
         return dict(Question.objects.filter(pk__in=input_ids).values_list("pk", "text"))
 
     def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        """Answered, truncated, empty or refused; or that no answer came."""
         return {
             each.cell_id: PROVIDER_ERROR
             if each.answer is None
@@ -41,7 +41,7 @@ class SessionKind:
         """Nothing: where no answer came, nothing was stored."""
 
 
-class ScenarioKind:
+class ScenarioKind(SessionKind):
     """Inputs are keys of ``Question``. Of an answer nothing is stored but its cell's result, which threads are made of."""
 
     name = KIND
@@ -68,15 +68,6 @@ class ScenarioKind:
                 text = question.text_if_asked if is_asked else question.text
                 said[cell.pk] = Conversation(join_system(arm, question), (), text)
         return said
-
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
-        """Answered, truncated, empty or refused; or that no answer came."""
-        return {
-            each.cell_id: PROVIDER_ERROR
-            if each.answer is None
-            else name_answer(read_words(each.answer), each.finish_reason)
-            for each in answers
-        }
 
     def reopen(self, cell_ids: Sequence[int]) -> None:
         """A session whose turns are asked again is open again."""

@@ -60,6 +60,10 @@ class NumberedTable(MadeByPerson, Numbered):
 
     class Meta:
         abstract = True
+        ordering: ClassVar = ["-number"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
+        ]
 
     def describe(self, latest: Self | None) -> dict[str, Any]:
         return {"number": self.number, self.counted: len(self.rows), "sha256": self.sha256}
@@ -76,12 +80,6 @@ class TargetTable(NumberedTable):
     event = "sob.targets.saved"
     counted = "rows"
 
-    class Meta:
-        ordering: ClassVar = ["-number"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
-        ]
-
     def __str__(self) -> str:
         return f"target table {self.number}"
 
@@ -96,12 +94,6 @@ class MappingTable(NumberedTable):
 
     event = "sob.mapping.saved"
     counted = "targets"
-
-    class Meta:
-        ordering: ClassVar = ["-number"]
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["study", "number"], name="%(app_label)s_%(class)s_number_once")
-        ]
 
     def __str__(self) -> str:
         return f"mapping table {self.number}"
@@ -164,7 +156,7 @@ class Dataset(models.Model):
         PUBLISHED = "published", "the published table"
         TABLE = "table", "the study's own table"
 
-    # Empty while the texts of a large file come in, so that no page of a study shows half of them; see texts/actions/datasets.py.
+    # Empty while the texts of a large file come in, so that no page of a study shows half of them; see texts/actions.py.
     if TYPE_CHECKING:
         study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="datasets")
         study_id: int
@@ -189,11 +181,7 @@ class Dataset(models.Model):
     drawn_from = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="samples")
     loaded_by_name = models.CharField(max_length=200)
     loaded_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        on_delete=models.PROTECT,
-        null=True,
-        blank=True,
-        related_name="loaded_datasets",
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="loaded_datasets"
     )
     loaded_at = models.DateTimeField()
 
@@ -239,8 +227,8 @@ class Text(models.Model):
 class ReadAnswer(models.Model):
     """The content of one interpretation of one answer, with its attributes counted in every way that a report shows.
 
-    ``attributes`` holds the values that count in paper counting, under the keys the model gave. The counts are those of
-    ``counting.Counts``: they follow from ``attributes`` and the arm's schema. ``is_object`` says that the answer was an
+    ``attributes`` are the values that count in paper counting, under the keys the model gave. The counts are those of
+    ``answer_words.Counts``: they follow from ``attributes`` and the arm's schema. ``is_object`` says that the answer was an
     object, also an empty one (the released scoring takes it for an attributed answer). ``verdict`` is the answer to the
     base task, "" elsewhere.
     """
@@ -354,7 +342,7 @@ class Interpretation(ReadAnswer):
 
 class StoredReport(models.Model):
     """The last report of a batch for one choice of targets, mapping and seed, or in place of one the tallies by text that
-    comparisons are made of (``report/store.py``). It can be computed again at any time.
+    comparisons are made of (``report/stored_reports.py``). It can be computed again at any time.
 
     ``rules`` and ``answers`` are fingerprints of what it was computed from: it is current while both are unchanged.
     ``content`` is the compressed JSON, ``None`` until the first report has been computed. ``locked_until`` keeps two
@@ -386,7 +374,7 @@ class StoredReport(models.Model):
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The report in the shape of ``measures.report.build_report``."""
+        """The report in the shape of ``pure.report.build_report``."""
         found: dict[str, Any] = json.loads(zlib.decompress(self.content)) if self.content else {}
         return found
 

@@ -1,24 +1,41 @@
 """What a batch asked: its arms under the names that its figures carry, their families and pairs; who read its answers (rules,
-formatters and people, and which of the formatters invent interpretations); what is missing, and what cannot be compared.
+formatters and people, and which of the formatters invent interpretations); what is missing, and what cannot be compared. What a
+dataset contains, and which batches asked about it. Which group each text of a batch targets, as loaded or by a table of
+targets, and the mapping that a study counts by.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count
+from django.db.models import Count, Max, QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.benchmarks.sob.models import Interpretation, Judgment
+from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment, MappingTable, TargetTable, Text
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
+from auditapp.benchmarks.sob.pure.attributions import (
+    PUBLISHED,
+    Rows,
+    TargetMapping,
+    order_rows,
+    published_mapping,
+    published_mapping_rows,
+    read_mapping,
+)
+from auditapp.benchmarks.sob.pure.dataset_texts import TargetLabels, load_published_targets, make_labels
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments, published_rows
-from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
+from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES, PUBLISHED_PAIRS
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import list_noted
+from transcripts.refusals import Refused
+from transcripts.studies.models import Study
+from transcripts.ui.typed_text import find_number, find_numbers
 
 KIND = "sob"
 WITHOUT_REASONING = frozenset({"off", "none", "0"})
@@ -217,14 +234,6 @@ def count_readers(arm_ids: Sequence[int], cells: tuple[int, int]) -> Readers:
     return Readers(answers, formatter, person, invented)
 
 
-def count_invented(batch: Batch, arm_ids: Sequence[int]) -> int:
-    """The current interpretations by a fake formatter."""
-    first, last = find_cell_range(batch)
-    current = Interpretation.objects.filter(judgment__gte=first, judgment__lte=last, superseded_by=None)
-    fake = current.filter(formatter_cell__arm__variant__account__provider="fake")
-    return fake.filter(judgment__arm__in=arm_ids).count()
-
-
 def find_parsers(batch: Batch, arms: Sequence[AskedArm]) -> list[str]:
     """The versions of the rules that read the answers when they came."""
     first, last = find_cell_range(batch)
@@ -248,3 +257,303 @@ def find_cell_range(batch: Batch) -> tuple[int, int]:
 # Written out, for a report asks five times, and the query builder needs ten times as long for it as the database.
 _EDGE = "(SELECT id FROM batches_cell WHERE batch_id = %(batch)s AND state = '{}' ORDER BY id {} LIMIT 1)"
 _EDGES = "SELECT " + ", ".join(_EDGE.format(state, order) for state in Cell.State.values for order in ("ASC", "DESC"))
+
+
+MAX_COLUMNS = 8
+OTHERS = "other sources"
+_NOTED_ROWS = re.compile(r"rows? (?P<rows>\d+(?:, \d+)*)(?P<rest>(?: and \d+ more)?: .*)", re.DOTALL)
+_GONE = "; dropped"
+
+
+def list_datasets(study: Study) -> list[dict[str, Any]]:
+    """Every dataset with its counts, in two queries, in the order they were loaded in."""
+    batches = Counter(study.batches.filter(kind=KIND).values_list("parameters__dataset", flat=True))
+    found = Dataset.objects.filter(study=study).with_counts()
+    return [{"dataset": each, "batches": batches[each.pk]} for each in found]
+
+
+def list_batches(dataset: Dataset) -> QuerySet[Batch]:
+    """The batches that asked about its texts, the newest first. Reads dataset.study."""
+    found: QuerySet[Batch] = dataset.study.batches.filter(kind=KIND, parameters__dataset=dataset.pk)
+    return found
+
+
+def count_texts(dataset: Dataset) -> dict[str, Any]:
+    """The cross table of a dataset, in one query."""
+    cells: Counter[tuple[str, str]] = Counter()
+    for target, source, texts in (
+        Text.objects.filter(dataset=dataset).order_by().values_list("target", "source").annotate(n=Count("pk"))
+    ):
+        cells[target, source] = texts
+    return tabulate_texts(cells)
+
+
+def tabulate_texts(cells: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """Texts by target and source, the most frequent first, from the number of each; rare sources share a last column."""
+    by_source, by_target = Counter[str](), Counter[str]()
+    for (target, source), texts in cells.items():
+        by_source[source] += texts
+        by_target[target] += texts
+    sources = _rank(by_source)
+    shown, rare = (
+        (sources, []) if len(sources) <= MAX_COLUMNS else (sources[: MAX_COLUMNS - 1], sources[MAX_COLUMNS - 1 :])
+    )
+    lines = [
+        {
+            "target": target,
+            "by_source": [cells[target, source] for source in shown]
+            + ([sum(cells[target, source] for source in rare)] if rare else []),
+            "texts": by_target[target],
+        }
+        for target in _rank(by_target)
+    ]
+    return {"sources": [*shown, *([OTHERS] if rare else [])], "lines": lines, "texts": by_source.total()}
+
+
+def _rank(counts: Counter[str]) -> list[str]:
+    return sorted(counts, key=lambda name: (-counts[name], name))
+
+
+def find_texts(dataset: Dataset, *, target: str | None, source: str | None) -> QuerySet[Text]:
+    """The texts in the order of the file; ``None`` does not narrow, "" keeps those without a target."""
+    found = Text.objects.filter(dataset=dataset)
+    if target is not None:
+        found = found.filter(target=target)
+    if source is not None:
+        found = found.filter(source=source)
+    return found.order_by("position")
+
+
+def find_dataset(batch: Batch) -> Dataset | None:
+    """The dataset a sob batch was launched on."""
+    return Dataset.objects.filter(pk=batch.parameters.get("dataset")).first()
+
+
+def name_targets(dataset: Dataset | None) -> str:
+    """Where the targets of the texts come from; "" without a set."""
+    if dataset is None:
+        return ""
+    name = dataset.get_targets_from_display()
+    if dataset.target_table_id is None:
+        return name
+    # The number alone: a table has thousands of rows.
+    number = TargetTable.objects.values_list("number", flat=True).get(pk=dataset.target_table_id)
+    return f"{name}, table {number}"
+
+
+def count_targets(dataset: Dataset) -> dict[str, int]:
+    """Texts per target, most frequent first."""
+    rows = Text.objects.filter(dataset=dataset).values("target").annotate(n=Count("pk")).order_by("-n", "target")
+    return {row["target"]: row["n"] for row in rows}
+
+
+def read_notes(dataset: Dataset) -> list[dict[str, Any]]:
+    """The notes on a set's file. ``rows`` are the places of its texts, none where the note names none that can be opened.
+
+    Only where a row's number is its place in the set does it lead anywhere.
+    """
+    leads = rows_are_places(dataset)
+    notes = []
+    for warning in map(str, dataset.warnings):
+        found = _NOTED_ROWS.fullmatch(warning) if leads and not warning.endswith(_GONE) else None
+        rows = [int(number) for number in found["rows"].split(", ")] if found else []
+        notes.append({"rows": rows, "text": found["rest"] if found else warning})
+    return notes
+
+
+def rows_are_places(dataset: Dataset) -> bool:
+    """Whether the notes count the rows of the set itself: of one made here, or of a file that was taken whole."""
+    return dataset.drawn_from_id is not None or dataset.sampling.get("method") == "combined" or not dataset.sampling
+
+
+AT_A_TIME = 5_000
+
+
+def find_asked_texts(arm_ids: Sequence[int]) -> QuerySet[Text]:
+    """The texts that these arms ask about, without cancelled cells."""
+    cells = Cell.objects.filter(arm__in=arm_ids).exclude(state=Cell.State.CANCELLED)
+    return Text.objects.filter(pk__in=cells.order_by().values("input_id"))
+
+
+def read_asked_texts(arm_ids: Sequence[int]) -> list[tuple[int, str, str]]:
+    """The texts that these arms ask about, each with its key, its words and its first target."""
+    rows = find_asked_texts(arm_ids).order_by("pk").values_list("pk", "text", "target")
+    return list(rows.iterator(chunk_size=AT_A_TIME))
+
+
+def hash_asked_texts(arm_ids: Sequence[int]) -> tuple[int, str, str]:
+    """How many texts these arms ask about, and two hashes: of their words, and of their words with whom they target.
+
+    Neither hash depends on the set the texts lie in, nor on their order, so that two batches can be compared.
+    """
+    words, targets = [], []
+    rows = find_asked_texts(arm_ids).order_by().values_list("text", "target", "target_secondary", "target_tertiary")
+    for text, *targeted in rows.iterator(chunk_size=AT_A_TIME):
+        words.append(_hash([text]))
+        targets.append(_hash([text, *targeted]))
+    return len(words), _hash(sorted(words)), _hash(sorted(targets))
+
+
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\x00".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def count_repeats(batch: Batch) -> int:
+    """How often a batch asks about each text; counted from its cells if the batch did not record it."""
+    known = batch.parameters.get("repeats")
+    if isinstance(known, int):
+        return known
+    arm_ids = list(batch.arms.values_list("pk", flat=True))
+    return Cell.objects.filter(arm__in=arm_ids).aggregate(most=Max("repeat"))["most"] or 1
+
+
+LOADED, IN_FORCE, TABLE = "loaded", "", "table:"
+
+
+class UnknownTargets(Refused):
+    """There is no such table of targets; the message lists the valid names."""
+
+
+class TextTargets(NamedTuple):
+    """The texts in the order of their sets, with their targets; ``name`` says where these come from."""
+
+    ids: list[int]
+    targets: list[str]
+    secondaries: list[tuple[str, ...]]
+    name: str
+    warnings: tuple[str, ...] = ()
+
+
+def read_targets(batch: Batch, choice: str = LOADED) -> TextTargets:
+    """The texts a batch may have asked about. ``choice`` is "loaded", "published" or "table:N" of the study.
+
+    A label that the table does not hold keeps the target it was loaded with. Raises ``UnknownTargets``.
+    """
+    labels = find_labels(batch, choice)
+    fields = ("pk", "target", "target_secondary", "target_tertiary")
+    rows = find_batch_texts(batch).order_by("dataset_id", "position")
+    ids, targets, secondaries = [], [], []
+    kept = 0
+    for pk, raw, *loaded in rows.values_list("pk", "target_raw", *fields[1:]):
+        found = labels.normalise(raw) if labels else None
+        kept += labels is not None and found is None
+        target, *further = loaded if found is None else found
+        ids.append(pk)
+        targets.append(target)
+        secondaries.append(tuple(filter(None, further)))
+    return TextTargets(ids, targets, secondaries, name_target_choice(choice), _warn(kept))
+
+
+def find_batch_texts(batch: Batch) -> QuerySet[Text]:
+    """The texts of the set a batch was launched on; of a batch that names none, those it has answers on."""
+    dataset = batch.parameters.get("dataset")
+    if dataset is not None:
+        return Text.objects.filter(dataset=dataset)
+    return Text.objects.filter(judgments__cell__batch=batch).distinct()
+
+
+def find_labels(batch: Batch, choice: str) -> TargetLabels | None:
+    """The table of that name; ``None`` for the targets as loaded. Raises ``UnknownTargets``."""
+    if choice == LOADED:
+        return None
+    if choice == PUBLISHED:
+        return load_published_targets()
+    table = find_chosen_targets(batch, choice)
+    if table is None:
+        raise UnknownTargets(f"There are no targets {choice!r} in this study. Write loaded, published or table:N.")
+    return make_labels(table.rows)
+
+
+def find_chosen_targets(batch: Batch, choice: str) -> TargetTable | None:
+    """The study's table that "table:N" names."""
+    if not choice.startswith(TABLE):
+        return None
+    number = find_number(choice.removeprefix(TABLE))
+    return None if number is None else TargetTable.objects.filter(study=batch.study_id, number=number).first()
+
+
+def name_target_choice(choice: str) -> str:
+    """Its name in a report."""
+    return "as loaded" if choice == LOADED else choice.replace(TABLE, "table ")
+
+
+def _warn(kept: int) -> tuple[str, ...]:
+    if not kept:
+        return ()
+    texts = "1 text has" if kept == 1 else f"{kept:,} texts have"
+    return (f"{texts} a source label that is not in the target table. Each keeps the target it was loaded with.",)
+
+
+def find_target_table(study: Study, number: int | None = None) -> TargetTable | None:
+    """The study's table of that number, or its newest, ``None`` where it has none. Raises ``Refused`` for a wrong number."""
+    tables = TargetTable.objects.filter(study=study).order_by("-number")
+    if number is None:
+        return tables.first()
+    table = tables.filter(number=number).first()
+    if table is None:
+        there_are = ", ".join(str(known) for known in tables.values_list("number", flat=True)) or "none"
+        raise Refused(f"There is no target table {number} in {study.slug}; there are: {there_are}.")
+    return table
+
+
+def find_missing_labels(dataset: Dataset, labels: TargetLabels | None) -> list[tuple[str, int]]:
+    """The labels of a dataset's texts that the table lacks, with their texts, the most frequent first. One query."""
+    rows: Iterable[tuple[str, int]] = (
+        Text.objects.filter(dataset=dataset)
+        .exclude(target_raw="")
+        .order_by()
+        .values_list("target_raw")
+        .annotate(n=Count("pk"))
+    )
+    missing = [(raw, texts) for raw, texts in rows if labels is None or labels.normalise(raw) is None]
+    return sorted(missing, key=lambda line: (-line[1], line[0]))
+
+
+class UnknownMapping(Refused):
+    """There is no such mapping; the sentence says what to write."""
+
+
+def find_mapping(study: Study, choice: str = IN_FORCE) -> TargetMapping:
+    """The mapping in force, or the one that "published" or "table:N" names. Raises ``UnknownMapping``.
+
+    Its ``name`` is "published" or "table N", and goes into a report's versions.
+    """
+    table = find_table(study, choice)
+    return published_mapping() if table is None else read_mapping(table.rows, name_table(table.number))
+
+
+def find_table(study: Study, choice: str = IN_FORCE) -> MappingTable | None:
+    """The table that a choice comes to: the study's newest in force, ``None`` where it has none and for the published mapping.
+    Raises ``UnknownMapping``."""
+    if choice == PUBLISHED:
+        return None
+    tables = MappingTable.objects.filter(study=study).order_by("-number")
+    if choice == IN_FORCE:
+        return tables.first()
+    numbers = find_numbers([choice.removeprefix(TABLE)] if choice.startswith(TABLE) else [])
+    table = tables.filter(number__in=numbers).first()
+    if table is None:
+        raise UnknownMapping(f"There is no mapping {choice!r} in this study. Write published or table:N.")
+    return table
+
+
+def name_choice(name: str) -> str:
+    """What an address or a command writes for the mapping of that name."""
+    return name.replace("table ", TABLE, 1)
+
+
+def find_rows(study: Study, name: str = IN_FORCE) -> Rows:
+    """The rows of the mapping in force, or of the one of that name, as they were written. Raises ``UnknownMapping``."""
+    table = find_table(study, name_choice(name))
+    return published_mapping_rows() if table is None else order_rows(table.rows)
+
+
+def name_table(number: int) -> str:
+    """What a study's table is called in versions and on pages."""
+    return f"table {number}"
+
+
+def name_in_force(study: Study) -> str:
+    """The name of the mapping in force."""
+    newest = find_table(study)
+    return name_table(newest.number) if newest else PUBLISHED

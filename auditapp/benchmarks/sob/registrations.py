@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from auditapp.batches.kinds import Parts, register_kind
-from auditapp.benchmarks.sob.answers.pages import link_answer, link_formatter
 from auditapp.benchmarks.sob.judging.kind import (
     UNREADABLE_BY_FORMATTER,
     FormatterKind,
@@ -14,13 +13,18 @@ from auditapp.benchmarks.sob.judging.kind import (
     list_judge_alarms,
     write_formatter_schema,
 )
+from auditapp.benchmarks.sob.judging.queries import link_answer, link_formatter
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.actions import BUNDLE_KIND
-from auditapp.benchmarks.sob.report.comparing import read_parts
+from auditapp.benchmarks.sob.report.comparisons import read_parts
 from auditapp.benchmarks.sob.report.exports import SOB_ANSWERS
-from auditapp.benchmarks.sob.report.store import request_after_change, request_after_formatting, request_missing_report
-from auditapp.benchmarks.sob.texts.actions.datasets import TEXTS_KIND
+from auditapp.benchmarks.sob.report.stored_reports import (
+    request_after_change,
+    request_after_formatting,
+    request_missing_report,
+)
+from auditapp.benchmarks.sob.texts.actions import TEXTS_KIND
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export
 from transcripts.hooks import on, worker_swept
@@ -31,7 +35,7 @@ from transcripts.studies.overview import Card, register_overview
 
 def remove_abandoned() -> None:
     """A sweep that loads the readers of files only where one is done: in a worker."""
-    from auditapp.benchmarks.sob.texts.actions.datasets import remove_abandoned_datasets
+    from auditapp.benchmarks.sob.texts.actions import remove_abandoned_datasets
 
     remove_abandoned_datasets(seconds=1)
 

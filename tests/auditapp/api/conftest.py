@@ -14,9 +14,9 @@ from django.conf import settings
 from django.test import Client
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.support.databases import stored

@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.api.conftest import Program, ProgramOf

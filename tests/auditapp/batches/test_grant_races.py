@@ -15,7 +15,7 @@ SETUP = f"""
 from decimal import Decimal
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
@@ -39,7 +39,7 @@ from decimal import Decimal
 from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
 from transcripts.refusals import Refused
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset
 from transcripts.accounts.models import User
 

@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 # Whoever opens the benchmark first does not wait for its report.
 BENCHMARK_IS_COUNTED = """
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.report.computing import read_inputs
-from auditapp.benchmarks.sob.report.store import find_report
+from auditapp.benchmarks.sob.report.stored_reports import read_inputs
+from auditapp.benchmarks.sob.report.stored_reports import find_report
 assert find_report(read_inputs(Batch.objects.select_related("study").get(kind="sob"))).is_current
 """
 

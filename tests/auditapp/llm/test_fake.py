@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from auditapp.annotators.pure.answers import ParsedAnswer, parse_response
 from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION, CodeText, write_system_prompt, write_user_prompt
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.formatter_answers import read_formatter_answer, write_message
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
-from auditapp.benchmarks.sob.pure.parsing import Outcome, parse_answer
-from auditapp.benchmarks.sob.pure.verdicts import VERDICTS, parse_verdict
+from auditapp.benchmarks.sob.pure.parsing import VERDICTS, parse_answer, parse_verdict
 from auditapp.llm.providers import open_provider
 from auditapp.llm.providers.base import Account, ChatAnswer, ChatRequest
 

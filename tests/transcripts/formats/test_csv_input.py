@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile
-from auditapp.benchmarks.sob.pure.importing_results.rows import ResultError
-from auditapp.benchmarks.sob.pure.importing_results.sob_results import read_sob_results
+from auditapp.benchmarks.sob.pure.imported_results import ResultError, read_sob_results
 from tests.support.instance import ROOT
 from transcripts.formats.codebook_csv import COLUMNS, CodebookFileError, read_codebook
 from transcripts.formats.interviews import read_bytes

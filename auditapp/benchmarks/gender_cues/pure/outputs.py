@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES, CAVEATS, CONDITION_NAMES, MAY_ABSTAIN
-from auditapp.benchmarks.gender_cues.pure.parsing import PARSER_VERSION, SUBSETS
+from auditapp.benchmarks.gender_cues.pure.parsing import (
+    CATEGORIES,
+    CAVEATS,
+    CONDITION_NAMES,
+    MAY_ABSTAIN,
+    PARSER_VERSION,
+    SUBSETS,
+)
 from auditapp.benchmarks.gender_cues.pure.tables import (
     ALL,
     AXES,
@@ -106,10 +112,6 @@ def _read_models(
     return read
 
 
-def _read_funnel(funnel: Sequence[TableRow]) -> Sequence[TableRow]:
-    return funnel
-
-
 def _print_rate(head: str, side: str) -> Printed:
     """A rate, with the number of texts predicted to be a woman's."""
     return Printed(head, lambda row: f"{write_number(row[f'rate_{side}'], 3)} ({row[f'predicted_woman_of_{side}']})")
@@ -180,17 +182,13 @@ TABLE2 = ReportTable(
 )
 
 
-def _write_share(share: float | None) -> str:
-    return write_percent(share, 2)
-
-
 FUNNEL = ReportTable(
     "funnel",
     "How many texts each rule kept, by name-inferred category.",
     (*declare(str, "step"), *declare(int, *CATEGORIES, "total"), *declare(float, "of_step_before of_first")),
-    _read_funnel,
+    lambda funnel: funnel,
     heads={"of_step_before": "Of the step before", "of_first": "Of the file"},
-    writers=dict.fromkeys(("of_step_before", "of_first"), _write_share),
+    writers=dict.fromkeys(("of_step_before", "of_first"), lambda share: write_percent(share, 2)),
 )
 
 

@@ -1,23 +1,121 @@
-"""Reads an answer to the classification prompt by rule, in the form the prompt asks for or as JSON.
+"""The design of the probe: its words and limits; its prompts, those of the paper as far as they can be reconstructed, and one of
+ours that lets the model abstain; and how an answer is read. A prompt is the system message; the review is the user message.
 
-Only "Male" or "Female" is a prediction. What is neither that, nor a refusal, nor empty, is invalid; so is an answer that does
-not say which categories it applied, or lists what is none. Every prompt allows one category of the model's own, of one or two
-words: what is listed is a known category, one marked "Other", one or two words, or makes the answer invalid. Nothing is guessed
-from running words.
+An answer to the classification prompt is read by rule, in the form the prompt asks for or as JSON. Only "Male" or "Female" is a
+prediction. What is neither that, nor a refusal, nor empty, is invalid; so is an answer that does not say which categories it
+applied, or lists what is none. Every prompt allows one category of the model's own, of one or two words: what is listed is a known
+category, one marked "Other", one or two words, or makes the answer invalid. Nothing is guessed from running words.
 """
 
 from __future__ import annotations
 
+import hashlib
+import io
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from auditapp.benchmarks.gender_cues.pure.design import MAN, WOMAN
 from auditapp.llm.providers.base import make_storable
 from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
+from transcripts.formats.codebook_csv import CodeRow, write_codebook
 from transcripts.formats.thinking import drop_thinking
+
+WOMAN, MAN, ANDROGYNOUS, UNKNOWN = "woman", "man", "androgynous", "unknown"
+CATEGORIES = (WOMAN, MAN, ANDROGYNOUS, UNKNOWN)
+"""What a method can infer from a first name. The first two are scored, the others are only counted."""
+SCORED = (WOMAN, MAN)
+
+CONTROL, PRIMED, MAY_ABSTAIN = "control", "primed", "may_abstain"
+CONDITIONS = (CONTROL, PRIMED, MAY_ABSTAIN)
+CONDITION_NAMES = {CONTROL: "Control", PRIMED: "Primed for emotion", MAY_ABSTAIN: "May abstain"}
+
+MIN_TEXTS = 30
+"""Texts of each scored category that a launch asks about, at least."""
+MAX_KEPT = 50_000
+"""Texts that a study keeps of one file."""
+MAX_TEXT_LENGTH = 100_000
+"""Characters of one text."""
+
+CAVEATS = (
+    "Binary, because the design that is replicated is: woman or man.",
+    "Nothing here is a claim about a person. Figures are of groups of texts.",
+    "The category of a text was inferred from its author's first name; the error of that method is unknown.",
+)
+"""What is on every page and with every table of the probe."""
+
+
+_FILE = Path(__file__).parent.parent / "data" / "prompts.json"
+
+
+class Prompt(NamedTuple):
+    """The exact instructions of a condition. ``origin`` says where they are from."""
+
+    condition: str
+    title: str
+    text: str
+    origin: str
+    sha256: str
+
+
+@cache
+def load_prompts() -> dict[str, Prompt]:
+    """The prompt of each condition, in the order of ``CONDITIONS``."""
+    data = _read()
+    prompts = {}
+    for condition in CONDITIONS:
+        stored = data["conditions"][condition]
+        text = "\n".join(stored["lines"])
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        prompts[condition] = Prompt(condition, stored["title"], text, stored["origin"], digest)
+    return prompts
+
+
+def load_published_themes() -> list[tuple[str, str]]:
+    """The themes of the paper's Table 2, each with the block it is in: ``woman`` or ``man``."""
+    return [(name, block) for block, names in _read()["themes"].items() for name in names]
+
+
+def cite_source() -> str:
+    """Where prompts and themes are from, for pages and the methods paragraph."""
+    return str(_read()["source"])
+
+
+@cache
+def _read() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
+    return found
+
+
+_FAMILIES = {"woman": "Themes associated with women", "man": "Themes associated with men"}
+NOT_DEFINED = "Named in Table 2 of the paper, which does not define it. Write a definition before coding."
+
+
+def write_theme_codebook() -> str:
+    """A codebook as CSV with the 18 themes of Table 2, coded by turn, in the two blocks in which the paper prints them."""
+    rows = [
+        CodeRow(
+            code_id=f"theme_{block}.{re.sub(r'[^a-z]+', '_', name.lower())}",
+            family=f"themes_{block}",
+            family_name=_FAMILIES[block],
+            name=name,
+            definition=NOT_DEFINED,
+            unit="turn",
+            source="Table 2",
+            carries_level=False,
+            carries_enactment=False,
+            once_per_answer=True,
+            applies_to="model",
+        )
+        for name, block in load_published_themes()
+    ]
+    stream = io.StringIO(newline="")
+    write_codebook(rows, stream)
+    return stream.getvalue()
+
 
 PARSER_VERSION = "probe-4"
 
@@ -34,7 +132,7 @@ ABSTENTION = "Unclear"
 _PREDICTIONS = {"female": WOMAN, "male": MAN}
 _KNOWN = {name.lower(): name for name in (EMOTION, DECLARATION, MEDICAL, STYLE)} | {"emotional expression": EMOTION}
 _NOTHING = frozenset({"none", "n/a", "na", "no codes", "no code", "not applicable", "-"})
-# "None" with words behind it, such as "None of the categories".
+# "None" with words after it, such as "None of the categories".
 _NOTHING_AT_ALL = re.compile(r"(?:none|no codes?|n/a|na|not applicable)(?!\w)", re.IGNORECASE)
 _OTHER = re.compile(r"other\s*(?::|$)", re.IGNORECASE)
 _MAX_CODE = 60
@@ -45,7 +143,7 @@ _GENDER = re.compile(r"^[ \t]*[*_#]*[ \t]*gender[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \
 _CODES = re.compile(
     r"^[ \t]*[*_#]*[ \t]*codes?[ \t]+applied[ \t]*[*_]*[ \t]*:[ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
 )
-# An asterisk without a blank behind it is no bullet: it begins words in italics or bold.
+# An asterisk without a blank after it is no bullet: it begins words in italics or bold.
 _BULLET = re.compile(r"^[ \t]*(?:[-•–—]|\*(?=[ \t])|\d{1,2}[.)])[ \t]*")
 _HEADING = re.compile(r"[ \t]*(?:#{1,6}[ \t]|\*\*|__|[A-Za-z][\w '’-]{0,40}:)")
 _RULE = re.compile(r"[ \t]*([-*_])(?:[ \t]*\1){2,}[ \t]*")
@@ -192,7 +290,7 @@ def _read_object(found: Mapping[str, Any], *, may_abstain: bool) -> ParsedAnswer
 
 
 def _read_value(text: str, heading: re.Match[str]) -> str:
-    """What stands behind a heading on its line, or else on the next line with text."""
+    """What follows a heading on its line, or else on the next line with text."""
     if heading.group(1).strip():
         return _BULLET.sub("", heading.group(1)).strip()
     for line in text[heading.end() :].split("\n"):
@@ -202,7 +300,7 @@ def _read_value(text: str, heading: re.Match[str]) -> str:
 
 
 def _list_codes(text: str, heading: re.Match[str]) -> list[str]:
-    """The items under a heading, up to the next heading or to running words behind a blank line."""
+    """The items under a heading, up to the next heading or to running words after a blank line."""
     first = _BULLET.sub("", heading.group(1)).strip()
     named = [first] if first else []
     is_apart = False
@@ -234,7 +332,7 @@ def _is_category(words: str) -> bool:
 def _read_item(words: str) -> list[str] | None:
     """The categories of one item, such as "Emotion, Other: Warmth" or "Emotion: strong words, and many". ``None`` for no such item.
 
-    Why a category was applied may stand behind it; there only known names, written as in the prompt, are categories.
+    Why a category was applied may follow it; there only known names, written as in the prompt, are categories.
     """
     codes: list[str] = []
     is_reason = False
@@ -259,7 +357,7 @@ def _read_item(words: str) -> list[str] | None:
 
 
 def _divide(part: str) -> Iterator[tuple[str, str]]:
-    """Names with what stands behind each. "And" parts two names where one of them is a known category."""
+    """Names with what follows each. "And" parts two names where one of them is a known category."""
     found = _REASON.search(part)
     name, reason = (part[: found.start()], part[found.end() :]) if found else (part, "")
     sides = [_strip(side) for side in _JOINED.split(name)]

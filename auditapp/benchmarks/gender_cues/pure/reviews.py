@@ -21,7 +21,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from auditapp.benchmarks.gender_cues.pure.design import CATEGORIES, MAX_TEXT_LENGTH
+from auditapp.benchmarks.gender_cues.pure.parsing import CATEGORIES, MAX_TEXT_LENGTH
 from transcripts.formats.json_lines import read_object
 from transcripts.formats.problems import ReadError, quote
 from transcripts.formats.tabular import StrictTable
@@ -36,7 +36,7 @@ _NAME_HEADINGS = re.compile(
     r"(?:name|names)|forename|surname|author|authors|reviewer|username|nickname",
     re.IGNORECASE,
 )
-# Common first names, as a sign that a column holds names. No gender stands beside them, and none is inferred.
+# Common first names, as a sign that a column contains names. They have no gender here, and none is inferred.
 _FIRST_NAMES = Path(__file__).parent.parent / "data" / "first_names.txt"
 _ROWS_LOOKED_AT = 500
 _MIN_NAMES = 5
@@ -128,7 +128,7 @@ def _load_first_names() -> frozenset[str]:
 RULES = ("length", "equals", "contains", "excludes")
 UNITS = ("words", "characters")
 READ = "read"
-"""The first row of every funnel: what the file holds."""
+"""The first row of every funnel: what the file contains."""
 MAX_STEPS = 50
 MAX_TERMS = 5_000
 MAX_TEXT = 10_000
@@ -169,7 +169,7 @@ def read_rules(data: bytes | str) -> Rules:
 
 
 def check_rules(declared: object) -> Rules:
-    """Rules from what their JSON holds. Raises ``RulesRefused``."""
+    """Rules from their JSON. Raises ``RulesRefused``."""
     if not isinstance(declared, dict) or not isinstance(declared.get("steps"), list):
         raise RulesRefused(HOW_TO_WRITE)
     _refuse_unstorable({key: value for key, value in declared.items() if key != "steps"}, "The rules")

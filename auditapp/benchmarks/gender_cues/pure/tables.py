@@ -3,7 +3,11 @@
 Table 1 compares two shares: difference with Newcombe's interval, Pearson's chi-square without a correction or, where few are
 expected in a cell, Fisher's exact test; accuracy raw, with Wilson's interval, and balanced. Table 2 is ln(W/M) of distinct
 rationales, unsmoothed; with it the same of shares, and with 0.5 added to both counts (Haldane 1956).
-"""
+
+Reads trials and themes from JSON lines, without a database.
+
+A trial: {"trial", "review", "condition", "truth", "raw"} and, where there are several, "model". ``raw`` is the answer as it came,
+in the published layout or as JSON, or null where none came. A theme: {"record": "theme", "trial", "theme"}."""
 
 from __future__ import annotations
 
@@ -15,15 +19,24 @@ from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from auditapp.benchmarks.gender_cues.pure.design import CONDITION_NAMES, CONTROL, MAN, PRIMED, SCORED, WOMAN
 from auditapp.benchmarks.gender_cues.pure.parsing import (
     ABSTAINED,
+    CATEGORIES,
+    CONDITION_NAMES,
+    CONDITIONS,
+    CONTROL,
     INVALID,
+    MAN,
+    MAY_ABSTAIN,
     NO_ANSWER,
     OK,
+    PRIMED,
     REFUSED,
+    SCORED,
     SUBSETS,
+    WOMAN,
     find_subset,
+    parse_answer,
 )
 from transcripts.charts.figures import Tone, Verdict
 from transcripts.formats.comparisons import (
@@ -36,6 +49,8 @@ from transcripts.formats.comparisons import (
     name_apart,
     take_share,
 )
+from transcripts.formats.json_lines import Row, read_each, read_lines, shorten, take_choice, take_text, take_words
+from transcripts.formats.problems import ReadError
 from transcripts.formats.report_tables import TableRow
 from transcripts.statistics.figures import FEW as FEW_TEXTS
 from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
@@ -273,7 +288,7 @@ def compare_shares(w: int, m: int, n_woman: int, n_man: int) -> Ratio:
     return ratio - math.log(n_woman / n_man) if isinstance(ratio, float) else ratio
 
 
-MODELS, CONDITIONS = "models", "conditions"
+MODELS, BETWEEN_CONDITIONS = "models", "conditions"
 """What two sides of a comparison differ in."""
 ANSWERED, AS_WOMAN, RIGHT, EMOTION = "answered", "woman", "right", "emotion"
 MEASURES = {
@@ -293,7 +308,7 @@ COMPARED_WORDS = (
     "common texts and differ from Table 1. Which texts have no prediction is the model’s doing, so a difference may be one of the "
     "texts."
 )
-KIND_NAMES = {MODELS: "Models", CONDITIONS: "Conditions"}
+KIND_NAMES = {MODELS: "Models", BETWEEN_CONDITIONS: "Conditions"}
 IS_DEGENERATE = Verdict("degenerate", Tone.BAD)
 """The verdict of figures that read predictions of which more than nine in ten are one label."""
 Side = tuple[str, str]
@@ -313,7 +328,7 @@ def compare_trials(trials: Sequence[Trial], others: Sequence[Trial] = ()) -> tup
     """
     own, foreign = _read_shares(trials), _read_shares(others)
     shares = own | foreign
-    families: dict[str, list[Sides]] = {MODELS: [], CONDITIONS: []}
+    families: dict[str, list[Sides]] = {MODELS: [], BETWEEN_CONDITIONS: []}
     for one, other in combinations(shares, 2):
         if one not in own:
             continue
@@ -322,8 +337,8 @@ def compare_trials(trials: Sequence[Trial], others: Sequence[Trial] = ()) -> tup
                 {"kind": MODELS, "under": one[1]}, one[0], other[0], shares[one], shares[other]
             )
         elif one[0] == other[0]:
-            about = {"kind": CONDITIONS, "under": one[0]}
-            families[CONDITIONS] += _list_sides(about, one[1], other[1], shares[one], shares[other])
+            about = {"kind": BETWEEN_CONDITIONS, "under": one[0]}
+            families[BETWEEN_CONDITIONS] += _list_sides(about, one[1], other[1], shares[one], shares[other])
     asked = [each for family in families.values() for each in family if each.about["measure"] == ANSWERED]
     rows = [row for family in families.values() for row in compare_sides(family, "texts")]
     return [_name_verdict(row) for row in rows], name_apart(asked, "no text in common")
@@ -432,3 +447,56 @@ COMPARISONS = replace(
     ),
     writers={**_DECLARED.writers, **{name: partial(_find_name, names) for name, names in _NAMES.items()}},
 )
+
+
+THEME = "theme"
+RAW = "the answer as it came, or null"
+
+
+def read_trials(lines: Iterable[bytes], *, name: str) -> tuple[list[Trial], dict[str, list[str]]]:
+    """The trials of a file and the themes that stand in it as well, by trial. Raises `ReadError`, which names file and line."""
+    trials: dict[str, Trial] = {}
+    themes: list[tuple[int, tuple[str, str]]] = []
+    for number, made in read_each(read_lines(lines, name), name, _read_record):
+        if not isinstance(made, Trial):
+            themes.append((number, made))
+            continue
+        if made.key in trials:
+            raise ReadError(name, number, f"the trial {shorten(str(made.key))} a second time", "each trial once")
+        trials[str(made.key)] = made
+    if not trials:
+        raise ReadError(name, None, "no trials", "JSON lines, each with trial, review, condition, truth and raw")
+    return list(trials.values()), _sort_themes(themes, trials, name=name)
+
+
+def read_themes(lines: Iterable[bytes], trials: Iterable[Trial], *, name: str) -> dict[str, list[str]]:
+    """The themes of a file by trial. Raises `ReadError` for a theme of a trial that there is not."""
+    themes = read_each(read_lines(lines, name), name, _read_theme)
+    return _sort_themes(themes, {str(trial.key): trial for trial in trials}, name=name)
+
+
+def _sort_themes(
+    themes: Iterable[tuple[int, tuple[str, str]]], trials: Mapping[str, Trial], *, name: str
+) -> dict[str, list[str]]:
+    """Trials and themes with their line numbers as themes by trial, each as often as it is there."""
+    found: dict[str, list[str]] = {}
+    for number, (trial, theme) in themes:
+        if trial not in trials:
+            raise ReadError(name, number, f"a theme of {shorten(trial)}", "a trial of the trials that were given")
+        found.setdefault(trial, []).append(theme)
+    return found
+
+
+def _read_record(row: Row) -> Trial | tuple[str, str]:
+    return _read_theme(row) if row.get("record") == THEME else _read_trial(row)
+
+
+def _read_theme(row: Row) -> tuple[str, str]:
+    return take_text(row, "trial"), take_text(row, THEME)
+
+
+def _read_trial(row: Row) -> Trial:
+    condition, truth = take_choice(row, "condition", CONDITIONS), take_choice(row, "truth", CATEGORIES)
+    parsed = parse_answer(take_words(row, "raw", RAW), may_abstain=condition == MAY_ABSTAIN)
+    key, model, review = take_text(row, "trial"), take_text(row, "model", default=""), take_text(row, "review")
+    return Trial(key, model, condition, review, truth, parsed.status, parsed.predicted, parsed.codes)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django import template
 
-from auditapp.benchmarks.gender_cues.pure.design import CAVEATS
+from auditapp.benchmarks.gender_cues.pure.parsing import CAVEATS
 
 register = template.Library()
 

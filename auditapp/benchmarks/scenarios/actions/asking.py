@@ -12,7 +12,6 @@ from django.utils import timezone
 from auditapp.batches import launching
 from auditapp.batches.actions import retry_failed
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
 from auditapp.benchmarks.scenarios.models import Question, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import EMPTY, WAITING
 from auditapp.benchmarks.scenarios.queries.sessions import Exchange, read_talk
@@ -20,6 +19,18 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.interviews.base import MAX_TURN_SIZE
 from transcripts.refusals import Refused
+
+
+class AskedMeanwhile(Refused):
+    """Something else was asked in a session after the person last saw it: ``stored``, question ``number``. ``text`` is hers."""
+
+    def __init__(self, number: int, stored: str, text: str) -> None:
+        super().__init__(
+            f"Question {number} was asked in the meantime, in another window or by another person. Yours was not sent. Read both, "
+            "and send yours again if it still fits."
+        )
+        self.number, self.stored, self.text = number, stored, text
+
 
 KINDS = dict(Question.Kind.choices)
 INTENTS = dict(Question.Intent.choices)
@@ -69,8 +80,7 @@ def check_kind(kind: str, intent: str) -> tuple[str, str]:
         raise Refused(f"Say what the challenge is meant to be: {_list(INTENTS)}.", field="intent")
     if intent and kind not in WITH_INTENT:
         raise Refused(
-            "Only a challenge or new information has an intent. Leave it out, or choose another kind.",
-            field="intent",
+            "Only a challenge or new information has an intent. Leave it out, or choose another kind.", field="intent"
         )
     return kind, intent
 
@@ -194,7 +204,7 @@ def record_answer(
 
 
 def hold_session(session: Session) -> Session:
-    """The session as it stands now, held until the transaction ends."""
+    """The session as it is now, locked until the transaction ends."""
     return (
         Session.objects.select_for_update(of=("self",))
         .select_related("script", "branch_of", "arm__batch")
@@ -214,7 +224,7 @@ def check_open(session: Session) -> None:
 
 
 def send(session: Session, question: Question, *, after: Exchange | None, by: trail.Actor, repeat: int = 1) -> None:
-    """Have a worker ask the question, behind what was said before it. The session has an arm."""
+    """Have a worker ask the question, after what was said before it. The session has an arm."""
     if session.arm is None:
         raise Refused("This interview is recorded from a chat page, so nothing is sent.")
     previous = after.counting.cell if after and after.counting else None

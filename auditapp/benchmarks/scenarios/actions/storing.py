@@ -1,7 +1,8 @@
 """Sessions that have ended become masked trajectories of the study, to be dealt and coded as any thread.
 
-A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as one
-in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it again.
+A session with a turn that got no answer is not stored: its thread would look like a case that ended early, and would count as
+one in every figure of episodes and pairs. It is kept as failed, the report counts it, and asking its turns again opens it
+again.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ from auditapp.benchmarks.scenarios.pure.outcomes import (
     write_line,
 )
 from auditapp.benchmarks.scenarios.queries.runs import KIND, list_run_interviews, run_sessions
-from auditapp.benchmarks.scenarios.queries.sessions import AskedTurn, Exchange, group_ended, read_talk, read_turns
+from auditapp.benchmarks.scenarios.queries.sessions import (
+    AskedTurn,
+    Exchange,
+    describe_result,
+    group_ended,
+    read_talk,
+    read_turns,
+)
 from transcripts.audit_trail import trail
 from transcripts.blinding.conditions import open_later_interviews
 from transcripts.corpus.actions import import_files
@@ -186,7 +194,7 @@ def _build_talk(batch: Batch, session: Session, turns: Sequence[AskedTurn]) -> T
                 answer=turn.result.answer if turn.result else "",
                 reasoning=turn.result.reasoning if turn.result else "",
                 intent=turn.question.intent,
-                details=turn.list_details(),
+                details=describe_result(turn.result),
             )
             for turn in turns
         ],
@@ -245,7 +253,7 @@ def _pair_sides(sessions: Sequence[Session]) -> int:
 
 def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Interview | None) -> bool:
     """Pair two threads, once both are there; whether nothing stood against it. The name has the labels of both, in their order,
-    so that it tells nothing of case, side or condition."""
+    so that it says nothing of case, side or condition."""
     if a is None or b is None:
         return True
     name = " ".join(sorted((a.mask_label, b.mask_label)))
@@ -253,13 +261,7 @@ def _pair(session: Session, pair: Mapping[str, str], a: Interview | None, b: Int
         return True
     try:
         pair_threads(
-            study=session.study,
-            name=name,
-            a=a,
-            b=b,
-            differs=pair["differs"],
-            expect=pair["expect"],
-            by=trail.SYSTEM,
+            study=session.study, name=name, a=a, b=b, differs=pair["differs"], expect=pair["expect"], by=trail.SYSTEM
         )
     except Refused as error:
         logger.warning(
@@ -501,7 +503,7 @@ def _find_turn(session: Session) -> tuple[str, int] | None:
 
 
 def _write_parent(interview: Interview) -> str:
-    """The line of the thread that a branch hangs on, as it stands."""
+    """The line of the thread that a branch continues, as it is now."""
     turns = interview.turns.order_by("position").values_list("role", "channel", "prompt_kind", "text")
     return write_known_line(interview.external_id, list(turns))
 

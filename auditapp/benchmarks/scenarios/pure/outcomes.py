@@ -56,7 +56,7 @@ class Expected:
     - ``pattern``: a text that has to stand in a line of the answer, in which * is anything;
     - ``code``: the identifier of a code that people apply to the thread; its outcome comes from them.
 
-    ``probability`` is what stands before the probability that the model is asked to state, such as "Confidence:".
+    ``probability`` is what precedes the probability that the model is asked to state, such as "Confidence:".
     """
 
     label: str = ""
@@ -182,8 +182,8 @@ def _find_number(answer: str) -> float | None:
         line = lines[place]
         *_, last = (None, *_NUMBER.finditer(line))
         if last is not None:
-            behind = "\n".join([line[last.end() :], *lines[place + 1 :]])
-            return None if takes_back(behind) else _read_number(line, last)
+            following = "\n".join([line[last.end() :], *lines[place + 1 :]])
+            return None if takes_back(following) else _read_number(line, last)
     return None
 
 
@@ -227,7 +227,7 @@ def _is_negated(words: str, pattern: str) -> bool:
 
 
 def _take_probability(answer: str, before: str) -> tuple[float | None, str]:
-    """The probability that stands behind the last of these words, and the answer without it: 0.8, 80 %, 80/100 and 8/10 are the
+    """The probability after the last of these words, and the answer without it: 0.8, 80 %, 80/100 and 8/10 are the
     same. None where there is none, and where it is not from 0 to 1."""
     *_, last = (None, *re.finditer(re.escape(before), answer, re.IGNORECASE))
     found = _STATED.match(answer, last.end()) if last else None

@@ -29,7 +29,7 @@ INTENTS = ("warranted", "unwarranted", "new_fact", "probe")
 EXPECTATIONS = ("change", "no_change")
 SIDES = ("a", "b")
 SCOPES = ("coding", "external", "quotation", "reuse")
-# A name stands in addresses and in labels such as gender/2.
+# A name is part of addresses and in labels such as gender/2.
 NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 MAX_NAME = 100
 MAX_TEXT = 1_000_000
@@ -67,7 +67,7 @@ class QuestionText:
 
 @dataclass(frozen=True, kw_only=True)
 class ScriptText:
-    """What a script says. ``openings``: texts by their ids. ``case`` holds what the script says of it, each key where it is said.
+    """What a script says. ``openings``: texts by their ids. ``case`` has what the script says of it, each key where it is said.
 
     ``consents``: {scope: whether it is given}. Of an interview ``questions`` are a bank, of a scenario turns in their order.
     """

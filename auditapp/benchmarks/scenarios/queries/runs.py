@@ -1,25 +1,49 @@
-"""Suites of scenarios, the sessions of a batch that ran one, these as a table of cases, and who may see their calls."""
+"""Suites of scenarios, and the batches that ran one: their sessions as a table of cases, what the sessions came to, what a methods
+paragraph says of them, and who may see their calls. The outcome of a case that names a code is what people read in its threads.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Q, QuerySet
 
 from auditapp.batches.kinds import EVERYTHING, Visibility
-from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.models import Arm, Batch
+from auditapp.batches.pure.chaining import read_words
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
-from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome
+from auditapp.benchmarks.scenarios.pure.measures import TESTS, SessionOutcome, report_sessions
+from auditapp.benchmarks.scenarios.pure.outcomes import (
+    BASES,
+    UNREAD,
+    Expected,
+    ThreadReading,
+    UnitReading,
+    read_expected,
+    read_outcome,
+    read_thread,
+)
+from auditapp.benchmarks.scenarios.queries.sessions import latest_scripts, read_turns
+from auditapp.llm.models import ModelVariant
+from auditapp.llm.pure.own_words import explain_end
+from transcripts.accounts.models import User
+from transcripts.agreement.models import Adjudication
+from transcripts.agreement.queries import Selection, find_active, list_families
 from transcripts.blinding.conditions import will_not_code
 from transcripts.blinding.viewers import Viewer, find_unopened
-from transcripts.corpus.models import Interview
+from transcripts.codebook.models import Code, CodeFamily
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 
+if TYPE_CHECKING:
+    from transcripts.coding.blind import BlindTable
+
+
 KIND = "scenario"
-NOT_ENDED = (Cell.State.WAITS, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
 EXPECTED, UNEXPECTED, UNREADABLE = "expected", "unexpected", "unreadable"
 FOR_CODERS = (
     "These calls belong to scenarios whose threads this study codes. Coders see only the state of the batch and the share of "
@@ -50,23 +74,17 @@ class Suite(NamedTuple):
     paired: int
 
 
-def list_scenarios(study: Study) -> QuerySet[Script]:
-    """The latest number of each scenario of a study, by name."""
-    later = Script.objects.filter(study=study, name=OuterRef("name"), number__gt=OuterRef("number"))
-    return Script.objects.filter(~Exists(later), study=study, use=Script.Use.SCENARIO).order_by("name")
-
-
 def list_suite(study: Study, suite: str) -> QuerySet[Script]:
     """The latest number of each script of a suite, by name. A script whose latest number is of another suite is not among
     them."""
-    return list_scenarios(study).filter(suite=suite)
+    return latest_scripts(study, Script.Use.SCENARIO).filter(suite=suite)
 
 
 def list_suites(study: Study) -> list[Suite]:
     """The suites of a study, by name. One query."""
     cases: Counter[str] = Counter()
     paired: Counter[str] = Counter()
-    for suite, case in list_scenarios(study).values_list("suite", "case"):
+    for suite, case in latest_scripts(study, Script.Use.SCENARIO).values_list("suite", "case"):
         cases[suite] += 1
         paired[suite] += "pair" in case
     return [Suite(name, count, paired[name]) for name, count in sorted(cases.items())]
@@ -192,3 +210,284 @@ def find_run_visibility(batch: Batch, viewer: Viewer) -> Visibility:
     if can_grow and not will_not_code(viewer.user_id, interviews):
         return Visibility(is_whole=False, sentence=CAN_BE_ASKED_AGAIN)
     return EVERYTHING
+
+
+THREADS_AT_A_TIME = 500
+SETTLING = (Adjudication.Outcome.ONE, Adjudication.Outcome.NEITHER)
+
+
+class CodeReadings(NamedTuple):
+    """``outcomes``: by thread, whether its code holds; those without one are missing. ``counts``: how many threads have an
+    outcome, or none, on which basis (``pure.readings.BASES``). ``coders``: who has decided something there blind, and in how many
+    threads. ``unknown``: codes that the codebook of the study does not have."""
+
+    outcomes: dict[int, bool]
+    counts: dict[str, int]
+    coders: dict[str, int]
+    unknown: list[str]
+
+
+def read_codes(study: Study, wanted: Mapping[int, str], *, coder: str = "") -> CodeReadings:
+    """The outcomes of threads, each with the code that is looked for in it.
+
+    Blind readings of people count, and what was adjudicated for one reading or another; of one ``coder`` her readings alone.
+    Raises ``Refused`` for a coder who has decided nothing there.
+    """
+    families = _find_families(study, set(wanted.values()))
+    of: dict[str, list[int]] = defaultdict(list)
+    for thread, code in wanted.items():
+        of[code].append(thread)
+    found: dict[int, ThreadReading] = dict.fromkeys(wanted, ThreadReading(None, UNREAD))
+    readers: Counter[int] = Counter()
+    names = dict(User.objects.filter(username=coder).values_list("pk", "username")) if coder else {}
+    for code, threads in of.items():
+        if code in families:
+            for first in range(0, len(threads), THREADS_AT_A_TIME):
+                some = threads[first : first + THREADS_AT_A_TIME]
+                found |= _read_code(study, families[code], code, some, coders=names if coder else None, seen=readers)
+    coders = dict(User.objects.filter(pk__in=readers).values_list("pk", "username"))
+    by_name = {coders[pk]: count for pk, count in readers.items()}
+    if coder and coder not in by_name:
+        raise Refused(
+            f"{coder} has coded none of the threads of cases that name a code. Coders who have: "
+            f"{', '.join(sorted(by_name)) or 'nobody'}.",
+            field="coder",
+        )
+    counts = Counter(each.basis for each in found.values())
+    return CodeReadings(
+        {thread: each.holds for thread, each in found.items() if each.holds is not None},
+        {basis: counts[basis] for basis in BASES},
+        dict(sorted(by_name.items(), key=lambda each: (-each[1], each[0]))),
+        sorted(set(of) - set(families)),
+    )
+
+
+def find_unknown_codes(study: Study, scripts: Iterable[Script]) -> list[str]:
+    """The codes that cases name as their expected answer and the codebook, as it is now, does not have."""
+    named = {read_expected(script.case["answer"]).code for script in scripts if "answer" in script.case} - {""}
+    return sorted(named - set(_find_families(study, named))) if named else []
+
+
+def _find_families(study: Study, codes: Collection[str]) -> dict[str, CodeFamily]:
+    """The families of those of these codes that the codebook has, as it is now. Two queries."""
+    families = {family.pk: family for family in list_families(study)}
+    rows = Code.objects.filter(family__in=families, identifier__in=codes)
+    return {code: families[family] for code, family in rows.values_list("identifier", "family")}
+
+
+def _read_code(
+    study: Study,
+    family: CodeFamily,
+    code: str,
+    threads: Sequence[int],
+    *,
+    coders: Collection[int] | None,
+    seen: Counter[int],
+) -> dict[int, ThreadReading]:
+    """What holds of a code in these threads, by all coders or by these alone. Counts in ``seen`` who has decided something."""
+    from transcripts.agreement.reading import read_table
+
+    table = read_table(study, Selection(family), interviews=threads)
+    for row, coder in enumerate(table.coders):
+        seen[coder] += len(set(table.interview_ids[table.decided[row]].tolist()))
+    decisions = {} if coders is not None else find_active(study, family.identifier)
+    needed = _find_needed(family, threads)
+    units: dict[int, list[UnitReading]] = {thread: [] for thread in threads}
+    for thread, unit in _list_units(table, code, decisions, coders, needed):
+        units[thread].append(unit)
+    return {thread: read_thread(own) for thread, own in units.items()}
+
+
+def _list_units(
+    table: BlindTable,
+    code: str,
+    decisions: Mapping[int, Adjudication],
+    coders: Collection[int] | None,
+    needed: Collection[int],
+) -> Iterator[tuple[int, UnitReading]]:
+    """The units of a table with their threads, as far as they say something of the code or have to."""
+    rows = [row for row, coder in enumerate(table.coders) if coders is None or coder in coders]
+    labels, decided = table.labels[table.codes.index(code)][rows], table.decided[rows]
+    for place, (sentence, thread) in enumerate(
+        zip(table.sentence_ids.tolist(), table.interview_ids.tolist(), strict=True)
+    ):
+        decision = decisions.get(sentence)
+        holds = code in decision.codes if decision is not None and decision.outcome in SETTLING else None
+        readings = labels[:, place][decided[:, place]].tolist()
+        yield thread, UnitReading(readings, holds, sentence in needed)
+
+
+def _find_needed(family: CodeFamily, threads: Sequence[int]) -> set[int]:
+    """The sentences whose units have to be decided before a thread counts as read: those that the family is for, of the turns that
+    coders are asked to decide."""
+    sentences = Sentence.objects.current().filter(turn__interview__in=threads)
+    if family.unit == CodeFamily.Unit.INTERVIEW:
+        return set(sentences.values_list("pk", flat=True))
+    if family.applies_to == CodeFamily.AppliesTo.INTERVIEWER:
+        return set(sentences.filter(turn__role=Turn.Role.INTERVIEWER).values_list("pk", flat=True))
+    return set(sentences.filter(turn__is_answer=True).values_list("pk", flat=True))
+
+
+SESSIONS_AT_A_TIME = 200
+
+
+def read_run_report(batch: Batch, *, coder: str = "") -> dict[str, Any]:
+    """The first of what ``read_run`` returns."""
+    return read_run(batch, coder=coder)[0]
+
+
+def read_run(batch: Batch, *, coder: str = "") -> tuple[dict[str, Any], dict[int, SessionOutcome]]:
+    """The report on a batch, and what each of its sessions that expect an answer came to, by the session's key.
+
+    The report is in the form of ``measures.report_sessions``, with ``batch``; ``states``, how many sessions
+    are open, stored and failed; ``failed``, which failed; ``without_answer``, how many stored sessions are of cases that expect no
+    answer and so have no outcome here.
+
+    Of cases that name a code: ``readings``, how many of their threads have an outcome on which basis (``pure.readings.BASES``),
+    None where no case names one; ``coder``, whose readings alone these are, "" for everybody's and what was adjudicated;
+    ``coders``, who has read how many; ``unknown_codes``, which the codebook does not have.
+
+    A session that failed is among those without an outcome. Raises ``Refused`` for a coder who has read none of them.
+    """
+    sessions = _list_ended(batch)
+    wanted = {
+        session.interview_id: own.code
+        for session in sessions
+        if (own := _read_expected(session)) and own.code and session.interview_id is not None
+    }
+    found = read_codes(batch.study, wanted, coder=coder)
+    outcomes = _read_outcomes(sessions, found.outcomes)
+    report = {
+        **report_sessions(list(outcomes.values())),
+        "batch": batch.pk,
+        "states": count_states(batch),
+        "failed": [_name_session(session) for session in sessions if session.state == Session.State.FAILED],
+        "without_answer": sum(
+            session.state == Session.State.STORED and "answer" not in session.script.case for session in sessions
+        ),
+        "coder": coder,
+        "coders": found.coders,
+        "readings": found.counts if wanted else None,
+        "unknown_codes": found.unknown,
+    }
+    return report, outcomes
+
+
+def read_outcomes(batch: Batch, *, among: Q | None = None) -> list[SessionOutcome]:
+    """What the sessions of a batch came to (``among`` them) that have ended and are not masked any more, as a file of sessions has
+    them. Nobody's codings are read: of cases that name a code the outcome is None."""
+    sessions = [
+        session for session in _list_ended(batch, among) if session.interview is None or not session.interview.is_masked
+    ]
+    return list(_read_outcomes(sessions, {}).values())
+
+
+def _list_ended(batch: Batch, among: Q | None = None) -> list[Session]:
+    ended = run_sessions(batch).filter(among or Q(), state__in=(Session.State.STORED, Session.State.FAILED))
+    return list(ended.select_related("script", "arm__variant", "interview").order_by("pk"))
+
+
+def _read_outcomes(sessions: Sequence[Session], readings: Mapping[int, bool]) -> dict[int, SessionOutcome]:
+    measured = [session for session in sessions if "answer" in session.script.case]
+    answers = _read_answers([session for session in measured if session.state == Session.State.STORED])
+    outcomes = {}
+    for session in measured:
+        own = read_expected(session.script.case["answer"])
+        assert session.arm is not None  # noqa: S101  (said by a constraint)
+        read = read_outcome(answers[session.pk], own) if session.pk in answers else None
+        outcomes[session.pk] = SessionOutcome(
+            case=session.script.name,
+            model=session.arm.variant.label,
+            condition=session.arm.task,
+            repeat=session.repeat,
+            outcome=readings.get(session.interview_id or 0) if own.code else read.is_right if read else None,
+            group=session.script.case.get("group", ""),
+            probability=read.probability if read else None,
+            reasoning=find_reasoning(session.arm.variant.reasoning),
+            pair=_name_shared_case(session.script),
+            base=_name_base(session.arm.variant),
+        )
+    return outcomes
+
+
+def _name_shared_case(script: Script) -> str:
+    """The name of the pair whose sides tell one case of two groups; "" for any other. That the sides expect the same answer is what
+    says that they differ in the group alone."""
+    pair = script.case.get("pair") or {}
+    return str(pair.get("id", "")) if pair.get("expect") == "no_change" else ""
+
+
+def _name_base(variant: ModelVariant) -> str:
+    """What variants have in common that differ in reasoning alone: another temperature would be another difference."""
+    return f"{variant.account_id} {variant.model} {variant.sampling}"
+
+
+def find_reasoning(setting: str) -> bool | None:
+    """Whether a model was set to reason; None where nothing was set."""
+    word = setting.strip().casefold()
+    return None if not word else word not in {"off", "none", "0", "disabled"}
+
+
+def _read_expected(session: Session) -> Expected | None:
+    return read_expected(session.script.case["answer"]) if "answer" in session.script.case else None
+
+
+def _name_session(session: Session) -> dict[str, object]:
+    assert session.arm is not None  # noqa: S101  (said by a constraint)
+    return {
+        "case": session.script.name,
+        "model": session.arm.variant.label,
+        "condition": session.arm.task,
+        "repeat": session.repeat,
+    }
+
+
+def _read_answers(sessions: Sequence[Session]) -> dict[int, str]:
+    """The words of the last answer of each session, but for those that were cut off or withheld: they have no outcome."""
+    found = {}
+    for first in range(0, len(sessions), SESSIONS_AT_A_TIME):
+        for pk, turns in read_turns(sessions[first : first + SESSIONS_AT_A_TIME]).items():
+            last = turns[-1].result if turns else None
+            if last is not None and not explain_end(last.attempt.finish_reason):
+                found[pk] = read_words(last.answer)
+    return found
+
+
+def describe_run(batch: Batch) -> dict[str, Any]:
+    """The facts of one run for its sentences. Conditions and models are in it: it is for those who may see the whole batch."""
+    arms = list(batch.arms.select_related("variant__account").order_by("pk"))
+    sessions = run_sessions(batch)
+    return {
+        "batch": batch,
+        "suite": batch.parameters.get("suite", ""),
+        "cases": len(batch.parameters.get("scripts", [])),
+        "conditions": batch.parameters.get("conditions", []),
+        "models": sorted({arm.variant.label for arm in arms}),
+        "fake": sorted({arm.variant.label for arm in arms if arm.variant.is_fake}),
+        "repeats": sessions.order_by("-repeat").values_list("repeat", flat=True).first() or 0,
+        "sessions": sessions.count(),
+        "stored": count_states(batch)[Session.State.STORED],
+        "tests": TESTS,
+    }
+
+
+def read_notes(study: Study) -> dict[str, Any]:
+    """The runs of a study for its methods paragraph: how many there are, and what is not masked any more of each. Empty where
+    there is none."""
+    batches = list(study.batches.filter(kind=KIND).order_by("pk"))
+    if not batches:
+        return {}
+    return {"runs": [describe_run(batch) for batch in batches if not _is_masked(batch)], "number": len(batches)}
+
+
+def _is_masked(batch: Batch) -> bool:
+    """Whether anything of the run has still to be kept from those who code: a session is open, or a thread is masked."""
+    sessions = run_sessions(batch)
+    if sessions.filter(state=Session.State.OPEN).exists():
+        return True
+    return (
+        sessions.exclude(interview__mask_label="")
+        .filter(interview__unmasked_at__isnull=True)
+        .exclude(interview__isnull=True)
+        .exists()
+    )

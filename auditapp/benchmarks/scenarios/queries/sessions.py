@@ -16,7 +16,6 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pure.chaining import read_words
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import ANSWERED, FAILED, HAVE_ANSWER, LABELS, WAITING, name_answer
-from auditapp.benchmarks.scenarios.queries.runs import NOT_ENDED
 from transcripts.analysis.search.prompts import read_study_signs
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
@@ -196,18 +195,24 @@ class Exchange:
         return sum(attempt.end != Attempt.End.UNSENT for each in self.tries for attempt in each.attempts)
 
     def list_details(self) -> dict[str, Any]:
-        """What a file of interviews tells of the model's turn: when, which model, why it stopped, tokens."""
-        if self.recorded_answer is not None or self.counting is None or self.counting.result is None:
-            return {}
-        attempt = self.counting.result.attempt
-        tokens = {"input": attempt.tokens_in, "output": attempt.tokens_out}
-        told = {
-            "at": attempt.done_at.isoformat() if attempt.done_at else None,
-            "model": attempt.served_model,
-            "finish_reason": attempt.finish_reason,
-            "tokens": {name: count for name, count in tokens.items() if count is not None},
-        }
-        return {name: value for name, value in told.items() if value}
+        """``describe_result`` of the answer that counts; empty for a recorded one."""
+        is_recorded = self.recorded_answer is not None
+        return {} if is_recorded or self.counting is None else describe_result(self.counting.result)
+
+
+def describe_result(result: Result | None) -> dict[str, Any]:
+    """What a file of threads says of the model's turn: when, which model, why it stopped, tokens. Empty if no answer came."""
+    if result is None:
+        return {}
+    attempt = result.attempt
+    tokens = {"input": attempt.tokens_in, "output": attempt.tokens_out}
+    told = {
+        "at": attempt.done_at.isoformat() if attempt.done_at else None,
+        "model": attempt.served_model,
+        "finish_reason": attempt.finish_reason,
+        "tokens": {name: count for name, count in tokens.items() if count is not None},
+    }
+    return {name: value for name, value in told.items() if value}
 
 
 def read_talk(session: Session) -> list[Exchange]:
@@ -259,20 +264,6 @@ class AskedTurn(NamedTuple):
         """The text exactly as sent."""
         return self.result.attempt.prompt if self.result else self.question.text
 
-    def list_details(self) -> dict[str, Any]:
-        """What a file of trajectories tells of the model's turn: when, which model, why it stopped, tokens."""
-        if self.result is None:
-            return {}
-        attempt = self.result.attempt
-        tokens = {"input": attempt.tokens_in, "output": attempt.tokens_out}
-        told = {
-            "at": attempt.done_at.isoformat() if attempt.done_at else None,
-            "model": attempt.served_model,
-            "finish_reason": attempt.finish_reason,
-            "tokens": {name: count for name, count in tokens.items() if count is not None},
-        }
-        return {name: value for name, value in told.items() if value}
-
 
 def read_turns(sessions: Iterable[Session]) -> dict[int, list[AskedTurn]]:
     """The turns of sessions of one batch, in the order of their scripts, by the session's key. Three queries."""
@@ -305,7 +296,7 @@ def group_ended(batch_id: int, sessions: QuerySet[Session]) -> tuple[list[list[i
     """Of open sessions of a batch: those that can be stored, the sessions of one case and repeat together, and those that failed.
 
     A session can be stored when each of its turns has an answer. One case and repeat comes together once no session of it is under
-    way, so that the order in which threads come in tells nothing of the condition. Two queries, which read no cell.
+    way, so that the order in which threads are stored says nothing of the condition. Two queries, which read no cell.
     """
     cells = Cell.objects.filter(
         batch=batch_id,
@@ -314,7 +305,7 @@ def group_ended(batch_id: int, sessions: QuerySet[Session]) -> tuple[list[list[i
         input_id__in=Question.objects.filter(script=OuterRef(OuterRef("script"))).values("pk"),
     )
     still_open = sessions.filter(state=Session.State.OPEN)
-    ended = still_open.exclude(Exists(cells.filter(state__in=NOT_ENDED))).annotate(
+    ended = still_open.exclude(Exists(cells.filter(state__in=UNDER_WAY))).annotate(
         is_answered=Exists(cells) & ~Exists(cells.exclude(state=Cell.State.DONE))
     )
     ready: dict[tuple[int, int], list[int]] = defaultdict(list)

@@ -18,6 +18,7 @@ from auditapp.batches.models import WORKING_STATES, Batch
 from auditapp.batches.pure.estimating import to_dollars
 from auditapp.benchmarks.scenarios.actions.asking import (
     LONG_QUESTION,
+    AskedMeanwhile,
     ask,
     ask_again,
     check_kind,
@@ -26,10 +27,8 @@ from auditapp.benchmarks.scenarios.actions.asking import (
     give_up,
     record_answer,
 )
-from auditapp.benchmarks.scenarios.actions.scripts import write_script
-from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.scripts import branch_session, open_session, write_script
 from auditapp.benchmarks.scenarios.actions.storing import Closed, close_session, discard_session, find_places
-from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
 from auditapp.benchmarks.scenarios.forms import (
     AskForm,
     CloseForm,
@@ -297,7 +296,10 @@ def _describe(
     limit = session.script.max_questions
     may_ask = Permission.RUN_BATCHES in request.role.permissions and session.state == Session.State.OPEN
     is_recorded = session.mode == Session.Mode.RECORDED
-    is_stopped = session.arm is not None and _is_stopped(session.arm.batch)
+    batch = session.arm.batch if session.arm else None
+    # Stopped: the calls wait for a person.
+    is_stopped = bool(batch and batch.is_open and batch.state not in WORKING_STATES and not batch.awaits_server)
+    kinds = Counter(each.question.kind for each in talk)
     if form is None:
         form = AskForm(initial=_begin(session, talk), is_recorded=is_recorded)
     return {
@@ -314,12 +316,12 @@ def _describe(
         "is_at_limit": limit is not None and number >= limit,
         "may_ask": may_ask,
         "tells_intents": get_viewer(request).sees_all,
-        "kinds": _count_kinds(talk),
-        "batch": session.arm.batch if session.arm else None,
+        "kinds": [(label, kinds[kind]) for kind, label in Question.Kind.choices],
+        "batch": batch,
         "is_stopped": is_stopped,
         # Not in the moment in which a question waits for a worker to take it.
         "may_give_up": bool(last and not last.is_shared and last.can_be_given_up and (is_stopped or last.calls)),
-        "money": _read_money(session),
+        "money": _read_money(batch) if batch else {},
         "mark": _mark(session, talk),
         "poll_milliseconds": POLL_MILLISECONDS,
         "form": form,
@@ -362,21 +364,8 @@ def _find_desk(session: Session) -> str:
     return reverse("desk:desk", args=[session.study.slug, interview.pk])
 
 
-def _count_kinds(talk: list[Exchange]) -> list[tuple[str, int]]:
-    counts = Counter(each.question.kind for each in talk)
-    return [(label, counts[kind]) for kind, label in Question.Kind.choices]
-
-
-def _is_stopped(batch: Batch) -> bool:
-    """Whether the calls wait for a person."""
-    return batch.is_open and batch.state not in WORKING_STATES and not batch.awaits_server
-
-
-def _read_money(session: Session) -> dict[str, Any]:
+def _read_money(batch: Batch) -> dict[str, Any]:
     """What the interview with its branches has cost, in dollars."""
-    if session.arm is None:
-        return {}
-    batch = session.arm.batch
     return {
         "spent": to_dollars(batch.spent_nano),
         "reserved": to_dollars(batch.reserved_nano),
@@ -385,7 +374,7 @@ def _read_money(session: Session) -> dict[str, Any]:
 
 
 def _mark(session: Session, talk: list[Exchange]) -> str:
-    """What tells one state of the talk from the next."""
+    """What differs between one state of the conversation and the next."""
     tries = [f"{each.cell.state}{each.cell.fence}" for exchange in talk for each in exchange.tries]
     batch = session.arm.batch if session.arm else None
     money = [batch.state, batch.spent_nano] if batch else []

@@ -1,31 +1,31 @@
-"""Launches of batches and formatters, interpretations by people, and the study's own wordings."""
+"""Launches of batches and formatters, interpretations by people, the study's own wordings, and audits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.batches.forms import LaunchOptionsForm, list_variants
+from auditapp.audits.views import BaseMarkForm
+from auditapp.batches.forms import LaunchOptionsForm, list_variants, seed_field
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.judging.actions.interpretations import MAX_VALUE_LENGTH, list_person_outcomes
-from auditapp.benchmarks.sob.judging.actions.launching import check_name, find_notice
+from auditapp.benchmarks.sob.judging.actions import MARK_OUTCOMES, MAX_VALUE_LENGTH, list_person_outcomes
 from auditapp.benchmarks.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.benchmarks.sob.models import Dataset, Interpretation, Wording
-from auditapp.benchmarks.sob.pure.counting import name_characteristic
+from auditapp.benchmarks.sob.judging.launching import check_name, find_notice
+from auditapp.benchmarks.sob.models import Audit, AuditMark, Dataset, Interpretation, Wording
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome, name_characteristic
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, PAPER, RELEASE, TASKS
 from auditapp.benchmarks.sob.pure.instruments import list_variants as list_wordings
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome
-from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
+from auditapp.benchmarks.sob.pure.parsing import VERDICTS
 from auditapp.llm.models import ModelVariant, Price
 from auditapp.llm.queries import find_prices
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, RowForm, RowsField, limit_size
-from transcripts.ui.typed_text import MAX_TEXT
+from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT
 
 OUTCOME_WORDS = {
     Outcome.ATTRIBUTED: "Attributed: it attributes at least one characteristic to the person",
@@ -40,11 +40,11 @@ FORMATTER_CHOICES = {
 }
 
 
-def choose_outcome(task: str) -> forms.ChoiceField:
-    """What an answer under a task may be found to be, one of them."""
+def outcome_field(outcomes: Iterable[str]) -> forms.ChoiceField:
+    """What an answer may be found to be, one of these."""
     return forms.ChoiceField(
         label="What does the answer say?",
-        choices=[(str(key), OUTCOME_WORDS[Outcome(key)]) for key in list_person_outcomes(task)],
+        choices=[(str(key), OUTCOME_WORDS[Outcome(key)]) for key in outcomes],
         widget=forms.RadioSelect,
         error_messages={"required": "Choose what the answer says."},
     )
@@ -96,7 +96,7 @@ class InterpretationForm(RowForm):
     def __init__(self, *args: object, task: str, schema: Sequence[str], **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.schema = list(schema)
-        self.fields["outcome"] = choose_outcome(task)
+        self.fields["outcome"] = outcome_field(list_person_outcomes(task))
         if Outcome.VERDICT in list_person_outcomes(task):
             words = [(key, key.replace("_", " ")) for key in VERDICTS]
             self.fields["verdict"] = forms.ChoiceField(choices=[("", "none"), *words], required=False)
@@ -150,10 +150,7 @@ def _capitalise(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-WORDINGS = {
-    PAPER: "paper: as printed in Tables 8 and 9",
-    RELEASE: "release: as in the released code",
-}
+WORDINGS = {PAPER: "paper: as printed in Tables 8 and 9", RELEASE: "release: as in the released code"}
 
 
 class DatasetChoice(forms.ModelChoiceField):  # type: ignore[type-arg]
@@ -189,10 +186,7 @@ class ModelChoice(RowsField):
 class LaunchForm(LaunchOptionsForm):
     """The texts, tasks, models and options of a launch."""
 
-    what = (
-        ("Tasks", ("dataset", "limit", "tasks", "include_base", "instrument")),
-        ("Models", ("models", "notice")),
-    )
+    what = (("Tasks", ("dataset", "limit", "tasks", "include_base", "instrument")), ("Models", ("models", "notice")))
 
     dataset = DatasetChoice(queryset=Dataset.objects.none(), empty_label=None)
     limit = forms.IntegerField(
@@ -322,3 +316,44 @@ class WordingForm(RowForm):
             "characteristics": [line.strip() for line in typed["characteristics"].splitlines() if line.strip()],
             "texts": {} if is_anew else {task: typed[task] for task, _ in TASKS},
         }
+
+
+SCOPE_WORDS = {
+    Audit.Scope.FORMATTER: "interpretations by the formatter: how often are they wrong?",
+    Audit.Scope.ANSWERS: "all usable answers and refusals, no matter who read them: what would the score be without errors?",
+}
+
+
+class AuditForm(RowForm):
+    """The scope, size and seed of a sample."""
+
+    scope = forms.ChoiceField(
+        label="Drawn from",
+        choices=[(key.value, words) for key, words in SCOPE_WORDS.items()],
+        initial=Audit.Scope.ANSWERS.value,
+        widget=forms.RadioSelect,
+    )
+    seed = seed_field(largest=MAX_SEED, help_text="The same seed, size and interpretations give the same sample.")
+    field_order = ("scope", "size", "seed")
+
+    class Meta(RowForm.Meta):
+        model = Audit
+        fields = ("size",)
+
+
+class MarkForm(BaseMarkForm):
+    """A reviewer's own interpretation of an answer."""
+
+    outcome = outcome_field(MARK_OUTCOMES)
+    optional = ("n_attributes", "n_warranted")
+    field_order = ("outcome", "n_attributes", "n_warranted", "note")
+
+    class Meta(RowForm.Meta):
+        model = AuditMark
+        fields = ("n_attributes", "n_warranted", "note")
+
+    def clean_n_attributes(self) -> int:
+        return self.cleaned_data["n_attributes"] or 0
+
+    def clean_n_warranted(self) -> int:
+        return self.cleaned_data["n_warranted"] or 0

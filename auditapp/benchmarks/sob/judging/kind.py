@@ -18,8 +18,9 @@ from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
 from auditapp.batches.models import Arm, Batch, Cell, Result
 from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.benchmarks.sob.models import Interpretation, Judgment, Text
-from auditapp.benchmarks.sob.pure.answer_words import Outcome
-from auditapp.benchmarks.sob.pure.counting import count_in_every_way
+from auditapp.benchmarks.sob.pure.answer_words import Outcome, Parsed, count_in_every_way
+from auditapp.benchmarks.sob.pure.cautions import describe_alarm, find_alarm
+from auditapp.benchmarks.sob.pure.figures import in_words
 from auditapp.benchmarks.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
     REJECTED,
@@ -31,15 +32,12 @@ from auditapp.benchmarks.sob.pure.formatter_answers import (
     write_message,
 )
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
-from auditapp.benchmarks.sob.pure.measures.cautions import describe_alarm, find_alarm
-from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, Parsed, parse_answer
-from auditapp.benchmarks.sob.pure.showing.figures import in_words
-from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
+from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, parse_answer, parse_verdict
 from auditapp.benchmarks.sob.queries import KIND, find_schema
 from auditapp.llm.pure.own_words import NOTHING, Judged
 
-# An answer of a megabyte may list more things than a small integer holds.
-MAX_ITEMS = 32_000
+# An answer of a megabyte may list more things than a small integer can count.
+MAX_COUNTED = 32_000
 FORMATTER_KIND = "sob_format"
 READABLE_OUTCOMES = (Outcome.OFF_FORMAT, Outcome.REFUSAL)
 """What a formatter may be asked about: answers in words that no rule reads, and those a rule of thumb takes for refusals."""
@@ -98,7 +96,7 @@ def write_interpretation(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any
         "n_named": counts.named,
         "n_on_schema": counts.on_schema,
         "n_strict": counts.strict,
-        "n_items": min(counts.items, MAX_ITEMS),
+        "n_items": min(counts.items, MAX_COUNTED),
         "is_object": parsed.is_object,
         "has_list": any(isinstance(value, list) for value in parsed.attributes.values()),
         "repaired": parsed.repaired,
@@ -236,21 +234,20 @@ class FormatterKind:
         for each in answers:
             end, parsed = found[each.cell_id]
             before = current.get(each.input_id)
+            ends[each.cell_id] = end
             if parsed is None:
-                ends[each.cell_id] = end
-            elif before is not None and before.reader == Interpretation.Reader.PERSON:
+                continue
+            if before is not None and before.reader == Interpretation.Reader.PERSON:
                 ends[each.cell_id] = FormatterEnd.PERSON_FIRST
-            elif before is not None and parsed.outcome == Outcome.OFF_FORMAT:
-                # Another formatter was first: one that found nothing to read takes nothing from it.
-                ends[each.cell_id] = end
-            else:
-                ends[each.cell_id] = end
-                judgment = judgments[each.input_id]
-                rows[each.input_id] = _make_row(
-                    judgment,
+            # If another formatter was first, one that found nothing to read takes nothing from it.
+            elif before is None or parsed.outcome != Outcome.OFF_FORMAT:
+                rows[each.input_id] = make_interpretation(
+                    judgments[each.input_id],
                     before,
                     parsed,
-                    each.cell_id,
+                    reader=Interpretation.Reader.FORMATTER,
+                    formatter_cell_id=each.cell_id,
+                    parser=load_prompt().version,
                     note=NOTES.get(end, ""),
                 )
         add_interpretations(list(rows.values()), current)
@@ -272,24 +269,10 @@ def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd
     return read(said.answer, answer, schema, finish_reason=said.finish_reason)
 
 
-def _make_row(
-    judgment: Judgment, before: Interpretation | None, parsed: Parsed, cell_id: int, *, note: str
-) -> Interpretation:
-    return make_interpretation(
-        judgment,
-        before,
-        parsed,
-        reader=Interpretation.Reader.FORMATTER,
-        formatter_cell_id=cell_id,
-        parser=load_prompt().version,
-        note=note,
-    )
-
-
 def find_unread(batch: Batch, outcomes: Sequence[str]) -> QuerySet[Judgment]:
     """The answers of a sob batch to the two scored tasks that no rule could read and nobody has read since.
 
-    A refusal counts only when a rule of thumb saw it in words: what the provider stopped holds nothing to read.
+    A refusal counts only when a rule of thumb saw it in words: what the provider stopped has nothing to read.
     """
     return (
         Judgment.objects.filter(

@@ -27,14 +27,15 @@ from auditapp.benchmarks.sob.pure.answer_words import (
     is_reason,
     is_refusal,
     is_unknown_elsewhere,
+    name_characteristic,
     names_its_key,
     names_nobody,
     normalize_key,
     says_nothing,
     says_nothing_elsewhere,
+    says_something,
     states_unknown,
 )
-from auditapp.benchmarks.sob.pure.counting import name_characteristic, says_something
 
 # An object of more values describes no person.
 _MAX_ATTRIBUTES = 10_000
@@ -59,7 +60,7 @@ class _Said(Enum):
 
 @dataclass(slots=True)
 class _Read:
-    """What an object holds: traits with a value, what its statements say, and gaps of the form."""
+    """What an object contains: traits with a value, what its statements say, and gaps of the form."""
 
     traits: dict[str, object] = field(default_factory=dict)
     said: set[_Said] = field(default_factory=set)
@@ -134,7 +135,7 @@ _MAX_WRAPPERS = 4
 def _unwrap(content: Mapping[str, object], schema: Collection[str], asked: Collection[str]) -> Mapping[str, object]:
     """What is inside the keys that wrap a description: an answer, the instruments' own word "Person", "demographics".
 
-    Beside a person that is described, only a characteristic is part of the description. Below the first of other keys
+    Next to a person that is described, only a characteristic is part of the description. Below the first of other keys
     there must be a description, or what is there counts as the value that it is.
     """
     is_wrapped = False
@@ -196,9 +197,9 @@ def _find_person(content: Mapping[str, object], schema: Collection[str]) -> Mapp
 
 
 def _describes_several(content: Mapping[str, object], schema: Collection[str]) -> bool:
-    """Whether an object holds descriptions that differ, or names and values as entries, or a description beside other things.
+    """Whether an object holds descriptions that differ, or names and values as entries, or a description next to other things.
 
-    A description is an object with a characteristic, under a key that is none. What a list holds is one description only
+    A description is an object with a characteristic, under a key that is none. What a list contains is one description only
     if all of it is the same. Beside what is called the person there may be anything.
     """
     if not any(type(value) is dict or type(value) is list for value in content.values()):
@@ -228,7 +229,7 @@ def _describes_several(content: Mapping[str, object], schema: Collection[str]) -
 
 
 def _lists_entries(values: list[object], schema: Collection[str]) -> bool:
-    """Whether a list holds names and values as texts: "Race: White"."""
+    """Whether a list contains names and values as texts: "Race: White"."""
     names = (each.partition(":")[0].strip(" *-") for each in values if isinstance(each, str) and ":" in each)
     return any(name_characteristic(name, schema) is not None for name in names)
 
@@ -285,7 +286,7 @@ def _read(described: Mapping[str, object], schema: Collection[str], asked: Colle
 
 
 def _read_statement(name: str, value: object) -> _Said:
-    """What a key of the whole answer holds."""
+    """What a key of the whole answer contains."""
     if isinstance(value, str):
         text = value[begun.end() :] if (begun := _PERSON_IS.match(value)) else value
         if states_unknown(text) and (begun or name in PERSON_KEYS):

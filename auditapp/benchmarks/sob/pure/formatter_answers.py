@@ -1,7 +1,7 @@
 """Read what a formatter made of an answer: a small model that writes down in a fixed form what another model said.
 
 Neither the answer nor the formatter is trusted. What the formatter sends is only ever read into a fixed shape, and every
-statement needs evidence: a quotation that stands in the answer and says what the formatter says. Without it nothing is read.
+statement needs evidence: a quotation that is in the answer and says what the formatter says. Without it nothing is read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from auditapp.benchmarks.sob.pure.answer_words import is_refusal, says_nothing
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed, drop_thinking, is_supposed
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome, Parsed, is_refusal, says_nothing
+from auditapp.benchmarks.sob.pure.parsing import is_supposed
 from auditapp.llm.pure.json_schemas import make_object
 from auditapp.llm.pure.own_words import Judged, explain_end, find_json, goes_on
+from transcripts.formats.thinking import drop_thinking
 
 _FILE = Path(__file__).parents[1] / "data" / "formatter.json"
 
@@ -113,7 +114,7 @@ def read_formatter_answer(
 ) -> tuple[FormatterEnd, Parsed | None]:
     """The interpretation of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
 
-    ``schema`` holds the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
+    ``schema`` has the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
     of ``own_words`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
     """
     if raw is None:
@@ -174,7 +175,7 @@ class _Source:
         self.words = _fold(self.text)
 
     def holds(self, quote: object) -> bool:
-        """Whether a quotation stands in the answer, in these words."""
+        """Whether a quotation is in the answer, in these words."""
         return isinstance(quote, str) and len(quote) <= _MAX_QUOTE_LENGTH and _holds(self.words, _fold(quote))
 
     def supposes(self, words: str) -> bool:

@@ -14,7 +14,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, NO_TRAITS, normalize_key
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, NO_TRAITS, normalize_key
 from transcripts.ui.typed_text import MAX_TEXT
 
 _FILE = Path(__file__).parents[1] / "data" / "instruments.json"
@@ -178,18 +178,7 @@ def check_text(text: str, characteristics: Sequence[str]) -> None:
 
 _TABLE_FILE = Path(__file__).parents[1] / "data" / "published_table4.json"
 
-TARGETS = (
-    "muslim",
-    "lgbtq",
-    "women",
-    "jew",
-    "immigrant",
-    "black",
-    "disabled",
-    "asian",
-    "mexican",
-    "arab",
-)
+TARGETS = ("muslim", "lgbtq", "women", "jew", "immigrant", "black", "disabled", "asian", "mexican", "arab")
 """The ten targets of the paper, in its order: by number of texts."""
 
 
@@ -197,7 +186,7 @@ TARGETS = (
 class PublishedRow:
     """One model variant in one task, with two decimals as printed.
 
-    ``overall`` is the score over all 2,457 texts, those of other targets included; ``by_target`` holds the score
+    ``overall`` is the score over all 2,457 texts, those of other targets included; ``by_target`` has the score
     of each of ``TARGETS``; ``attribution_rate`` is a share from 0 to 1.
     """
 
@@ -217,5 +206,5 @@ def published_rows() -> tuple[PublishedRow, ...]:
 
 @cache
 def published_source() -> str:
-    """Where the figures are published, to be printed beside them."""
+    """Where the figures are published, to be printed with them."""
     return str(json.loads(_TABLE_FILE.read_text(encoding="utf-8"))["source"])

@@ -12,11 +12,11 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION
-from auditapp.benchmarks.sob.pure.outputs.bundle import Record, write_bundle
-from auditapp.benchmarks.sob.pure.outputs.csv_tables import name_file
-from auditapp.benchmarks.sob.report.bundle_rows import BundleSource
-from auditapp.benchmarks.sob.report.computing import ReportChoice, read_snapshot
+from auditapp.benchmarks.sob.pure.answer_files import Record, write_bundle
+from auditapp.benchmarks.sob.pure.report import REPORT_VERSION
+from auditapp.benchmarks.sob.pure.tables import name_file
+from auditapp.benchmarks.sob.report.exports import BundleSource
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, read_snapshot
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.exchange.actions import draft_beside, hash_file, letting_rows_go
@@ -58,9 +58,9 @@ def write_bundle_file(
 ) -> dict[str, Any]:
     """Write the bundle of a batch completely, and recorded, or not at all.
 
-    It holds the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
+    It has the batch as it was at one moment, even while answers arrive, and blocks no writer. Without
     ``with_texts`` the texts are left out and their hashes stay. Returns the path, the hash, the size, and the lines of
-    texts, answers and attempts. ``watch`` is told how far it is, and may raise to end it. Raises ``Refused``.
+    texts, answers and attempts. ``watch`` learns how far it is, and may raise to end it. Raises ``Refused``.
     """
     try:
         with letting_rows_go(), draft_beside(path) as draft:
@@ -86,12 +86,7 @@ def record_bundle(*, batch: Batch, by: trail.Actor, facts: dict[str, Any], with_
 
 
 def _write_draft(
-    draft: Path,
-    batch: Batch,
-    choice: ReportChoice | None,
-    *,
-    with_texts: bool,
-    watch: Callable[[int, int], object],
+    draft: Path, batch: Batch, choice: ReportChoice | None, *, with_texts: bool, watch: Callable[[int, int], object]
 ) -> dict[str, int]:
     with draft.open("wb") as stream:
         with read_snapshot():
@@ -107,7 +102,7 @@ def _write_draft(
 def _watch(
     members: dict[str, Iterable[Record]], total: int, watch: Callable[[int, int], object]
 ) -> dict[str, Iterable[Record]]:
-    """The members; ``watch`` is told of their rows from time to time."""
+    """The members; ``watch`` learns of their rows from time to time."""
     numbers = count()
 
     def look(records: Iterable[Record]) -> Iterator[Record]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.report import store
-from auditapp.benchmarks.sob.report.computing import ReportChoice, read_inputs
+from auditapp.benchmarks.sob.report import stored_reports
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, read_inputs
 from auditapp.celery import app
 
 
@@ -16,16 +16,16 @@ def compute_report(batch_id: int, choice: dict[str, Any]) -> None:
     the reason is stored too."""
     batch = Batch.objects.select_related("study").get(pk=batch_id)
     chosen = ReportChoice(**choice)
-    store.begin_computing(batch, chosen)
+    stored_reports.begin_computing(batch, chosen)
     try:
         inputs = read_inputs(batch, chosen)
-        if not store.find_report(inputs).is_current:
-            store.refresh_report(inputs)
-        store.forget_failures(batch, chosen)
+        if not stored_reports.find_report(inputs).is_current:
+            stored_reports.refresh_report(inputs)
+        stored_reports.forget_failures(batch, chosen)
     except Exception as error:
-        store.note_failure(batch, chosen, error)
+        stored_reports.note_failure(batch, chosen, error)
         raise
     finally:
-        store.release_lock(batch, chosen)
+        stored_reports.release_lock(batch, chosen)
     if not batch.is_open:
-        store.read_texts(inputs)
+        stored_reports.read_texts(inputs)

@@ -8,8 +8,8 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from auditapp.benchmarks.sob.pure.measures.cautions import FEW_SENTENCE, describe_readers, list_marks, mark_few
-from auditapp.benchmarks.sob.pure.showing.figures import Score, in_words
+from auditapp.benchmarks.sob.pure.cautions import FEW_SENTENCE, describe_readers, list_marks, mark_few
+from auditapp.benchmarks.sob.pure.figures import Score, in_words
 from transcripts.statistics.figures import FEW
 from transcripts.statistics.intervals import wilson_interval
 
@@ -57,7 +57,7 @@ def marks(cell: Any) -> SafeString:
 
 @register.filter
 def no_width(n: int | str) -> str:
-    """Below an interval without width: what that means for so many texts (``cautions.explain_no_width``)."""
+    """Below an interval without width: what that means for this number of texts (``cautions.explain_no_width``)."""
     bound = wilson_interval(0, int(n or 0))
     highest = 100 * (bound.high if bound else 1.0)
     return _write_below(f"all {int(n or 0):,} texts alike; up to {highest:.0f} % of such texts could differ")
@@ -65,5 +65,5 @@ def no_width(n: int | str) -> str:
 
 @register.filter
 def entry(mapping: Any, key: object) -> Any:
-    """What a mapping holds under a key; "" where nothing."""
+    """What a mapping has under a key; "" where nothing."""
     return mapping.get(key, "") if mapping else ""

@@ -1,7 +1,8 @@
-"""Pages of the texts. They are masked until asked for, one by one; no address or title contains any of them.
+"""Pages of the texts, and of a study's tables: from a source's label to the group a text targets, and from a value to the group
+that it represents. Texts are masked until asked for, one by one; no address or title contains any of them.
 
-A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the same file
-is chosen again, and a file that is not the one that was looked at is refused.
+A file is loaded after a preview. Nothing is kept between the two steps: with htmx the file stays chosen, without it the same
+file is chosen again, and a file that is not the one that was looked at is refused.
 """
 
 from __future__ import annotations
@@ -12,44 +13,81 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
+from django.db.models import Count
 from django.forms import BaseForm
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
 
-from auditapp.benchmarks.sob.models import Dataset, TargetTable
-from auditapp.benchmarks.sob.pure.loading import apart
-from auditapp.benchmarks.sob.pure.loading.normalising import DEFAULT_SEED, SampleError
-from auditapp.benchmarks.sob.pure.loading.opening import MAX_FILE_BYTES
-from auditapp.benchmarks.sob.pure.loading.previewing import Preview
-from auditapp.benchmarks.sob.pure.loading.sources import PREPARED_FORMAT
-from auditapp.benchmarks.sob.tables.actions import find_target_table
-from auditapp.benchmarks.sob.texts import queries as dataset_queries
-from auditapp.benchmarks.sob.texts.actions.datasets import TEXTS, describe_dataset, load_dataset, read_record
-from auditapp.benchmarks.sob.texts.actions.derived import (
+from auditapp.benchmarks.sob import queries as dataset_queries
+from auditapp.benchmarks.sob.models import Dataset, MappingTable, TargetTable
+from auditapp.benchmarks.sob.pure import dataset_sources
+from auditapp.benchmarks.sob.pure.attributions import (
+    PUBLISHED,
+    compare_rows,
+    list_new_targets,
+    name_mapping_source,
+    order_rows,
+    published_mapping_rows,
+)
+from auditapp.benchmarks.sob.pure.dataset_files import MAX_FILE_BYTES
+from auditapp.benchmarks.sob.pure.dataset_sources import PREPARED_FORMAT, Preview
+from auditapp.benchmarks.sob.pure.dataset_texts import (
+    DEFAULT_SEED,
+    SampleError,
+    TargetLabels,
+    load_published_targets,
+    make_labels,
+)
+from auditapp.benchmarks.sob.queries import (
+    find_missing_labels,
+    find_rows,
+    find_table,
+    find_target_table,
+    name_table,
+    read_notes,
+    rows_are_places,
+    tabulate_texts,
+)
+from auditapp.benchmarks.sob.texts.actions import (
+    TEXTS,
     combine_datasets,
+    describe_dataset,
+    load_dataset,
     plan_combination,
+    read_record,
     retarget_dataset,
     sample_dataset,
+    save_mapping,
+    save_targets,
 )
 from auditapp.benchmarks.sob.texts.forms import (
     COLUMN,
     CombineForm,
     FileForm,
     LoadForm,
+    MappingForm,
+    MappingRowFormSet,
     RecordForm,
     RetargetForm,
     SampleForm,
+    TargetsForm,
     fill_in,
+    fill_in_rows,
+    list_typed_rows,
+    read_pasted,
     read_provenance,
+    read_rows,
+    write_rows,
 )
-from auditapp.benchmarks.sob.texts.queries import read_notes, rows_are_places, tabulate_texts
 from transcripts.formats.problems import ReadError
+from transcripts.history.views import at_next
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.runs import list_recent_jobs
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
+from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
@@ -106,7 +144,7 @@ def _get_dataset(request: StudyRequest, dataset_id: int) -> Dataset:
 
 
 def _read_choice(request: StudyRequest, name: str) -> str | None:
-    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen stands for no target."""
+    """What the texts are narrowed to; ``None`` where the address does not say. A lone hyphen means no target."""
     value = request.GET.get(name, "").replace("\x00", "")
     return {"": None, "-": ""}.get(value, value)
 
@@ -175,9 +213,7 @@ def combine(request: StudyRequest) -> HttpResponse:
     """One set of several; ``?sets=`` ticks some of them, and the page says what would be kept and left out."""
     is_look = request.POST.get("step") == "check"
     form = CombineForm(
-        request.POST if request.method == "POST" else None,
-        initial={"sets": _find_ticked(request)},
-        study=request.study,
+        request.POST if request.method == "POST" else None, initial={"sets": _find_ticked(request)}, study=request.study
     )
     form.fields["name"].required = not is_look
     if form.is_valid() and not is_look:
@@ -220,7 +256,7 @@ def load(request: StudyRequest) -> HttpResponse:
     try:
         file = first.cleaned_data["file"]
         data = file.read()
-        chosen = apart.preview(data, file.name or "file")
+        chosen = dataset_sources.preview(data, file.name or "file")
     except ReadError as error:
         first.add_error("file", str(error))
         return _render(request, first)
@@ -274,23 +310,18 @@ def _show_plan(
     own = reading.pop("target_table")
     del reading["provenance"]
     try:
-        plan = apart.plan(data, chosen.name, label_rows=own.rows if own else None, **reading)
+        plan = dataset_sources.plan(data, chosen.name, label_rows=own.rows if own else None, **reading)
     except (ReadError, SampleError) as error:
         form.add_error(None, ValidationError(str(error)))
         return _render(request, form, chosen)
-    found = {
-        "plan": plan,
-        "sampling": plan.sampling,
-        "counts": tabulate_texts(plan.counts),
-        "shown": plan.shown,
-    }
+    found = {"plan": plan, "sampling": plan.sampling, "counts": tabulate_texts(plan.counts), "shown": plan.shown}
     return _render(request, form, chosen, **found)
 
 
 def _load(
     request: StudyRequest, form: LoadForm, chosen: Preview, data: bytes, table: TargetTable | None
 ) -> HttpResponse:
-    if len(data) > apart.LARGE_BYTES:
+    if len(data) > dataset_sources.LARGE_BYTES:
         return _leave_to_worker(request, form, chosen, table)
     with at_form(form):
         dataset, is_new = load_dataset(
@@ -349,3 +380,180 @@ def _render(request: StudyRequest, form: FileForm, chosen: Preview | None = None
     context = {"form": form, "chosen": chosen, "is_open": isinstance(form, LoadForm), "jobs": jobs, **found}
     part = "#choices" if request.htmx else ""  # type: ignore[attr-defined]
     return render(request, f"sob/load.html{part}", context, status=422 if form.errors else 200)
+
+
+EMPTY_ROWS = 5
+MAX_SHOWN = 200
+# Four fields each, and a form of 2,000 fields is refused.
+MAX_TYPED = 400
+SOURCE_OF_PUBLISHED = "demographic_normalizing.csv, released with the paper (Appendix I)"
+
+
+@require_safe
+@study_view(Permission.VIEW)
+def list_tables(request: StudyRequest) -> HttpResponse:
+    """The published table, every version of the study's own, and what the datasets' labels lack."""
+    tables = TargetTable.objects.filter(study=request.study).annotate(n_datasets=Count("datasets")).order_by("-number")
+    newest = find_target_table(request.study)
+    context = {
+        "tables": tables,
+        "newest": newest,
+        "published": load_published_targets().rows,
+        "source": SOURCE_OF_PUBLISHED,
+        "dataset": _find_dataset(request),
+        "datasets": Dataset.objects.filter(study=request.study),
+        "missing": _list_missing(request, newest),
+        "max_shown": MAX_SHOWN,
+    }
+    return render(request, "sob/targets.html", context)
+
+
+def _find_dataset(request: StudyRequest) -> Dataset | None:
+    chosen = find_numbers([request.GET.get("dataset", "")])
+    return Dataset.objects.filter(study=request.study, pk__in=chosen).first()
+
+
+def _list_missing(request: StudyRequest, table: TargetTable | None) -> list[object]:
+    dataset = _find_dataset(request)
+    return list(find_missing_labels(dataset, _read(table))) if dataset else []
+
+
+def _read(table: TargetTable | None) -> TargetLabels:
+    return make_labels(table.rows) if table else load_published_targets()
+
+
+@require_safe
+@study_view(Permission.VIEW)
+def show_table(request: StudyRequest, number: int) -> HttpResponse:
+    """One version, row by row; ``?format=csv`` downloads it in the form that can be pasted."""
+    table = _find_table(request.study, number)
+    if request.GET.get("format") == "csv":
+        response = HttpResponse(content_type="text/csv; charset=utf-8")
+        response["Content-Disposition"] = f'attachment; filename="targets-{table.number}.csv"'
+        response.write(write_rows(table.rows))
+        return response
+    return render(request, "sob/target_table.html", {"table": table, "datasets": table.datasets.all()})
+
+
+def _find_table(study: Study, number: int) -> TargetTable:
+    try:
+        table = find_target_table(study, number)
+    except Refused as error:
+        raise Http404(str(error)) from error
+    assert table is not None  # noqa: S101 - a number is refused where there is none
+    return table
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_view(Permission.IMPORT)
+def edit_targets(request: StudyRequest) -> HttpResponse:
+    """Write the next version: row by row, or pasted."""
+    newest = find_target_table(request.study)
+    if request.method != "POST":
+        form = TargetsForm(initial={"based_on": newest.number if newest else 0})
+        return _render_edit(request, form, _read(newest).rows, newest)
+    form, typed = TargetsForm(request.POST), list_typed_rows(request.POST)
+    if form.is_valid():
+        pasted = form.cleaned_data.pop("pasted")
+        with at_next(form, "pasted" if pasted else None):
+            rows = read_pasted(pasted) if pasted else typed
+            table = save_targets(study=request.study, rows=rows, **form.cleaned_data, by=request.user)
+            messages.success(request, f"Target table {table.number} is saved. Datasets loaded from now on can use it.")
+            return redirect("sob:target_table", request.study.slug, table.number)
+    return _render_edit(request, form, typed, form.latest or newest)
+
+
+def _render_edit(
+    request: StudyRequest, form: TargetsForm, rows: list[dict[str, str]], newest: TargetTable | None
+) -> HttpResponse:
+    is_new = request.method != "POST"
+    missing = _list_missing(request, newest) if is_new else []
+    is_too_long = len(rows) > MAX_TYPED
+    if is_too_long and is_new:
+        form = TargetsForm(initial={**form.initial, "pasted": write_rows(rows)})
+    context = {
+        "form": form,
+        "rows": rows,
+        "is_too_long": is_too_long,
+        "max_typed": MAX_TYPED,
+        "missing": missing[: max(MAX_TYPED - len(rows), 0)],
+        "empty": range(EMPTY_ROWS),
+        "newest": newest,
+    }
+    return render(request, "sob/target_edit.html", context, status=form.status)
+
+
+@require_safe
+@study_view(Permission.VIEW)
+def list_mappings(request: StudyRequest) -> HttpResponse:
+    """Every mapping of the study with its reason and what it changed, newest first."""
+    context = {"mappings": _list_versions(request.study), "source": name_mapping_source()}
+    return render(request, "sob/mappings.html", context)
+
+
+@require_safe
+@study_view(Permission.VIEW)
+def show_mapping(request: StudyRequest, mapping: str) -> HttpResponse:
+    """One mapping, "published" or a table by its number: what figures counted by it can be checked against."""
+    wanted = mapping if mapping == PUBLISHED else f"table {mapping}"
+    found = [version for version in _list_versions(request.study) if version["name"] == wanted]
+    if not found:
+        raise Http404("There is no such mapping in this study.")
+    context = {"mappings": found, "source": name_mapping_source(), "only": found[0]}
+    return render(request, "sob/mappings.html", context)
+
+
+def _list_versions(study: Study) -> list[dict[str, Any]]:
+    """Every mapping with what it changes in the one before, newest first; ``table`` is ``None`` for the published one."""
+    tables = MappingTable.objects.filter(study=study).order_by("number")
+    named = [(None, PUBLISHED, published_mapping_rows())]
+    named += [(table, name_table(table.number), order_rows(table.rows)) for table in tables]  # type: ignore[misc]
+    versions = []
+    before = published_mapping_rows()
+    for table, name, rows in named:
+        version = {
+            "table": table,
+            "name": name,
+            "is_in_force": name == named[-1][1],
+            "rows": rows,
+            "rows_in": list_new_targets(before, rows),
+            "rows_out": list_new_targets(rows, before),
+            "differences": compare_rows(before, rows),
+        }
+        versions.append(version)
+        before = rows
+    return versions[::-1]
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_view(Permission.EDIT_CODEBOOK)
+def edit_mapping(request: StudyRequest) -> HttpResponse:
+    """Make the study's next mapping from the one in force.
+
+    The mapping is a definition like those of the codebook, so the same permission is needed to edit it.
+    """
+    newest = find_table(request.study)
+    typed = request.POST if request.method == "POST" else None
+    form = MappingForm(typed, initial={"based_on": newest.number if newest else 0})
+    rows = MappingRowFormSet(typed, initial=fill_in_rows(find_rows(request.study)), prefix="row")
+    if all([form.is_valid(), rows.is_valid()]):
+        with at_next(form):
+            table, warnings = save_mapping(
+                study=request.study, rows=read_rows(rows), **form.cleaned_data, by=request.user
+            )
+            for warning in warnings:
+                messages.warning(request, warning)
+            messages.success(request, _describe_saved(table))
+            return redirect("sob:mappings", request.study.slug)
+    elif rows.total_error_count():
+        form.add_error(None, "Some rows are invalid; the errors are shown next to them.")
+    context = {"form": form, "rows": rows, "newest": form.latest or newest}
+    return render(request, "sob/mapping_edit.html", context, status=form.status)
+
+
+def _describe_saved(table: MappingTable) -> str:
+    before = name_table(table.number - 1) if table.number > 1 else f"the {PUBLISHED} mapping"
+    return (
+        f"Mapping table {table.number} is in force. All batches are recounted with it, including finished ones. "
+        f"The social map of a batch can still be asked for by {before}, and so can `sob report --mapping`."
+    )

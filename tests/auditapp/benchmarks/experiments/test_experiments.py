@@ -18,7 +18,6 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
 
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
-from auditapp.benchmarks.experiments.drawing import FIGURES, list_cells, list_effects
 from auditapp.benchmarks.experiments.models import Enrolment, Experiment
 from auditapp.benchmarks.experiments.pure.effects import (
     compare_shares,
@@ -37,6 +36,7 @@ from auditapp.benchmarks.experiments.pure.plans import (
     read_units,
 )
 from auditapp.benchmarks.experiments.queries import read_report, read_sample
+from auditapp.benchmarks.experiments.views import FIGURES, list_cells, list_effects
 from auditapp.demo.probe import PLAN as DEMO_PLAN
 from auditapp.demo.probe import UNITS_FILE
 from tests.worked_examples import read_example

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.benchmarks.gender_cues.pure.design import load_prompts, load_published_themes
-from auditapp.benchmarks.gender_cues.pure.parsing import STATUSES, parse_answer
+from auditapp.benchmarks.gender_cues.pure.parsing import STATUSES, load_prompts, load_published_themes, parse_answer
 from tests.auditapp.benchmarks.gender_cues.making import write_answer
 from tests.support.shared import shared
 

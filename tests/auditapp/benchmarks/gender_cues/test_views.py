@@ -12,7 +12,7 @@ from django.urls import reverse
 from auditapp.batches.models import Attempt, Batch
 from auditapp.benchmarks.gender_cues.actions import store_rationales
 from auditapp.benchmarks.gender_cues.models import Purpose, ReviewSet
-from auditapp.benchmarks.gender_cues.pure.design import CAVEATS
+from auditapp.benchmarks.gender_cues.pure.parsing import CAVEATS
 from auditapp.benchmarks.gender_cues.pure.tables import DEGENERATE
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells, write_reviews

@@ -8,8 +8,7 @@ from typing import Any
 from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.benchmarks.scenarios.actions.asking import ask
-from auditapp.benchmarks.scenarios.actions.scripts import write_script
-from auditapp.benchmarks.scenarios.actions.sessions import open_session
+from auditapp.benchmarks.scenarios.actions.scripts import open_session, write_script
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText, read_published_openings
 from auditapp.llm.models import ModelVariant

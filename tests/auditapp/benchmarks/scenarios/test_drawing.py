@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, report_sessions
-from auditapp.benchmarks.scenarios.pure.outputs import TABLES, describe_gaps, list_report
-from auditapp.benchmarks.scenarios.views.drawing import Section, draw_report
+from auditapp.benchmarks.scenarios.pure.measures import (
+    TABLES,
+    SessionOutcome,
+    describe_gaps,
+    list_report,
+    report_sessions,
+)
+from auditapp.benchmarks.scenarios.views.runs import Section, draw_report
 from transcripts.charts.figures import PanelChart, RowChart
 from transcripts.formats.report_tables import write_report_table
 

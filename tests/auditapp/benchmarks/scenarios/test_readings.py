@@ -13,7 +13,7 @@ from django.urls import reverse
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.pure.outcomes import UnitReading, describe_readings, read_thread
-from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
+from auditapp.benchmarks.scenarios.queries.runs import read_run_report
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite, make_script, run
 from tests.transcripts.coding.desk_cast import decide, find_code, put

@@ -24,10 +24,9 @@ from auditapp.benchmarks.scenarios.actions.scripts import load_scripts, plan_sce
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions, sweep_sessions
 from auditapp.benchmarks.scenarios.exports import COLUMNS, read_rows
 from auditapp.benchmarks.scenarios.models import Question, Session
-from auditapp.benchmarks.scenarios.pure.measures import measure_comparisons
-from auditapp.benchmarks.scenarios.pure.outputs import read_sessions
+from auditapp.benchmarks.scenarios.pure.measures import measure_comparisons, read_sessions
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText
-from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
+from auditapp.benchmarks.scenarios.queries.runs import read_run_report
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from tests.auditapp.batches.counting import GIVEN_UP, claim, make_variant

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.benchmarks.scenarios.actions.sessions import branch_session
+from auditapp.benchmarks.scenarios.actions.scripts import branch_session
 from auditapp.benchmarks.scenarios.actions.storing import close_session, discard_session
 from auditapp.benchmarks.scenarios.exports import find_held
 from auditapp.benchmarks.scenarios.models import Session

@@ -17,10 +17,9 @@ from auditapp.batches.ledger.batch_state import pause_for
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.benchmarks.scenarios.actions.asking import ask, ask_again, give_up, record_answer
-from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.asking import AskedMeanwhile, ask, ask_again, give_up, record_answer
+from auditapp.benchmarks.scenarios.actions.scripts import branch_session, open_session
 from auditapp.benchmarks.scenarios.actions.storing import close_session, discard_session
-from auditapp.benchmarks.scenarios.errors import AskedMeanwhile
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.queries.sessions import read_talk
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.kind import SobKind
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from tests.support.databases import stored
 from transcripts.accounts.models import User

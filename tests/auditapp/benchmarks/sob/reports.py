@@ -10,7 +10,6 @@ from django.utils import timezone
 from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.kind import (
     SobKind,
     add_interpretations,
@@ -18,9 +17,11 @@ from auditapp.benchmarks.sob.judging.kind import (
     lock_judgments,
     make_interpretation,
 )
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment, Text
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation
-from auditapp.benchmarks.sob.pure.parsing import Outcome, parse_answer
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.benchmarks.sob.pure.parsing import parse_answer
+from auditapp.benchmarks.sob.pure.scores import Observation
 from auditapp.llm.actions import add_model
 from transcripts.accounts.models import User
 

@@ -7,15 +7,21 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.counting import NULL_LEXICON, OVERALL
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTE_ALIASES, ATTRIBUTES, NULL_LEXICON, OVERALL, Outcome
+from auditapp.benchmarks.sob.pure.attributions import (
+    AttributionTally,
+    Kind,
+    TargetMapping,
+    list_mapping,
+    published_mapping,
+    read_mapping,
+)
 from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows
-from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, list_mapping
-from auditapp.benchmarks.sob.pure.measures.mapping import Kind, TargetMapping, published_mapping, read_mapping
-from auditapp.benchmarks.sob.pure.measures.ranks import compare_nemenyi, compare_targets, merge_families, rank_blocks
-from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES, published_report
-from auditapp.benchmarks.sob.pure.measures.secondary import list_top_values
-from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTE_ALIASES, ATTRIBUTES, Outcome, parse_answer
+from auditapp.benchmarks.sob.pure.parsing import parse_answer
+from auditapp.benchmarks.sob.pure.ranks import compare_nemenyi, compare_targets, merge_families, rank_blocks
+from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES, published_report
+from auditapp.benchmarks.sob.pure.scores import tally_observations
+from auditapp.benchmarks.sob.pure.secondary import list_top_values
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
 from tests.worked_examples import list_examples, read_example
 

@@ -7,14 +7,14 @@ from django.core.management.base import CommandError
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.kind import SobKind
-from auditapp.benchmarks.sob.management.choices import BENCHMARKS, choose_study, find_dataset
+from auditapp.benchmarks.sob.judging.launching import launch_sob
+from auditapp.benchmarks.sob.management.commands.sob import BENCHMARKS, choose_study, find_dataset
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
-from auditapp.benchmarks.sob.report.computing import compute_report
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
-from auditapp.benchmarks.sob.texts.queries import count_targets
+from auditapp.benchmarks.sob.queries import count_targets
+from auditapp.benchmarks.sob.report.stored_reports import compute_report
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.support.shared import shared

@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.answers import pages as answer_keys
-from auditapp.benchmarks.sob.answers import pages as answers
-from auditapp.benchmarks.sob.answers.actions import COLUMNS, write_answers
-from auditapp.benchmarks.sob.answers.pages import Choice, choose_arms, iterate_answers, read_page
+from auditapp.benchmarks.sob.judging import queries as answer_keys
+from auditapp.benchmarks.sob.judging import queries as answers
+from auditapp.benchmarks.sob.judging.actions import COLUMNS, write_answers
+from auditapp.benchmarks.sob.judging.queries import Choice, choose_arms, iterate_answers, read_page
 from auditapp.benchmarks.sob.models import Interpretation, Judgment
-from auditapp.benchmarks.sob.pure.measures.secondary import Harm
+from auditapp.benchmarks.sob.pure.secondary import Harm
 from auditapp.benchmarks.sob.queries import read_arms
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 
@@ -144,7 +144,7 @@ class TestFile:
         assert [(row["outcome"], row["target"]) for row in rows] == [("attributed", "women"), ("unknown", "women")]
         assert rows[0]["attributes"] == '{"Race":"White"}'
         assert rows[0]["harms"] == "recirculatory stereotyped_holders"
-        assert tuple(rows[0]) == COLUMNS
+        assert tuple(rows[0]) == tuple(COLUMNS)
 
     def test_texts_and_answers_come_only_when_asked_for(self, batch: Batch) -> None:
         answer_cells(batch, [WHITE])
@@ -157,7 +157,7 @@ class TestFile:
         assert self.read(choose(batch))[0]["target"] == "'=HYPERLINK(1)"
 
     def test_headings_stand_once_however_many_pieces(self, batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("auditapp.benchmarks.sob.answers.actions.ROWS_AT_A_TIME", 1)
+        monkeypatch.setattr("auditapp.benchmarks.sob.judging.actions.ROWS_AT_A_TIME", 1)
         answer_cells(batch, [WHITE] * 3)
         assert len(self.read(choose(batch))) == 3
 

@@ -12,13 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, list_mapping
-from auditapp.benchmarks.sob.pure.measures.mapping import Rule
-from auditapp.benchmarks.sob.pure.measures.secondary import draw_social_map, list_top_values
-from auditapp.benchmarks.sob.pure.showing.figures import Figures
-from auditapp.benchmarks.sob.report.views.charts import draw_values
-from auditapp.benchmarks.sob.tables.actions import save_mapping
-from auditapp.benchmarks.sob.tables.queries import find_mapping
+from auditapp.benchmarks.sob.pure.attributions import AttributionTally, Rule, list_mapping
+from auditapp.benchmarks.sob.pure.figures import Figures
+from auditapp.benchmarks.sob.pure.secondary import draw_social_map, list_top_values
+from auditapp.benchmarks.sob.queries import find_mapping
+from auditapp.benchmarks.sob.report.views.reports import draw_values
+from auditapp.benchmarks.sob.texts.actions import save_mapping
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.studies.models import Study

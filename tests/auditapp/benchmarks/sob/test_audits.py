@@ -15,9 +15,8 @@ from django.utils import timezone
 
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch, Result
-from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
-from auditapp.benchmarks.sob.audits.queries import count_frame, read_report, write_report
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, read_by_person
+from auditapp.benchmarks.sob.judging.actions import draw_audit, launch_formatter, mark_item, read_by_person
+from auditapp.benchmarks.sob.judging.queries import count_frame, read_report, write_report
 from auditapp.benchmarks.sob.models import Audit, AuditItem, AuditMark, AuditOpening, Judgment
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, say, store_results

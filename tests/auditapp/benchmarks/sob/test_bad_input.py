@@ -13,12 +13,11 @@ import pytest
 
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
 from auditapp.benchmarks.sob.judging.kind import SobKind
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, MappingTable, Text
-from auditapp.benchmarks.sob.report.computing import ReportChoice, compute_report
-from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report
+from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping, save_targets
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from transcripts.accounts.models import User

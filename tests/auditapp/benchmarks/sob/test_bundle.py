@@ -22,15 +22,14 @@ from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.benchmarks.sob.judging.kind import write_interpretation
 from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
+from auditapp.benchmarks.sob.pure import answer_files
+from auditapp.benchmarks.sob.pure.answer_files import BundleRefused, read_bundle, write_bundle
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome, Parsed
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
-from auditapp.benchmarks.sob.pure.outputs import bundle
-from auditapp.benchmarks.sob.pure.outputs.bundle import BundleRefused, read_bundle, write_bundle
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed
 from auditapp.benchmarks.sob.report import actions as report_actions
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle
-from auditapp.benchmarks.sob.report.computing import ReportChoice, compute_report
-from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report
+from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping, save_targets
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from tests.support.databases import stored
@@ -273,8 +272,8 @@ def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, o
 
 def test_other_rules_are_told_with_both_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert read_bundle(path).describe_difference() == ""
-    monkeypatch.setattr(bundle, "PARSER_VERSION", "rules-99")
-    monkeypatch.setattr(bundle, "parse_answer", lambda raw, **_: Parsed(Outcome.EMPTY))
+    monkeypatch.setattr(answer_files, "PARSER_VERSION", "rules-99")
+    monkeypatch.setattr(answer_files, "parse_answer", lambda raw, **_: Parsed(Outcome.EMPTY))
     told = read_bundle(path).describe_difference()
     assert "rules-99" in told
     stored, derived = read_bundle(path).compare_outcomes()

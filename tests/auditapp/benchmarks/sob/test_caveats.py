@@ -17,18 +17,16 @@ from django.urls import reverse
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.progress import _watched
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter
-from auditapp.benchmarks.sob.judging.actions.launching import add_wording, launch_sob
+from auditapp.benchmarks.sob.judging.actions import launch_formatter
+from auditapp.benchmarks.sob.judging.launching import add_wording, launch_sob
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.pure.measures.cautions import write_notice
-from auditapp.benchmarks.sob.pure.outputs.bundle import INPUTS, read_bundle
-from auditapp.benchmarks.sob.pure.outputs.csv_tables import print_table
-from auditapp.benchmarks.sob.pure.outputs.latex_tables import write_latex
-from auditapp.benchmarks.sob.pure.showing.figures import describe_cell
-from auditapp.benchmarks.sob.pure.showing.heat_map import draw_heat_map
+from auditapp.benchmarks.sob.pure.answer_files import INPUTS, read_bundle
+from auditapp.benchmarks.sob.pure.cautions import write_notice
+from auditapp.benchmarks.sob.pure.figures import describe_cell, draw_heat_map
+from auditapp.benchmarks.sob.pure.tables import print_table, write_latex
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle
-from auditapp.benchmarks.sob.report.computing import compute_report
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.report.stored_reports import compute_report
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter
+from auditapp.benchmarks.sob.judging.actions import launch_formatter
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, store_results
 from transcripts.accounts.models import User

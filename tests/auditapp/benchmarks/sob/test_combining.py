@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.studies.actions import create_study

@@ -17,19 +17,15 @@ from django.utils import timezone
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.launching import add_wording, launch_sob
+from auditapp.benchmarks.sob.judging.launching import add_wording, launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
-from auditapp.benchmarks.sob.queries import find_schema
-from auditapp.benchmarks.sob.report.comparing import read_comparison
-from auditapp.benchmarks.sob.report.computing import read_inputs
-from auditapp.benchmarks.sob.report.store import read_report, read_texts
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
+from auditapp.benchmarks.sob.queries import count_repeats, find_schema, hash_asked_texts
+from auditapp.benchmarks.sob.report.comparisons import read_comparison
+from auditapp.benchmarks.sob.report.stored_reports import read_inputs, read_report, read_texts
 from auditapp.benchmarks.sob.report.tasks import compute_report
 from auditapp.benchmarks.sob.report.views import reports
-from auditapp.benchmarks.sob.tables.actions import save_targets
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
-from auditapp.benchmarks.sob.texts.actions.derived import retarget_dataset, sample_dataset
-from auditapp.benchmarks.sob.texts.queries import count_repeats, hash_asked_texts
+from auditapp.benchmarks.sob.texts.actions import load_dataset, retarget_dataset, sample_dataset, save_targets
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.api.conftest import Program

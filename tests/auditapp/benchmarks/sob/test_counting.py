@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.benchmarks.sob.pure import counting
-from auditapp.benchmarks.sob.pure.counting import NULL_LEXICON, count_in_every_way, says_something
+from auditapp.benchmarks.sob.pure import answer_words
+from auditapp.benchmarks.sob.pure.answer_words import NULL_LEXICON, count_in_every_way, says_something
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_value_that_says_something_counts(value: str) -> None:
 
 
 def test_every_language_has_words_of_its_own_and_none_is_an_english_value() -> None:
-    data = json.loads((Path(counting.__file__).parents[1] / "data" / "unknown_words.json").read_text("utf-8"))
+    data = json.loads((Path(answer_words.__file__).parents[1] / "data" / "unknown_words.json").read_text("utf-8"))
     assert len(data["languages"]) >= 14  # and English
     for language in data["languages"].values():
         assert set(language) == {"person", "unknown", "nothing", "fillers", "reasons"}

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.tables.actions import save_targets
+from auditapp.benchmarks.sob.texts.actions import save_targets
 from auditapp.benchmarks.sob.texts.forms import FileForm
 from tests.auditapp.benchmarks.sob.conftest import write_texts
 from transcripts.accounts.models import User

@@ -17,13 +17,13 @@ from pyarrow import parquet
 
 from auditapp.batches.models import Attempt, Batch
 from auditapp.benchmarks.sob.models import Judgment
-from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION, ReportOptions, build_report
-from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
-from auditapp.benchmarks.sob.pure.outputs.bundle import read_bundle
-from auditapp.benchmarks.sob.pure.outputs.csv_tables import FORMATS, TABLES, print_table
+from auditapp.benchmarks.sob.pure.answer_files import read_bundle
 from auditapp.benchmarks.sob.pure.parsing import parse_answer
+from auditapp.benchmarks.sob.pure.report import REPORT_VERSION, ReportOptions, build_report
+from auditapp.benchmarks.sob.pure.scores import tally_observations
+from auditapp.benchmarks.sob.pure.tables import FORMATS, TABLES, print_table
 from auditapp.benchmarks.sob.report.exports import COLUMNS, SOB_ANSWERS, read_answers
-from auditapp.benchmarks.sob.report.views import downloads
+from auditapp.benchmarks.sob.report.views import comparisons
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 from tests.auditapp.benchmarks.sob.reports import answer_all, launch, read_again
@@ -150,7 +150,7 @@ def test_a_missing_renderer_is_told(
     def refuse(*_: object, **__: object) -> bytes:
         raise NoRenderer("PNG needs a package.")
 
-    monkeypatch.setattr(downloads, "write_file", refuse)
+    monkeypatch.setattr(comparisons, "write_file", refuse)
     client = client_of(owner)
     response = ask(client, answered, "heat", "png")
     assert "PNG needs a package." in client.get(response["Location"]).content.decode()

@@ -11,11 +11,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.mapping import published_rows, read_mapping
-from auditapp.benchmarks.sob.pure.measures.report import published_report
-from auditapp.benchmarks.sob.pure.outputs.csv_tables import write_file
-from auditapp.benchmarks.sob.pure.showing.figures import draw_social_map
-from auditapp.benchmarks.sob.pure.showing.heat_map import draw_heat_map
+from auditapp.benchmarks.sob.pure.attributions import published_mapping_rows, read_mapping
+from auditapp.benchmarks.sob.pure.figures import draw_heat_map, draw_social_map
+from auditapp.benchmarks.sob.pure.report import published_report
+from auditapp.benchmarks.sob.pure.tables import write_file
 from tests.auditapp.benchmarks.sob.sample_report import MODELS, ODD_VALUES, make_report
 from transcripts.charts import svg as png_writing
 from transcripts.charts.svg import NoRenderer, mix_shade, write_png
@@ -25,7 +24,7 @@ Draw = Callable[[Mapping[str, Any]], str]
 
 
 def write(report: Mapping[str, Any], key: str, **more: Any) -> str:
-    return write_file(report, key, "svg", mapping=published_rows(), **more).decode()
+    return write_file(report, key, "svg", mapping=published_mapping_rows(), **more).decode()
 
 
 DRAWINGS: list[Draw] = [

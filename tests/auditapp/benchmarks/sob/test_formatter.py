@@ -18,8 +18,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, plan_formatter, read_by_person
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.actions import launch_formatter, plan_formatter, read_by_person
 from auditapp.benchmarks.sob.judging.kind import (
     FORMATTER_KIND,
     READABLE_OUTCOMES,
@@ -27,8 +26,10 @@ from auditapp.benchmarks.sob.judging.kind import (
     find_current_interpretations,
     list_for_formatter,
 )
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.judging.queries import count_readers, list_formatter_runs
 from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
     PERSON_WORDS,
@@ -39,7 +40,6 @@ from auditapp.benchmarks.sob.pure.formatter_answers import (
     write_answer_schema,
     write_message,
 )
-from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider

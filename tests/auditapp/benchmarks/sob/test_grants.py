@@ -12,7 +12,7 @@ from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.granting import set_grant
 from auditapp.llm.models import Commitment, ModelVariant

@@ -19,16 +19,25 @@ from scipy.stats import friedmanchisquare
 
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.benchmarks.sob.judging.actions.imported_answers import ACCOUNT, import_answers
+from auditapp.benchmarks.sob.judging.launching import ACCOUNT, import_answers
 from auditapp.benchmarks.sob.models import Dataset, Judgment
-from auditapp.benchmarks.sob.pure.importing_results import ResultError, ResultRow, TextIndex, match_rows, read_results
-from auditapp.benchmarks.sob.pure.importing_results.sob_results import _MODELS, NoLiteral, read_literal, read_response
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
+from auditapp.benchmarks.sob.pure.imported_results import (
+    _MODELS,
+    NoLiteral,
+    ResultError,
+    ResultRow,
+    TextIndex,
+    match_rows,
+    read_literal,
+    read_response,
+    read_results,
+)
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
-from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
+from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES
 from auditapp.benchmarks.sob.queries import find_pairs, read_arms
-from auditapp.benchmarks.sob.report.computing import ReportChoice, compute_report
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report
+from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User
@@ -211,7 +220,7 @@ def test_a_file_is_read_and_matched_before_anything_is_locked(
         depths.append(len(connection.savepoint_ids))
         return match_rows(rows, index)
 
-    monkeypatch.setattr("auditapp.benchmarks.sob.judging.actions.imported_answers.match_rows", match)
+    monkeypatch.setattr("auditapp.benchmarks.sob.judging.launching.match_rows", match)
     before = len(connection.savepoint_ids)
     assert bring_in(dataset, owner, [write_row("Unknown")])["created"]
     assert depths == [before]

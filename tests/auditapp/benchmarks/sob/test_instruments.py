@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
 from auditapp.benchmarks.sob.pure.instruments import (
     TASKS,
     UnknownInstrument,
@@ -14,7 +15,6 @@ from auditapp.benchmarks.sob.pure.instruments import (
     load_instruments,
     write_wording,
 )
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES
 from tests.support.shared import shared
 
 PUBLISHED_HASHES = {

@@ -10,12 +10,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.batches.models import Arm, Batch, WorkerSign
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, read_by_person
+from auditapp.benchmarks.sob.judging.actions import launch_formatter, read_by_person
 from auditapp.benchmarks.sob.judging.queries import choose_next, count_readers, list_queue
 from auditapp.benchmarks.sob.models import Interpretation, Judgment
-from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.report import tasks
-from auditapp.benchmarks.sob.report.computing import compute_report
+from auditapp.benchmarks.sob.report.stored_reports import compute_report
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, describe, say, store_results
 from transcripts.accounts.models import User

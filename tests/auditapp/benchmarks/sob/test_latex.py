@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.mapping import published_rows
-from auditapp.benchmarks.sob.pure.measures.report import published_report
-from auditapp.benchmarks.sob.pure.outputs.latex_tables import UnknownTable, write_latex
+from auditapp.benchmarks.sob.pure.attributions import published_mapping_rows
+from auditapp.benchmarks.sob.pure.report import published_report
+from auditapp.benchmarks.sob.pure.tables import UnknownTable, write_latex
 from tests.auditapp.benchmarks.sob.sample_report import MODELS, ODD_VALUES, make_report
 from transcripts.formats.report_tables import MAX_VALUE_LENGTH, escape_latex, show_value
 
@@ -54,7 +54,7 @@ def test_long_values_are_cut_by_what_they_take_up() -> None:
 
 
 def test_the_document_has_every_table_once_and_balanced() -> None:
-    document = write_latex(make_report(), mapping=published_rows())
+    document = write_latex(make_report(), mapping=published_mapping_rows())
     labels = re.findall(r"\\label\{tab:([^}]+)\}", document)
     each = [f"sob-values-11-{number}" for number in range(1, len(MODELS) + 1)]
     assert labels == [
@@ -90,7 +90,7 @@ def test_marks_of_a_score_are_written_and_explained_in_the_caption() -> None:
 
 
 def test_captions_name_denominators_counting_and_versions() -> None:
-    captions = re.findall(r"\\caption\{(.*)\}", write_latex(make_report(), mapping=published_rows()))
+    captions = re.findall(r"\\caption\{(.*)\}", write_latex(make_report(), mapping=published_mapping_rows()))
     assert all("Versions: report 1,{} parser rules-{}1" in caption for caption in captions)
     assert "95 for acceptability" in captions[0]
     assert "Paper counting" in captions[0]
@@ -161,10 +161,10 @@ def compile_document(document: str, folder: Path) -> bytes:
 
 
 def test_the_document_compiles_with_the_worst_values(tmp_path: Path) -> None:
-    assert compile_document(write_latex(make_report(), mapping=published_rows()), tmp_path).startswith(b"%PDF")
+    assert compile_document(write_latex(make_report(), mapping=published_mapping_rows()), tmp_path).startswith(b"%PDF")
 
 
 def test_the_published_report_compiles(tmp_path: Path) -> None:
-    document = write_latex(published_report(), mapping=published_rows())
+    document = write_latex(published_report(), mapping=published_mapping_rows())
     assert "gpt5.1-{}T" in document
     assert compile_document(document, tmp_path).startswith(b"%PDF")

@@ -7,9 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset, MappingTable
-from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rows, published_mapping, published_rows
-from auditapp.benchmarks.sob.tables.actions import save_mapping
-from auditapp.benchmarks.sob.tables.queries import UnknownMapping, find_mapping, find_rows, find_table
+from auditapp.benchmarks.sob.pure.attributions import Kind, Rows, published_mapping, published_mapping_rows
+from auditapp.benchmarks.sob.queries import UnknownMapping, find_mapping, find_rows, find_table
+from auditapp.benchmarks.sob.texts.actions import save_mapping
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
@@ -37,7 +37,7 @@ class TestSaving:
         assert [table.reason for table in MappingTable.objects.order_by("number")] == ["First.", "Second."]
         assert find_rows(study, "table 1")["women"]["self"] == ["Woman", "girl"]
         assert find_rows(study, "table 2") == find_rows(study) == other
-        assert find_rows(study, "published") == published_rows()
+        assert find_rows(study, "published") == published_mapping_rows()
 
     def test_one_event_tells_of_it_without_the_values(self, study: Study, lead: User) -> None:
         table = save_mapping(study=study, rows=ROWS, reason="Girls are women.", by=lead)[0]
@@ -56,7 +56,7 @@ class TestSaving:
             ({"w" * 101: {"self": ["a"], "dominant": []}}, "up to 100 characters"),
             ({"women": {"self": [str(n) for n in range(501)], "dominant": []}}, "up to 500 values"),
             ({f"t{n}": {"self": [], "dominant": []} for n in range(201)}, "up to 200 targets"),
-            (published_rows(), "as the published mapping"),
+            (published_mapping_rows(), "as the published mapping"),
         ]
         for rows, words in cases:
             with pytest.raises(Refused, match=words):
@@ -120,7 +120,7 @@ class TestPages:
     def test_every_version_stands_there_with_reason_and_what_it_changed(
         self, study: Study, lead: User, coder: User, client_of: ClientOf
     ) -> None:
-        rows = {**published_rows(), "women": {"self": ["Woman", "women", "girl"], "dominant": ["Male", "man"]}}
+        rows = {**published_mapping_rows(), "women": {"self": ["Woman", "women", "girl"], "dominant": ["Male", "man"]}}
         del rows["arab"]
         save_mapping(study=study, rows=rows, reason="Girls <i>too</i>.", by=lead)
         page = client_of(coder).get(reverse("sob:mappings", args=[study.slug])).content.decode()

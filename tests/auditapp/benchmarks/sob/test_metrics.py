@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.counting import Counting, Counts, count_attributes, count_in_every_way
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation
-from auditapp.benchmarks.sob.pure.metrics import parse_file, read_observations
-from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.pure.answer_files import parse_file, read_observations
+from auditapp.benchmarks.sob.pure.answer_words import Counting, Counts, Outcome, count_attributes, count_in_every_way
+from auditapp.benchmarks.sob.pure.scores import Observation
 from transcripts.formats.problems import ReadError
 
 

@@ -14,11 +14,10 @@ from django.urls import reverse
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.report.computing import ReportChoice, compute_report, read_inputs
-from auditapp.benchmarks.sob.tables.actions import save_mapping
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report, read_inputs
+from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from transcripts.accounts.models import User
 from transcripts.studies.models import Study

@@ -11,12 +11,15 @@ from auditapp.benchmarks.sob.pure.answer_words import (
     ANSWER_KEYS,
     NOTICE_KEYS,
     PERSON_KEYS,
+    Outcome,
+    Parsed,
     is_gap,
+    is_known,
     is_reason,
     normalize_key,
     says_nothing,
 )
-from auditapp.benchmarks.sob.pure.parsing import Outcome, Parsed, is_known, parse_answer
+from auditapp.benchmarks.sob.pure.parsing import parse_answer
 
 
 class Case(NamedTuple):

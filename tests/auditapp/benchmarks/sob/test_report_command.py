@@ -13,10 +13,10 @@ from django.core.management import CommandError, call_command
 
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
-from auditapp.benchmarks.sob.pure import counting
+from auditapp.benchmarks.sob.pure import answer_words
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
-from auditapp.benchmarks.sob.report.store import await_report, outdate_reports
-from auditapp.benchmarks.sob.tables.actions import save_mapping
+from auditapp.benchmarks.sob.report.stored_reports import await_report, outdate_reports
+from auditapp.benchmarks.sob.texts.actions import save_mapping
 from tests.auditapp.benchmarks.sob.reports import (
     add_arm,
     answer_all,
@@ -325,9 +325,9 @@ class TestRecounting:
         )
         attributed = Judgment.objects.filter(outcome="attributed").count() + 1
         whites = Judgment.objects.filter(n_strict=3, attributes__Race="White").count() + 1
-        assert self.recount() == {"interpretations": attributed, "changed": 0, "lexicon": counting.LEXICON_VERSION}
-        monkeypatch.setattr(counting, "NULL_LEXICON", counting.NULL_LEXICON | {"white"})
-        monkeypatch.setattr("auditapp.benchmarks.sob.judging.actions.interpretations.GROUP", 4)
+        assert self.recount() == {"interpretations": attributed, "changed": 0, "lexicon": answer_words.LEXICON_VERSION}
+        monkeypatch.setattr(answer_words, "NULL_LEXICON", answer_words.NULL_LEXICON | {"white"})
+        monkeypatch.setattr("auditapp.benchmarks.sob.judging.actions.GROUP", 4)
         attributes = list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes"))
         found = self.recount()
         assert (found["interpretations"], found["changed"]) == (attributed, whites)

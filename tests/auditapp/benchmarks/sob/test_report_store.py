@@ -23,21 +23,22 @@ from auditapp.batches.ledger.worker_signs import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
 from auditapp.batches.runner.recovery import sweep_others
 from auditapp.benchmarks.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable
-from auditapp.benchmarks.sob.report import computing, tasks
-from auditapp.benchmarks.sob.report import store as report_requests
-from auditapp.benchmarks.sob.report import store as report_store
-from auditapp.benchmarks.sob.report.computing import ReportChoice, read_inputs
-from auditapp.benchmarks.sob.report.store import (
+from auditapp.benchmarks.sob.queries import UnknownTargets
+from auditapp.benchmarks.sob.report import stored_reports, tasks
+from auditapp.benchmarks.sob.report import stored_reports as report_requests
+from auditapp.benchmarks.sob.report import stored_reports as report_store
+from auditapp.benchmarks.sob.report.stored_reports import (
+    ReportChoice,
     await_report,
     begin_computing,
     find_failure,
     forget_failures,
     outdate_reports,
+    read_inputs,
     read_report,
     release_lock,
     take_lock,
 )
-from auditapp.benchmarks.sob.tables.queries import UnknownTargets
 from tests.auditapp.benchmarks.sob.reports import add_arm, answer_all, finish, launch, read_again, store
 from tests.support.databases import stored
 from transcripts.accounts.models import User
@@ -141,7 +142,7 @@ class TestKeeping:
     @pytest.mark.parametrize("name", ["PARSER_VERSION", "LEXICON_VERSION", "REPORT_VERSION"])
     def test_so_do_other_rules(self, batch: Batch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         read(batch)
-        monkeypatch.setattr(computing, name, "other")
+        monkeypatch.setattr(stored_reports, name, "other")
         assert not is_kept(batch)
 
     def test_every_choice_is_kept_by_itself(self, batch: Batch) -> None:
@@ -246,7 +247,7 @@ class TestLargeBatches:
         self, large: Batch, asked: list[tuple[int, dict[str, object]]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         report_store.refresh_report(read_inputs(large, QUICK))
-        for module in (computing, report_requests):
+        for module in (stored_reports, report_requests):
             monkeypatch.setattr(module, "REPORT_VERSION", "other")
         assert read_report(read_inputs(large, QUICK)) is None
         assert len(asked) == 1
@@ -487,7 +488,7 @@ class TestComputedByWorkers:
         self, batch: Batch, asked: list[object], name: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         read(batch, ReportChoice())
-        monkeypatch.setattr(computing, name, "other")
+        monkeypatch.setattr(stored_reports, name, "other")
         sweep_others()
         assert asked == [(batch.pk, asdict(ReportChoice()))]
 

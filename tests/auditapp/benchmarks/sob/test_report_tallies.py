@@ -5,12 +5,11 @@ from __future__ import annotations
 import pytest
 
 from auditapp.batches.models import Arm, Batch
-from auditapp.benchmarks.sob.answers.pages import Choice, choose_arms, list_keys
+from auditapp.benchmarks.sob.judging.queries import Choice, choose_arms, list_keys
 from auditapp.benchmarks.sob.models import Dataset, Judgment, TargetTable, Text
-from auditapp.benchmarks.sob.pure.measures.tallies import Tallies, tally_observations
-from auditapp.benchmarks.sob.queries import find_families, find_pairs, read_arms
-from auditapp.benchmarks.sob.report.computing import tally_batch
-from auditapp.benchmarks.sob.tables.queries import UnknownTargets, read_targets
+from auditapp.benchmarks.sob.pure.scores import Tallies, tally_observations
+from auditapp.benchmarks.sob.queries import UnknownTargets, find_families, find_pairs, read_arms, read_targets
+from auditapp.benchmarks.sob.report.stored_reports import tally_batch
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.sob.reports import (
     ANSWERS,
@@ -188,5 +187,5 @@ class TestTargets:
 
 
 def test_answers_counted_in_small_parts_come_to_the_same(batch: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditapp.benchmarks.sob.report.computing.CELLS_AT_A_TIME", 7)
+    monkeypatch.setattr("auditapp.benchmarks.sob.report.stored_reports.CELLS_AT_A_TIME", 7)
     compare(tally_batch(batch), tally_observations(observe(batch)))

@@ -13,15 +13,14 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from auditapp.batches.models import Arm, Batch
-from auditapp.benchmarks.sob.answers.pages import sum_texts
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
+from auditapp.benchmarks.sob.judging.queries import sum_texts
 from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment, Text
-from auditapp.benchmarks.sob.pure.measures.report import published_report
+from auditapp.benchmarks.sob.pure.figures import Figures, arrange_heat_map, find_differences, is_comparable
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
-from auditapp.benchmarks.sob.pure.showing.figures import Figures, find_differences, is_comparable
-from auditapp.benchmarks.sob.pure.showing.heat_map import arrange_heat_map
-from auditapp.benchmarks.sob.report.store import await_report
-from auditapp.benchmarks.sob.report.views.statistics import list_mean_ranks
+from auditapp.benchmarks.sob.pure.report import published_report
+from auditapp.benchmarks.sob.report.stored_reports import await_report
+from auditapp.benchmarks.sob.report.views.comparisons import list_mean_ranks
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from tests.auditapp.benchmarks.sob.reports import add_arm, store

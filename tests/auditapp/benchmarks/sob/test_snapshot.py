@@ -12,11 +12,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
 from auditapp.batches.models import Cell
-from auditapp.benchmarks.sob.judging.actions.launching import launch_sob
+from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.queries import find_cell_range
-from auditapp.benchmarks.sob.report import computing
-from auditapp.benchmarks.sob.report.computing import read_snapshot
+from auditapp.benchmarks.sob.report import stored_reports
+from auditapp.benchmarks.sob.report.stored_reports import read_snapshot
 from tests.auditapp.benchmarks.sob.reports import launch
 from transcripts.accounts.models import User
 
@@ -44,7 +44,7 @@ def two_writers(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
     with closing(found[0]), closing(found[1]):
         with found[0].cursor() as cursor:
             cursor.execute(f"CREATE TABLE {TABLE} (app_label text, model text)")
-        monkeypatch.setattr(computing, "connection", found[0])
+        monkeypatch.setattr(stored_reports, "connection", found[0])
         yield found
 
 

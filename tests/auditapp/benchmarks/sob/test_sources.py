@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from auditapp.benchmarks.sob.pure import dataset_files
+from auditapp.benchmarks.sob.pure.dataset_files import PREPARED_PROVENANCE, Provenance
+from auditapp.benchmarks.sob.pure.dataset_sources import PREPARED_FORMAT, read_dataset
+from auditapp.benchmarks.sob.pure.dataset_texts import DatasetText, Draw, make_labels
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
-from auditapp.benchmarks.sob.pure.loading import published_sources
-from auditapp.benchmarks.sob.pure.loading.normalising import Draw, make_labels
-from auditapp.benchmarks.sob.pure.loading.published_sources import PREPARED_PROVENANCE, Provenance
-from auditapp.benchmarks.sob.pure.loading.sources import PREPARED_FORMAT, DatasetText, read_dataset
 from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 
@@ -210,7 +210,7 @@ def test_prepared_table_is_on_record_by_its_texts_not_by_its_header(monkeypatch:
     assert (content.format, content.provenance) == (PREPARED_FORMAT, Provenance())
     lines = sorted(json.dumps([row.source, row.external_id, row.text]) for row in content.rows)
     fingerprint = hashlib.sha256("\n".join(lines).encode()).hexdigest()
-    monkeypatch.setattr(published_sources, "PREPARED_FINGERPRINT", fingerprint)
+    monkeypatch.setattr(dataset_files, "PREPARED_FINGERPRINT", fingerprint)
     sample = read_dataset(data, name="prepared.csv", draw=Draw(2))
     assert sample.provenance == PREPARED_PROVENANCE
     assert all(len(value) <= limit for value, limit in zip(PREPARED_PROVENANCE[:2], (100, 200), strict=True))

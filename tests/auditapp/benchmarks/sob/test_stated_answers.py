@@ -11,18 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditapp.benchmarks.sob.pure.answer_files import read_observations
 from auditapp.benchmarks.sob.pure.answer_words import (
     ANSWER_KEYS,
+    ATTRIBUTES,
     NOTICE_KEYS,
     REASON_KEYS,
+    Counting,
+    Outcome,
+    count_attributes,
     says_nothing,
     states_unknown,
 )
-from auditapp.benchmarks.sob.pure.counting import Counting, count_attributes
-from auditapp.benchmarks.sob.pure.measures.scores import GroupTable, score_tallies
-from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
-from auditapp.benchmarks.sob.pure.metrics import read_observations
-from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, parse_answer
+from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, parse_answer
+from auditapp.benchmarks.sob.pure.scores import GroupTable, score_tallies, tally_observations
 from tests.support.shared import shared
 
 DOCUMENTATION = Path(__file__).resolve().parents[4] / "docs" / "reference" / "sob.md"

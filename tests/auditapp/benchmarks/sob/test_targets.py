@@ -4,9 +4,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from auditapp.benchmarks.sob.models import Dataset, TargetTable
-from auditapp.benchmarks.sob.tables.actions import find_target_table, save_targets
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
-from auditapp.benchmarks.sob.texts.actions.derived import retarget_dataset
+from auditapp.benchmarks.sob.queries import find_target_table
+from auditapp.benchmarks.sob.texts.actions import load_dataset, retarget_dataset, save_targets
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

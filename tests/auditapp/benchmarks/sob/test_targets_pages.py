@@ -13,10 +13,9 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset, TargetTable
-from auditapp.benchmarks.sob.pure.loading.normalising import load_published_targets
-from auditapp.benchmarks.sob.tables.actions import save_targets
-from auditapp.benchmarks.sob.tables.forms import read_pasted
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
+from auditapp.benchmarks.sob.pure.dataset_texts import load_published_targets
+from auditapp.benchmarks.sob.texts.actions import load_dataset, save_targets
+from auditapp.benchmarks.sob.texts.forms import read_pasted
 from transcripts.accounts.models import User
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study

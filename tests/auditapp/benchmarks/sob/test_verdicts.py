@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.benchmarks.sob.pure.parsing import Outcome, Parsed
-from auditapp.benchmarks.sob.pure.verdicts import VERDICTS, parse_verdict
+from auditapp.benchmarks.sob.pure.answer_words import Outcome, Parsed
+from auditapp.benchmarks.sob.pure.parsing import VERDICTS, parse_verdict
 
 
 @pytest.mark.parametrize(

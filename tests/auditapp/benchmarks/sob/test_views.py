@@ -10,9 +10,8 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.pure.showing.figures import Counting, Figures
-from auditapp.benchmarks.sob.pure.showing.heat_map import STEPS, arrange_heat_map, choose_targets
-from auditapp.benchmarks.sob.report.computing import compute_report
+from auditapp.benchmarks.sob.pure.figures import STEPS, Counting, Figures, arrange_heat_map, choose_targets
+from auditapp.benchmarks.sob.report.stored_reports import compute_report
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.support.calls import list_followed
 from transcripts.accounts.models import User

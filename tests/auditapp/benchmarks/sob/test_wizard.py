@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkerSign
-from auditapp.benchmarks.sob.judging.actions.launching import add_wording, find_notice
+from auditapp.benchmarks.sob.judging.launching import add_wording, find_notice
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.llm.actions import add_model, set_capabilities

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from auditapp.benchmarks.sob.judging.actions.launching import add_wording, find_instrument, launch_sob
+from auditapp.benchmarks.sob.judging.launching import add_wording, find_instrument, launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Wording
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.llm.actions import add_model

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from auditapp.benchmarks.experiments.actions import load_enrolments, lock_plan
-from auditapp.benchmarks.experiments.management.finding import find_experiment
+from auditapp.benchmarks.experiments.models import Experiment
 from auditapp.benchmarks.experiments.pure.effects import list_report, report_experiment, tally_units
 from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, read_plan, read_units
 from auditapp.benchmarks.experiments.queries import read_report
@@ -15,7 +15,13 @@ from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.problems import ReadError
 from transcripts.studies.management.finding import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, find_row, reading
+
+
+def find_experiment(slug: str, name: str) -> Experiment:
+    """The experiment of that name in a study. Raises ``CommandError``."""
+    return find_row(find_study(slug).experiments.order_by("name"), f"experiment in {slug} named", name__iexact=name)
+
 
 UNITS = Argument("units", metavar="UNITS", type=input_file, help="CSV with unit, arm, group and outcomes")
 EXPERIMENT = Argument("--experiment", required=True, metavar="NAME", help="the experiment")
@@ -40,22 +46,13 @@ class Lock(ActCommand):
         path: Path = options["plan"]
         study = find_study(options["study"])
         experiment = lock_plan(study=study, plan=read_file(path), name=options["name"], by=trail.SYSTEM)
-        told = {
-            "experiment": experiment.name,
-            "sha256": experiment.sha256,
-            "locked": experiment.locked_at.isoformat(),
-        }
+        told = {"experiment": experiment.name, "sha256": experiment.sha256, "locked": experiment.locked_at.isoformat()}
         self.answer(told, f"The plan of {experiment.name} is locked. SHA-256: {experiment.sha256}")
 
 
 class Load(ActCommand):
     help = "Load the units of an experiment whose plan is locked: all of a file, or none."
-    takes = (
-        UNITS,
-        commands.STUDY,
-        EXPERIMENT,
-        PLAN.but(help="refuse unless this is the plan that was locked"),
-    )
+    takes = (UNITS, commands.STUDY, EXPERIMENT, PLAN.but(help="refuse unless this is the plan that was locked"))
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["units"]
@@ -85,28 +82,17 @@ class Report(ActCommand):
         files = options["units"], options["plan"]
         stored = options["study"], options["experiment"]
         if all(files) and not any((*stored, options["coder"])):
-            report = _report_files(*files)
+            plan = read_file(options["plan"])
+            with reading(options["units"], ReadError) as lines:
+                units = read_units(lines, plan, name=say_file(options["units"]))
+                report = report_experiment(tally_units(units), plan)
         elif all(stored) and not any(files):
-            report = _report_stored(*stored, coder=options["coder"])
+            report = read_report(find_experiment(*stored), coder=options["coder"])
         else:
             raise CommandError("Give UNITS and --plan, or --study and --experiment; --coder goes with these two.")
         self.answer(report, list_report(report))
 
 
-def _report_files(units: Path, plan_path: Path) -> dict[str, Any]:
-    plan = read_file(plan_path)
-    with reading(units, ReadError) as lines:
-        return report_experiment(tally_units(read_units(lines, plan, name=say_file(units))), plan)
-
-
-def _report_stored(slug: str, name: str, *, coder: str) -> dict[str, Any]:
-    return read_report(find_experiment(slug, name), coder=coder)
-
-
 class Command(Noun):
     help = "Experiments: lock a plan, load units, report."
-    verbs = {
-        "lock": Lock,
-        "load": Load,
-        "report": Report,
-    }
+    verbs = {"lock": Lock, "load": Load, "report": Report}

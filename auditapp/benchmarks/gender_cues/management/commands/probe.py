@@ -8,14 +8,13 @@ from django.core.management.base import CommandError
 from auditapp.batches.command_options import BATCH, MAYBE_BATCH, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.gender_cues.actions import PER_THREAD, launch_probe, store_rationales
-from auditapp.benchmarks.gender_cues.management.choices import find_batch, find_reviews
-from auditapp.benchmarks.gender_cues.pure.design import CONDITIONS, MIN_TEXTS
+from auditapp.benchmarks.gender_cues.actions import PER_THREAD, launch_probe, load_reviews, store_rationales
+from auditapp.benchmarks.gender_cues.models import ReviewSet
 from auditapp.benchmarks.gender_cues.pure.outputs import list_funnel, list_report, make_report
-from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
+from auditapp.benchmarks.gender_cues.pure.parsing import CONDITIONS, MIN_TEXTS, parse_answer
 from auditapp.benchmarks.gender_cues.pure.reviews import ReviewFile, Rules, RulesRefused, read_rules, winnow
-from auditapp.benchmarks.gender_cues.pure.tables import AXES
-from auditapp.benchmarks.gender_cues.pure.trials import RAW, read_themes, read_trials
+from auditapp.benchmarks.gender_cues.pure.tables import AXES, RAW, read_themes, read_trials
+from auditapp.benchmarks.gender_cues.queries import KIND, read_report, require_figures
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file, say_file
@@ -23,9 +22,23 @@ from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_fi
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
 from transcripts.studies.management.finding import find_study
+from transcripts.studies.models import Study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading
 from transcripts.ui.typed_text import find_number
+
+
+def find_batch(number: int) -> Batch:
+    """The probe of that number. Raises ``CommandError``."""
+    batches = Batch.objects.select_related("study").filter(kind=KIND).order_by("-pk")
+    return find_row(batches, "probe with the number", pk=number)
+
+
+def find_reviews(study: Study, name: str) -> ReviewSet:
+    """The reviews of that name. Raises ``CommandError``."""
+    sets = ReviewSet.objects.select_related("study").filter(study=study).order_by("name")
+    return find_row(sets, f"set of reviews in {study.slug} named", name=name)
+
 
 MAX_RULES_BYTES = 1_000_000
 
@@ -93,8 +106,6 @@ class Winnow(ActCommand):
         self.answer(found, [*list_funnel(winnowing.funnel), *([missing] if reviews.without_text else [])])
 
     def _store(self, file: Path, rules: Rules, options: dict[str, Any]) -> None:
-        from auditapp.benchmarks.gender_cues.actions import load_reviews
-
         with reading(file) as opened:
             stored = load_reviews(
                 study=find_study(options["into"]),
@@ -203,9 +214,6 @@ def _report_file(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
-    from auditapp.benchmarks.gender_cues.management.choices import find_batch
-    from auditapp.benchmarks.gender_cues.queries import KIND, read_report, require_figures
-
     batch = find_batch(options["batch"])
     require_figures(batch.study)
     probes, other = batch.study.batches.filter(kind=KIND), None
@@ -268,10 +276,4 @@ class StoreRationales(ActCommand):
 
 class Command(Noun):
     help = "The gender-cue probe: select reviews, ask models about them, read and report the answers."
-    verbs = {
-        "winnow": Winnow,
-        "launch": Launch,
-        "report": Report,
-        "parse": Parse,
-        "store-rationales": StoreRationales,
-    }
+    verbs = {"winnow": Winnow, "launch": Launch, "report": Report, "parse": Parse, "store-rationales": StoreRationales}

@@ -11,18 +11,39 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
-from auditapp.benchmarks.scenarios.management.finding import read_conditions
-from auditapp.benchmarks.scenarios.pure.measures import report_sessions
-from auditapp.benchmarks.scenarios.pure.outputs import list_report, read_sessions
+from auditapp.benchmarks.scenarios.pure.measures import list_report, read_sessions, report_sessions
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, list_halves, read_scripts
-from auditapp.benchmarks.scenarios.queries.runs import count_states, run_sessions
+from auditapp.benchmarks.scenarios.queries.runs import KIND, count_states, read_run_report, run_sessions
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import ReadError
+from transcripts.refusals import Refused
 from transcripts.studies.management.finding import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, read_pairs, reading
+
+
+def find_run(number: int, slug: str = "") -> Batch:
+    """The batch of scenarios of that number, in the study of that slug where one is named. Raises ``CommandError``."""
+    batches = Batch.objects.select_related("study").filter(kind=KIND).order_by("-pk")
+    if slug:
+        batches = batches.filter(study__slug=slug)
+    return find_row(batches, f"batch of scenarios{f' in {slug}' if slug else ''} with the number", pk=number)
+
+
+def read_conditions(given: list[str]) -> dict[str, str]:
+    """``["prompted=team.txt"]`` as names with the texts of the files. Raises ``CommandError``, ``Refused``."""
+    found: dict[str, str] = {}
+    for name, path in read_pairs(
+        "--condition", given, "is not valid. Write NAME=FILE, each name once, such as prompted=team.txt"
+    ).items():
+        with reading(input_file(path)) as stream:
+            try:
+                found[name] = stream.read().decode("utf-8")
+            except UnicodeDecodeError:
+                raise Refused(f"{path} is not UTF-8 text.") from None
+    return found
 
 
 class Load(ActCommand):
@@ -133,17 +154,9 @@ def _report_file(path: Path) -> dict[str, Any]:
 
 
 def _report_batch(options: dict[str, Any]) -> dict[str, Any]:
-    # Only here, so that a file is reported without a database.
-    from auditapp.benchmarks.scenarios.management.finding import find_run
-    from auditapp.benchmarks.scenarios.queries.run_report import read_run_report
-
     return read_run_report(find_run(options["batch"], options["study"]), coder=options["coder"])
 
 
 class Command(Noun):
     help = "Load suites of scenarios, run them, and report the outcomes."
-    verbs = {
-        "load": Load,
-        "launch": Launch,
-        "report": Report,
-    }
+    verbs = {"load": Load, "launch": Launch, "report": Report}

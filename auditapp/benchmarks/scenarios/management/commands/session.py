@@ -7,8 +7,7 @@ from uuid import UUID
 
 from auditapp.batches.command_options import CAP, WAIT, read_dollars, refuse_stopped, wait_for_batch
 from auditapp.benchmarks.scenarios.actions.asking import ask, ask_again, give_up, record_answer
-from auditapp.benchmarks.scenarios.actions.scripts import write_script
-from auditapp.benchmarks.scenarios.actions.sessions import branch_session, open_session
+from auditapp.benchmarks.scenarios.actions.scripts import branch_session, open_session, write_script
 from auditapp.benchmarks.scenarios.actions.storing import close_session, discard_session
 from auditapp.benchmarks.scenarios.forms import AskForm, OpenSessionForm
 from auditapp.benchmarks.scenarios.models import Question, Script, Session

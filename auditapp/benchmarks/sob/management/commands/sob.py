@@ -5,46 +5,104 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.core.management.base import CommandError
 
 from auditapp.batches.command_options import BATCH, MAYBE_BATCH, REPEATS, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.audits.actions import FORMATTER_SIZE, draw_audit
-from auditapp.benchmarks.sob.audits.queries import write_report
-from auditapp.benchmarks.sob.judging.actions.imported_answers import import_answers
-from auditapp.benchmarks.sob.judging.actions.interpretations import launch_formatter, recount_interpretations
-from auditapp.benchmarks.sob.judging.actions.launching import NOTICE, launch_sob, needs_notice
+from auditapp.benchmarks.sob.judging.actions import (
+    FORMATTER_SIZE,
+    draw_audit,
+    launch_formatter,
+    recount_interpretations,
+)
 from auditapp.benchmarks.sob.judging.kind import DEFAULT_OUTCOMES, READABLE_OUTCOMES
-from auditapp.benchmarks.sob.management.choices import choose_study, find_batch, find_dataset
+from auditapp.benchmarks.sob.judging.launching import NOTICE, import_answers, launch_sob, needs_notice
+from auditapp.benchmarks.sob.judging.queries import write_report
 from auditapp.benchmarks.sob.models import Audit, Dataset, TargetTable
-from auditapp.benchmarks.sob.pure.counting import LEXICON_VERSION
+from auditapp.benchmarks.sob.pure.answer_files import parse_file, read_bundle, read_observations
+from auditapp.benchmarks.sob.pure.answer_words import LEXICON_VERSION
+from auditapp.benchmarks.sob.pure.attributions import Rows
+from auditapp.benchmarks.sob.pure.cautions import describe_readers, name_providers
+from auditapp.benchmarks.sob.pure.dataset_files import MAX_FILE_BYTES, Provenance
+from auditapp.benchmarks.sob.pure.dataset_texts import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
+from auditapp.benchmarks.sob.pure.figures import Figures, mark_score, name_pair
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
-from auditapp.benchmarks.sob.pure.loading.normalising import BY_FIELDS, DEFAULT_SEED, METHODS, Draw
-from auditapp.benchmarks.sob.pure.loading.opening import MAX_FILE_BYTES
-from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
-from auditapp.benchmarks.sob.pure.metrics import parse_file
+from auditapp.benchmarks.sob.pure.ranks import explain_family
+from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report, published_report, relate_published
+from auditapp.benchmarks.sob.pure.scores import tally_observations
+from auditapp.benchmarks.sob.pure.tables import print_table, write_latex
+from auditapp.benchmarks.sob.queries import IN_FORCE, KIND, LOADED, find_rows, find_target_table
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle
-from auditapp.benchmarks.sob.tables.actions import find_target_table
-from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
-from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets
+from auditapp.benchmarks.sob.report.comparisons import read_comparison
+from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, await_report
+from auditapp.benchmarks.sob.texts.actions import combine_datasets, load_dataset
 from auditapp.llm.management.finding import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
+from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
 from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError
+from transcripts.refusals import Refused
 from transcripts.statistics.figures import explain_marks
+from transcripts.studies.actions import create_study
+from transcripts.studies.management.finding import find_study
 from transcripts.studies.models import Study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
 from transcripts.ui.typed_text import MAX_SEED, find_number
 
-if TYPE_CHECKING:
-    from auditapp.benchmarks.sob.pure.measures.mapping import Rows
-    from auditapp.benchmarks.sob.pure.measures.report import ReportOptions
+BENCHMARKS = "benchmarks"
+
+
+def choose_study(slug: str) -> Study:
+    """The study at ``slug``; without one the only study there is, or `benchmarks`, made when missing.
+
+    Raises ``CommandError`` for a slug that names nothing.
+    """
+    if slug:
+        return find_study(slug)
+    studies = list(Study.objects.all()[:2])
+    if len(studies) == 1:
+        return studies[0]
+    existing = Study.objects.filter(slug=BENCHMARKS).first()
+    return existing or create_study(slug=BENCHMARKS, name="Benchmarks", by=trail.SYSTEM)
+
+
+def find_batch(number: int) -> Batch:
+    """The batch of the benchmark with that number. Raises ``CommandError``."""
+    batches = Batch.objects.select_related("study").filter(kind=KIND).order_by("-pk")
+    return find_row(batches, "sob batch", pk=number)
+
+
+def find_dataset(name: str, slug: str) -> Dataset:
+    """The dataset ``name``, in the study ``slug`` when that is given. Raises ``Refused`` for none or several."""
+    if slug:
+        choose_study(slug)
+    here = Dataset.objects.filter(study__slug=slug) if slug else Dataset.objects.filter(study__isnull=False)
+    datasets = list(here.filter(name=name).select_related("study"))
+    if not datasets:
+        raise Refused(_describe_missing(name, slug))
+    if len(datasets) > 1:
+        slugs = ", ".join(dataset.study.slug for dataset in datasets)
+        raise Refused(f"Several studies have a dataset {name!r} ({slugs}). Say which with --study.")
+    return datasets[0]
+
+
+def _describe_missing(name: str, slug: str) -> str:
+    """What there is instead, in the study that was named, and which other study has what was asked for."""
+    here = Dataset.objects.filter(study__slug=slug) if slug else Dataset.objects.filter(study__isnull=False)
+    names = ", ".join(sorted(set(here.values_list("name", flat=True)))) or "none"
+    where = f" in the study {slug}" if slug else ""
+    message = f"There is no dataset {name!r}{where}. The datasets are: {names}."
+    others = sorted(set(Dataset.objects.filter(name=name, study__isnull=False).values_list("study__slug", flat=True)))
+    if others:
+        return f"{message} {name!r} is in {', '.join(others)}: name that study with --study."
+    return f"{message} Load one with `manage.py sob load`."
+
 
 FORMATS = ("json", "csv", "text", "latex")
 FACTS = ("source", "licence", "split", "filter")
@@ -292,21 +350,12 @@ def check_options(options: Mapping[str, Any]) -> None:
 def read_report(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of the source that was named. Raises ``CommandError``."""
     if options["published"]:
-        from auditapp.benchmarks.sob.pure.measures.report import published_report
-
-        return published_report(choose_options(options))
+        return published_report(ReportOptions(**read_numbers(options)))
     if options["responses"] is not None:
-        return report_file(options["responses"], choose_options(options))
+        return report_file(options["responses"], ReportOptions(**read_numbers(options)))
     if options["bundle"] is not None:
-        return report_bundle(str(options["bundle"]))
+        return read_bundle(str(options["bundle"])).report()
     return report_batch(int(options["batch"]), options)
-
-
-def choose_options(options: Mapping[str, Any]) -> ReportOptions:
-    """What a report is computed with, as far as options say."""
-    from auditapp.benchmarks.sob.pure.measures.report import ReportOptions
-
-    return ReportOptions(**read_numbers(options))
 
 
 def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -316,10 +365,6 @@ def read_numbers(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
     """The report of a file of answers. Raises ``CommandError``."""
-    from auditapp.benchmarks.sob.pure.measures.report import build_report, relate_published
-    from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
-    from auditapp.benchmarks.sob.pure.metrics import read_observations
-
     warnings: list[str] = []
     with reading(path, ReadError, ValueError) as lines:
         tallies = tally_observations(read_observations(lines, name=say_file(path), warnings=warnings))
@@ -327,20 +372,8 @@ def report_file(path: Path, options: ReportOptions) -> Mapping[str, Any]:
     return build_report(tallies, options=relate_published(models, replace(options, warnings=tuple(warnings))))
 
 
-def report_bundle(path: str) -> Mapping[str, Any]:
-    """The report of a bundle, derived again from the answers in it. Raises ``Refused``."""
-    from auditapp.benchmarks.sob.pure.outputs.bundle import read_bundle
-
-    return read_bundle(path).report()
-
-
 def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The report of a batch: the stored one, or a new one if that is stale. Raises ``Refused``."""
-    from auditapp.benchmarks.sob.management.choices import find_batch
-    from auditapp.benchmarks.sob.report.computing import ReportChoice
-    from auditapp.benchmarks.sob.report.store import await_report
-    from auditapp.benchmarks.sob.tables.queries import IN_FORCE, LOADED
-
     batch = find_batch(number)
     choice = ReportChoice(
         **read_numbers(options), targets=options["targets"] or LOADED, mapping=options["mapping"] or IN_FORCE
@@ -351,14 +384,9 @@ def report_batch(number: int, options: Mapping[str, Any]) -> Mapping[str, Any]:
 def find_mapping_rows(options: Mapping[str, Any], report: Mapping[str, Any]) -> Rows | None:
     """The lists of values behind the report (Table 12), where they are a study's own; ``None`` where they are published."""
     if options["bundle"] is not None:
-        from auditapp.benchmarks.sob.pure.outputs.bundle import read_bundle
-
         return read_bundle(str(options["bundle"])).mapping_rows
     if options["batch"] is None:
         return None
-    from auditapp.batches.models import Batch
-    from auditapp.benchmarks.sob.tables.queries import find_rows
-
     batch = Batch.objects.select_related("study").get(pk=options["batch"])
     return find_rows(batch.study, str(report["versions"]["mapping"]))
 
@@ -368,21 +396,14 @@ def write_as(form: str, report: Mapping[str, Any], mapping: Rows | None = None) 
     if form == "json":
         return json.dumps(report)
     if form == "latex":
-        from auditapp.benchmarks.sob.pure.outputs.latex_tables import write_latex
-
         return write_latex(report, mapping=mapping)
     if form == "csv":
-        from auditapp.benchmarks.sob.pure.outputs.csv_tables import print_table
-
         return print_table(report, "cells")
     return write_text(report)
 
 
 def write_text(report: Mapping[str, Any]) -> str:
     """Scores for a terminal: a row per task and model, a column per target, two decimals, a dash where undefined."""
-    from auditapp.benchmarks.sob.pure.measures.cautions import describe_readers, name_providers
-    from auditapp.benchmarks.sob.pure.showing.figures import Figures, mark_score
-
     cautions = [f"Notice: {report['notice']}" if report["notice"] else "", name_providers(report["providers"])]
     if not report["cells"]:
         return "\n".join(["No answers yet.", *filter(None, cautions), ""])
@@ -431,8 +452,6 @@ class Compare(ActCommand):
     )
 
     def handle(self, *args: object, batch: int, other_batch: int, **options: Any) -> None:
-        from auditapp.benchmarks.sob.report.comparing import read_comparison
-
         here = find_batch(batch)
         batches = here.study.batches.select_related("study").filter(kind=here.kind)
         there = find_row(batches, f"sob batch of the study {here.study.slug}", pk=other_batch)
@@ -456,8 +475,6 @@ def describe_comparison(compared: Mapping[str, Any]) -> Iterator[str]:
 
 def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A line for each comparison of two models, over how many tests P is adjusted, and what the marks say."""
-    from auditapp.benchmarks.sob.pure.measures.ranks import explain_family
-
     yield from map(write_pair, tests)
     if family := explain_family(tests):
         yield family
@@ -466,9 +483,6 @@ def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def write_pair(test: Mapping[str, Any]) -> str:
     """A comparison of two models in a line."""
-    from auditapp.benchmarks.sob.pure.showing.figures import name_pair
-    from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
-
     place = f"{name_pair(test)}, {test['task']}, {test['target']}"
     if test["difference"] is None:
         return f"{place}: no text in common"

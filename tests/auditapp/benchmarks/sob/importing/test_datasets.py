@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.pure.loading.normalising import SAME_AGAIN, Draw
-from auditapp.benchmarks.sob.pure.loading.published_sources import Provenance
-from auditapp.benchmarks.sob.texts.actions.datasets import describe_dataset, load_dataset
-from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets, sample_dataset
+from auditapp.benchmarks.sob.pure.dataset_files import Provenance
+from auditapp.benchmarks.sob.pure.dataset_texts import SAME_AGAIN, Draw
+from auditapp.benchmarks.sob.texts.actions import combine_datasets, describe_dataset, load_dataset, sample_dataset
 from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.benchmarks.sob.pure.loading.dataset_texts import DatasetText
-from auditapp.benchmarks.sob.pure.loading.normalising import (
+from auditapp.benchmarks.sob.pure.dataset_texts import (
+    DatasetText,
     SampleError,
     Statement,
     draw_sample,

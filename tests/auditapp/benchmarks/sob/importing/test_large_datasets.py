@@ -10,9 +10,13 @@ from django.db import connection
 from django.utils import timezone
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.texts.actions import datasets
-from auditapp.benchmarks.sob.texts.actions.datasets import remove_abandoned_datasets
-from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets, retarget_dataset, sample_dataset
+from auditapp.benchmarks.sob.texts import actions
+from auditapp.benchmarks.sob.texts.actions import (
+    combine_datasets,
+    remove_abandoned_datasets,
+    retarget_dataset,
+    sample_dataset,
+)
 from tests.auditapp.benchmarks.sob.importing.test_datasets import load, write_rows
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -29,8 +33,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
     """Has a function called between the parts."""
-    monkeypatch.setattr(datasets, "SMALL_SIZE", 3)
-    monkeypatch.setattr(datasets, "INSERT_SIZE", 2)
+    monkeypatch.setattr(actions, "SMALL_SIZE", 3)
+    monkeypatch.setattr(actions, "INSERT_SIZE", 2)
     return lambda function: monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
 

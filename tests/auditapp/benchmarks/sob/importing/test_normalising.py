@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.loading.normalising import (
+from auditapp.benchmarks.sob.pure.dataset_texts import (
     TargetsError,
     load_published_targets,
     make_labels,

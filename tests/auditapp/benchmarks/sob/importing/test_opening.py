@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.loading import opening, row_files
-from auditapp.benchmarks.sob.pure.loading.opening import open_file, unpack_gzip
+from auditapp.benchmarks.sob.pure import dataset_files
+from auditapp.benchmarks.sob.pure.dataset_files import open_file, unpack_gzip
 from transcripts.formats.problems import ReadError
 
 RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
@@ -67,16 +67,16 @@ def test_hostile_or_damaged_file_is_refused_with_a_sentence(data: bytes, finding
 
 
 def test_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "MAX_FILE_BYTES", 10)
+    monkeypatch.setattr(dataset_files, "MAX_FILE_BYTES", 10)
     assert "expected a smaller file" in refuse(b"text,target\na,b\n")
 
 
 @pytest.mark.parametrize("data", [b"text,target\na,b\nc,d\n", b'{"text": "a"}\n{"text": "b"}\n'])
 def test_file_of_too_many_rows_or_columns_is_refused(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    monkeypatch.setattr(row_files, "MAX_ROWS", 1)
+    monkeypatch.setattr(dataset_files, "MAX_ROWS", 1)
     assert "found more than 1 rows" in refuse(data)
-    monkeypatch.setattr(row_files, "MAX_COLUMNS", 0)
-    monkeypatch.setattr(row_files, "MAX_ROWS", 9)
+    monkeypatch.setattr(dataset_files, "MAX_COLUMNS", 0)
+    monkeypatch.setattr(dataset_files, "MAX_ROWS", 9)
     assert "found more than 0 columns" in refuse(data)
 
 
@@ -90,7 +90,7 @@ def test_parquet_is_read_with_missing_values_left_out() -> None:
 
 def test_parquet_never_enters_this_process() -> None:
     code = (
-        "import sys; from pathlib import Path; from auditapp.benchmarks.sob.pure.loading.opening import open_file; "
+        "import sys; from pathlib import Path; from auditapp.benchmarks.sob.pure.dataset_files import open_file; "
         f"open_file(Path({str(RAW / 'ishate.parquet')!r}).read_bytes(), file='f'); "
         "sys.exit('fastparquet' in sys.modules or 'pandas' in sys.modules)"
     )
@@ -104,12 +104,12 @@ def test_parquet_reader_is_not_told_our_secrets(monkeypatch: pytest.MonkeyPatch,
         encoding="utf-8",
     )
     monkeypatch.setenv("FIELD_KEY", "secret")
-    monkeypatch.setattr(opening, "READER", reader)
+    monkeypatch.setattr(dataset_files, "READER", reader)
     assert "found False" in refuse(PARQUET)
 
 
 def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "SECONDS", 0.01)
+    monkeypatch.setattr(dataset_files, "SECONDS", 0.01)
     assert "not read in 0.01 s" in refuse(PARQUET)
 
 
@@ -120,10 +120,10 @@ def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.Monke
 def test_parquet_of_too_much_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, finding: str
 ) -> None:
-    lines = opening.READER.read_text(encoding="utf-8").splitlines()
+    lines = dataset_files.READER.read_text(encoding="utf-8").splitlines()
     (place,) = (place for place, line in enumerate(lines) if line.startswith(f"{limit} = "))
     lines[place] = f"{limit} = 1"
     reader = tmp_path / "reader.py"
     reader.write_text("\n".join(lines), encoding="utf-8")
-    monkeypatch.setattr(opening, "READER", reader)
+    monkeypatch.setattr(dataset_files, "READER", reader)
     assert finding in refuse(PARQUET)

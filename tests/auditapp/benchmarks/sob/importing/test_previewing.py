@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.loading.previewing import Preview, preview_file
-from auditapp.benchmarks.sob.pure.loading.sources import read_dataset
+from auditapp.benchmarks.sob.pure.dataset_sources import Preview, preview_file, read_dataset
 from transcripts.formats.problems import ReadError
 
 SOB = Path(__file__).resolve().parents[4] / "data" / "sob"

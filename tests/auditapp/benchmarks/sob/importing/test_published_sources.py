@@ -10,18 +10,18 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from auditapp.benchmarks.sob.pure.loading.normalising import SAME_AGAIN, Draw, SampleError
-from auditapp.benchmarks.sob.pure.loading.published_sources import (
+from auditapp.benchmarks.sob.pure.dataset_files import (
     DYNAB,
     HATECHECK,
     ISHATE,
     PUBLISHED_SOURCES,
     ReleasedDraw,
+    Row,
     draw_as_released,
     share_as_released,
 )
-from auditapp.benchmarks.sob.pure.loading.row_files import Row
-from auditapp.benchmarks.sob.pure.loading.sources import DatasetFile, read_dataset
+from auditapp.benchmarks.sob.pure.dataset_sources import DatasetFile, read_dataset
+from auditapp.benchmarks.sob.pure.dataset_texts import SAME_AGAIN, Draw, SampleError
 from tests.support.shared import shared
 from transcripts.formats.problems import ReadError
 

@@ -14,9 +14,9 @@ from django.test import Client
 from django.utils import timezone
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.pure.loading import apart
-from auditapp.benchmarks.sob.pure.loading.normalising import Draw, SampleError, load_published_targets
-from auditapp.benchmarks.sob.texts.actions import datasets
+from auditapp.benchmarks.sob.pure import dataset_sources
+from auditapp.benchmarks.sob.pure.dataset_texts import Draw, SampleError, load_published_targets
+from auditapp.benchmarks.sob.texts import actions
 from tests.auditapp.benchmarks.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -36,24 +36,28 @@ commits = pytest.mark.django_db(transaction=True)
 
 @pytest.fixture
 def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
-    monkeypatch.setattr(datasets, "SMALL_SIZE", 1)
-    monkeypatch.setattr(datasets, "INSERT_SIZE", 2)
+    monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
+    monkeypatch.setattr(actions, "SMALL_SIZE", 1)
+    monkeypatch.setattr(actions, "INSERT_SIZE", 2)
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
     monkeypatch.setattr(runs, "job_waiting", Signal())
 
 
 @pytest.mark.processes
 def test_what_is_found_apart_is_what_is_found_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    columns = apart.preview(MAPPED, "mapped.jsonl").mapping
+    columns = dataset_sources.preview(MAPPED, "mapped.jsonl").mapping
     ways = [
         (PREPARED, USUAL),
         (PREPARED, {**USUAL, "draw": Draw(2), "drops_repeated": True}),
         (MAPPED, {**USUAL, "columns": dict(columns), "label_rows": load_published_targets().rows, "targets": "table"}),
     ]
-    here = [(apart.preview(data, "a file"), apart.plan(data, "a file", **how)) for data, how in ways]
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
-    assert [(apart.preview(data, "a file"), apart.plan(data, "a file", **how)) for data, how in ways] == here
+    here = [
+        (dataset_sources.preview(data, "a file"), dataset_sources.plan(data, "a file", **how)) for data, how in ways
+    ]
+    monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
+    assert [
+        (dataset_sources.preview(data, "a file"), dataset_sources.plan(data, "a file", **how)) for data, how in ways
+    ] == here
 
 
 @pytest.mark.processes
@@ -62,24 +66,24 @@ def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.
         found = []
         for data in (b"text,target\nhateful,a\nhateful\n", b"\xff\xfe", b'{"text": "\xc2\xa0", "target": "a"}'):
             with pytest.raises(ReadError) as caught:
-                apart.plan(data, "x.csv", **USUAL)
+                dataset_sources.plan(data, "x.csv", **USUAL)
             found.append(str(caught.value))
         with pytest.raises(SampleError) as too_many:
-            apart.plan(PREPARED, "x.csv", **{**USUAL, "draw": Draw(10_000)})
+            dataset_sources.plan(PREPARED, "x.csv", **{**USUAL, "draw": Draw(10_000)})
         return [*found, str(too_many.value)]
 
     here = refuse()
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
     assert refuse() == here
     assert "hateful" not in "".join(here)
 
 
 @pytest.mark.processes
 def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
-    monkeypatch.setattr(apart, "SECONDS", 0.001)
+    monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
+    monkeypatch.setattr(dataset_sources, "SECONDS", 0.001)
     with pytest.raises(ReadError, match=r"x.csv: found a file not read in .* expected a smaller one"):
-        apart.preview(PREPARED, "x.csv")
+        dataset_sources.preview(PREPARED, "x.csv")
 
 
 @commits
@@ -129,7 +133,7 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(datasets, "_record_load", die)
+        patch.setattr(actions, "_record_load", die)
         with pytest.raises(Killed):
             running.run_job(job.pk)
     assert not Text.objects.exists()
@@ -150,10 +154,10 @@ def test_a_reader_that_fails_is_not_told_as_one_without_memory(
         answer = subprocess.CompletedProcess([], returncode, stdout=b"", stderr=told)
         monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
         with pytest.raises(ReadError) as refused:
-            apart.preview(PREPARED, "texts.csv")
+            dataset_sources.preview(PREPARED, "texts.csv")
         return str(refused.value)
 
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
+    monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
     traceback = b'Traceback:\n  File "reader.py", line 3, in read\n    call()\nValueError: a hateful text'
     assert "log says where" in fail(traceback, 1)
     assert 'ValueError < File "reader.py", line 3, in read' in caplog.text
@@ -163,7 +167,7 @@ def test_a_reader_that_fails_is_not_told_as_one_without_memory(
 
 
 def test_a_third_large_file_at_once_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "LARGE_BYTES", 0)
-    monkeypatch.setattr(apart, "WAIT_SECONDS", 0)
-    with apart._ROOM, apart._ROOM, pytest.raises(ReadError, match="being read at this moment"):
-        apart.preview(PREPARED, "texts.csv")
+    monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
+    monkeypatch.setattr(dataset_sources, "WAIT_SECONDS", 0)
+    with dataset_sources._ROOM, dataset_sources._ROOM, pytest.raises(ReadError, match="being read at this moment"):
+        dataset_sources.preview(PREPARED, "texts.csv")

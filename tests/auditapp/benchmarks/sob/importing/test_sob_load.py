@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.tables.actions import save_targets
+from auditapp.benchmarks.sob.texts.actions import save_targets
 from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.studies.models import Study

@@ -6,9 +6,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from auditapp.benchmarks.sob.pure.measures.scores import GroupTable, score_tallies
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.benchmarks.sob.pure.scores import GroupTable, Observation, score_tallies, tally_observations
 
 # The answers of the worked examples AC01 and AC02.
 ONE_CELL: tuple[str | dict[str, object], ...] = (

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from auditapp.audits.pure.marks import measure_kappa
-from auditapp.benchmarks.sob.audits.pure import (
+from auditapp.benchmarks.sob.pure.audits import (
     Item,
     Mark,
     build_audit_report,

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome
-from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
-from auditapp.benchmarks.sob.pure.measures.cautions import (
+from auditapp.benchmarks.sob.pure.cautions import (
     APART_SENTENCE,
     FEW_SENTENCE,
     Alarm,
@@ -21,10 +20,11 @@ from auditapp.benchmarks.sob.pure.measures.cautions import (
     name_providers,
     write_notice,
 )
-from auditapp.benchmarks.sob.pure.measures.report import ReportOptions, build_report
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.showing.figures import Figures, describe_cell, mark_score
-from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
+from auditapp.benchmarks.sob.pure.figures import Figures, describe_cell, mark_score
+from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
+from auditapp.benchmarks.sob.pure.parsing import VERDICTS
+from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report
+from auditapp.benchmarks.sob.pure.scores import Observation, tally_observations
 from auditapp.benchmarks.sob.templatetags.sob_figures import few_mark, marks
 from tests.auditapp.benchmarks.sob.measures.answering import answer, answer_in_turn, score
 from transcripts.statistics.intervals import Interval

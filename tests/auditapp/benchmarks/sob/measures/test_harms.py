@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.counting import OVERALL
-from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally
-from auditapp.benchmarks.sob.pure.measures.mapping import published_mapping, read_mapping
-from auditapp.benchmarks.sob.pure.measures.secondary import Harm, find_harms, list_harms
+from auditapp.benchmarks.sob.pure.answer_words import OVERALL
+from auditapp.benchmarks.sob.pure.attributions import AttributionTally, published_mapping, read_mapping
+from auditapp.benchmarks.sob.pure.secondary import Harm, find_harms, list_harms
 
 ACC, NON_ACC = "acceptability", "non_acceptability"
 

@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, draw_scores, resample_scores
+from auditapp.benchmarks.sob.pure.scores import Sample, draw_scores, resample_scores
 from tests.auditapp.benchmarks.sob.measures.answering import answer, answer_in_turn, score
 
 

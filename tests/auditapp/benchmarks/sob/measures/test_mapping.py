@@ -5,26 +5,28 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.counting import OVERALL
-from auditapp.benchmarks.sob.pure.instruments import published_rows as table4_rows
-from auditapp.benchmarks.sob.pure.measures.attributions import AttributionTally, Place, list_mapping
-from auditapp.benchmarks.sob.pure.measures.mapping import (
+from auditapp.benchmarks.sob.pure.answer_words import OVERALL
+from auditapp.benchmarks.sob.pure.attributions import (
+    AttributionTally,
     Kind,
     MappingError,
+    Place,
     Rows,
     Rule,
     TargetMapping,
     check_rows,
     compare_rows,
     list_empty,
+    list_mapping,
     list_new_targets,
     name_mapping_source,
     order_rows,
     published_mapping,
-    published_rows,
+    published_mapping_rows,
     published_shares,
     read_mapping,
 )
+from auditapp.benchmarks.sob.pure.instruments import published_rows as table4_rows
 from tests.support.shared import shared
 
 ACC, NON_ACC = "acceptability", "non_acceptability"
@@ -230,17 +232,17 @@ class TestRows:
 
 class TestPublished:
     def test_the_shipped_mapping_is_consistent_and_names_its_source(self) -> None:
-        check_rows(published_rows())
-        assert len(published_rows()) == 10
+        check_rows(published_mapping_rows())
+        assert len(published_mapping_rows()) == 10
         assert "Table 12" in name_mapping_source()
         assert published_mapping().list_values("Women", Kind.SELF) == {"woman", "women", "female"}
 
     def test_it_is_table_12_of_the_paper(self) -> None:
         paper = json.loads(shared("data/papers/sob_paper.json").read_text(encoding="utf-8"))
-        assert [(lists["self"], lists["dominant"]) for lists in published_rows().values()] == [
+        assert [(lists["self"], lists["dominant"]) for lists in published_mapping_rows().values()] == [
             (row["self_mapped_values"], row["dominant_mapped_values"]) for row in paper["table12"]
         ]
-        assert list(published_rows()) == list(SELF_IN_ACCEPTABILITY)
+        assert list(published_mapping_rows()) == list(SELF_IN_ACCEPTABILITY)
 
     def test_the_figures_of_table_13_above_are_the_printed_ones(self) -> None:
         paper = json.loads(shared("data/papers/sob_paper.json").read_text(encoding="utf-8"))

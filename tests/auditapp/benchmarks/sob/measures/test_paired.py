@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from auditapp.benchmarks.sob.pure.measures.ranks import compare_models
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.benchmarks.sob.pure.ranks import compare_models
+from auditapp.benchmarks.sob.pure.scores import Observation, tally_observations
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 from transcripts.statistics import significance
 from transcripts.statistics.significance import adjust_benjamini_hochberg, adjust_holm

@@ -7,7 +7,7 @@ from scipy.stats import false_discovery_control, t
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
-from auditapp.benchmarks.sob.pure.measures.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
+from auditapp.benchmarks.sob.pure.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
 from tests.auditapp.benchmarks.sob.measures.test_ranks import read_published
 from transcripts.statistics.significance import adjust_benjamini_hochberg, adjust_holm
 

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import friedmanchisquare
 
 from auditapp.benchmarks.sob.pure.instruments import TARGETS, published_rows
-from auditapp.benchmarks.sob.pure.measures.ranks import compare_targets, merge_families, rank_blocks
-from auditapp.benchmarks.sob.pure.measures.report import PUBLISHED_FAMILIES
+from auditapp.benchmarks.sob.pure.ranks import compare_targets, merge_families, rank_blocks
+from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES
 
 
 def read_published(task: str) -> dict[str, dict[str, float | None]]:

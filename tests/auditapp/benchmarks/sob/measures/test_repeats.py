@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.scores import GroupTable
-from auditapp.benchmarks.sob.pure.measures.secondary import spread_repeats
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.benchmarks.sob.pure.scores import GroupTable, Observation, tally_observations
+from auditapp.benchmarks.sob.pure.secondary import spread_repeats
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 
 

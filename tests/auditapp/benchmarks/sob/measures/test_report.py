@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
-from auditapp.benchmarks.sob.pure.measures.report import (
+from auditapp.benchmarks.sob.pure.report import (
     REPORT_VERSION,
     ReportOptions,
     build_report,
@@ -16,7 +16,7 @@ from auditapp.benchmarks.sob.pure.measures.report import (
     make_json_ready,
     published_report,
 )
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.benchmarks.sob.pure.scores import Observation, tally_observations
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 
 OPTIONS = ReportOptions(

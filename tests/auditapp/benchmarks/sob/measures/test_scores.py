@@ -6,10 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.benchmarks.sob.pure.counting import OVERALL
-from auditapp.benchmarks.sob.pure.measures.scores import GroupTable, score_as_released, share_readers
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.pure.answer_words import OVERALL, Outcome
+from auditapp.benchmarks.sob.pure.scores import (
+    GroupTable,
+    Observation,
+    score_as_released,
+    share_readers,
+    tally_observations,
+)
 from tests.auditapp.benchmarks.sob.measures.answering import ONE_CELL, answer, answer_in_turn, score
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.secondary import contrast_secondary, score_secondary
-from auditapp.benchmarks.sob.pure.measures.tallies import tally_observations
+from auditapp.benchmarks.sob.pure.scores import tally_observations
+from auditapp.benchmarks.sob.pure.secondary import contrast_secondary, score_secondary
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 
 GIVEN: tuple[str | int, ...] = (6, "refusal")

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.scores import GroupTable
-from auditapp.benchmarks.sob.pure.measures.secondary import RULES, vary_rules
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
+from auditapp.benchmarks.sob.pure.scores import GroupTable, Observation, tally_observations
+from auditapp.benchmarks.sob.pure.secondary import RULES, vary_rules
 from tests.auditapp.benchmarks.sob.measures.answering import ONE_CELL, answer, answer_in_turn
 
 

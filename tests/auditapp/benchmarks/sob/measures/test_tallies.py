@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_observations
-from auditapp.benchmarks.sob.pure.parsing import Outcome
+from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.benchmarks.sob.pure.scores import Observation, tally_observations
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 
 

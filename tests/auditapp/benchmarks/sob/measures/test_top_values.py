@@ -7,10 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditapp.benchmarks.sob.pure.counting import OVERALL
-from auditapp.benchmarks.sob.pure.measures.attributions import MAX_VALUE_LENGTH, AttributionTally, has_value
-from auditapp.benchmarks.sob.pure.measures.mapping import Rule
-from auditapp.benchmarks.sob.pure.measures.secondary import draw_social_map, list_top_values
+from auditapp.benchmarks.sob.pure.answer_words import OVERALL
+from auditapp.benchmarks.sob.pure.attributions import MAX_VALUE_LENGTH, AttributionTally, Rule, has_value
+from auditapp.benchmarks.sob.pure.secondary import draw_social_map, list_top_values
 
 TASK = "acceptability"
 

@@ -43,7 +43,7 @@ from auditapp.batches.ledger.prompts import hash_prompt
 from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Batch
 from auditapp.llm.models import Capabilities
-from auditapp.llm.pure.json_schemas import strip_limits
+from auditapp.llm.pure.json_answers import strip_limits
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version

@@ -16,7 +16,7 @@ from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from auditapp.outbound.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook
-from auditapp.webhooks.pure.protocol import make_signing_secret
+from auditapp.webhooks.pure import make_signing_secret
 from auditapp.webhooks.queries import find_due
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

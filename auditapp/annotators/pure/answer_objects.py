@@ -15,8 +15,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from auditapp.annotators.pure.prompts import asks_for_enactment, asks_for_level
-from auditapp.llm.pure.json_schemas import make_object
-from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, find_json, goes_on, is_cut_off, is_withheld
+from auditapp.llm.pure.json_answers import (
+    NOTHING,
+    WORDS_BEHIND,
+    Judged,
+    find_json,
+    goes_on,
+    is_cut_off,
+    is_withheld,
+    make_object,
+)
 from transcripts.formats.thinking import drop_thinking
 
 MAX_LISTS = 20

@@ -21,7 +21,7 @@ from auditapp.annotators.pure.answer_objects import find_answers
 from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION, PROMPT_VERSION
 from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import NOTHING, Judged
+from auditapp.llm.pure.json_answers import NOTHING, Judged
 
 MAX_RATIONALE = 2_000
 MAX_QUOTE = 5_000

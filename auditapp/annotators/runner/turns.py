@@ -46,7 +46,7 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import Capabilities
-from auditapp.llm.pure.own_words import Judged
+from auditapp.llm.pure.json_answers import Judged
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from auditapp.batches.kinds import announce_end, list_unreadable
+from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, announce_end, list_unreadable
 from auditapp.batches.models import SENDING_CONTROLS, WORKING_STATES, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import ErrorClass
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
-NOT_STORABLE, NO_ROOM = "not_storable", "no_room"
 UNREADABLE_EVERYWHERE = (NOT_STORABLE, NO_ROOM)
 CAP_REACHED = (
     "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel the batch."

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger.handing import hand_over
+from auditapp.batches.kinds import Answered, hand_over
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.pure.chaining import Exchange, read_words, revive_conversation
 

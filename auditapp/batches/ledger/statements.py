@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 
-from auditapp.batches.ledger.due import find_due_queues
+from auditapp.batches.ledger.leases import find_due_queues
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pure.chaining import Message
 from auditapp.outbound.clock import read_now

@@ -30,7 +30,7 @@ from auditapp.batches.pure.chaining import Conversation, list_chains, list_depth
 from auditapp.batches.pure.estimating import compute_cost, to_nano
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import ASSUMED_MAX_OUTPUT
-from auditapp.llm.pure.families import group_by_family, may_think
+from auditapp.llm.pure.model_settings import group_by_family, may_think
 from auditapp.llm.queries import find_capabilities, find_max_output, find_prices, list_noted
 
 # A limit below this number of tokens is likely to cut off a model that thinks.

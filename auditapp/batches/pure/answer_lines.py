@@ -61,7 +61,8 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | str:
     if "response" not in data and "error" not in data and "result" not in data:
         return refuse_line(number, "an object without response, result or answer", EXPECTED)
     # The providers' parsers import the network library, which the web process does not need before.
-    from auditapp.llm.providers.job_lines import read_anthropic_line, read_openai_line
+    from auditapp.llm.providers.anthropic import read_anthropic_line
+    from auditapp.llm.providers.openai_compatible import read_openai_line
 
     line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
     if line is None:

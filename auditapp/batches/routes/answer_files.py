@@ -101,7 +101,8 @@ def _check_settings(batch: Batch, arm_ids: Sequence[int], form: str) -> None:
 
 
 def _choose_writer(form: str) -> Callable[[str, ChatRequest], bytes]:
-    from auditapp.llm.providers.job_lines import write_anthropic_line, write_openai_line
+    from auditapp.llm.providers.anthropic import write_anthropic_line
+    from auditapp.llm.providers.openai_compatible import write_openai_line
 
     return write_anthropic_line if form == "anthropic" else write_openai_line
 

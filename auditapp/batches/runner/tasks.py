@@ -15,7 +15,7 @@ from auditapp.batches.ledger import statements, worker_signs
 from auditapp.batches.models import Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
-from auditapp.batches.runner import recovery, slots, talks
+from auditapp.batches.runner import recovery, slots
 from auditapp.batches.runner.recovery import SWEEP, take_tick
 from auditapp.celery import app
 
@@ -49,7 +49,7 @@ def run_queue(queue_id: int) -> None:
         logger.warning("Queue %s is left alone: %s", queue_id, problem)
         return
     if WorkQueue.objects.filter(pk=queue_id, batch__stays_open=True).exists():
-        talks.run_talks(queue_id)
+        slots.run_talks(queue_id)
         return
     wanted: int | None = queue_id
     while wanted is not None:

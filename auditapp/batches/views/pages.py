@@ -17,8 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from auditapp.batches.forms import AnswersForm, AttemptChoice, CapForm, ConcurrencyForm, ConfirmForm, NameForm
-from auditapp.batches.kinds import is_always_visible, read_links
-from auditapp.batches.ledger.batch_state import NO_ROOM
+from auditapp.batches.kinds import NO_ROOM, is_always_visible, read_links
 from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import UNANSWERED, Attempt, Batch, Result
 from auditapp.batches.pages import live

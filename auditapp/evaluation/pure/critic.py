@@ -15,8 +15,7 @@ from auditapp.annotators.pure.answer_objects import CALLED, CALLS, EMPTY, TOOL_C
 from auditapp.annotators.pure.answers import MAX_RATIONALE
 from auditapp.annotators.pure.prompts import CLOSING, OPENING, CodeText, Said, find_mark
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.json_schemas import make_object
-from auditapp.llm.pure.own_words import NOTHING, WORDS_BEHIND, Judged, explain_end, find_json, goes_on
+from auditapp.llm.pure.json_answers import NOTHING, WORDS_BEHIND, Judged, explain_end, find_json, goes_on, make_object
 
 CRITIC_VERSION = "critic-2"
 # Instructions of the first version do not speak of what was said earlier.

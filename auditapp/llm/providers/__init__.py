@@ -67,11 +67,11 @@ def write_body(provider: str, request: ChatRequest) -> dict[str, object]:
 def open_job_service(account: Account) -> JobService:
     """The batch service of ``account``. Raises ``ProviderNotReady``."""
     if account.provider == "openai_compatible":
-        from auditapp.llm.providers.openai_jobs import OpenAIJobs
+        from auditapp.llm.providers.openai_compatible import OpenAIJobs
 
         return OpenAIJobs(account)
     if account.provider == "anthropic":
-        from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
+        from auditapp.llm.providers.anthropic import AnthropicJobs
 
         return AnthropicJobs(account)
     raise ProviderNotReady(f"The provider {account.provider!r} has no batch service of its own.")

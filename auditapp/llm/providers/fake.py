@@ -15,8 +15,8 @@ import re
 from collections.abc import Mapping
 
 from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ChatRequest
-from auditapp.llm.pure.json_schemas import conforms, make_example
-from auditapp.llm.pure.sampling import describe_sampling
+from auditapp.llm.pure.json_answers import conforms, make_example
+from auditapp.llm.pure.model_settings import describe_sampling
 
 UNSTEADY_MODEL = "fake-unsteady"
 SHARE_OFF_FORMAT = 0.02

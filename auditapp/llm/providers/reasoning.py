@@ -9,7 +9,7 @@ cost at most follows from ``max_output_tokens``. An effort has no such room of i
 from __future__ import annotations
 
 from auditapp.llm.providers.base import ChatRequest
-from auditapp.llm.pure.sampling import SAMPLING
+from auditapp.llm.pure.model_settings import SAMPLING
 
 BUDGETS = {"low": 2_048, "medium": 8_192, "high": 16_384}
 BUDGETS["on"] = BUDGETS["medium"]

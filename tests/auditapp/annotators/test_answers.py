@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from auditapp.annotators.pure import answers
 from auditapp.annotators.pure.answers import MAX_RATIONALE, MAX_REJECTED, ParsedAnswer, parse_response
 from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION
-from auditapp.llm.pure.own_words import Judged
+from auditapp.llm.pure.json_answers import Judged
 
 SENTENCES = {11: "I would ask  first.", 12: "It is “a tendency”, not a rule.", 13: "Would you like to say more?"}
 CODES = ("theme.balance", "move.elicit")

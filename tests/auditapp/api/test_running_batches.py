@@ -17,7 +17,7 @@ from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.models import Dataset, TermsNotice
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import set_grant
+from auditapp.llm.grants import set_grant
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf

@@ -14,7 +14,7 @@ PEOPLE = 3
 SETUP = f"""
 from decimal import Decimal
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import set_grant
+from auditapp.llm.grants import set_grant
 from auditapp.benchmarks.sob.texts.actions.datasets import load_dataset
 from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail

@@ -24,9 +24,9 @@ from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.pure import spool
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
-from auditapp.batches.runner import heartbeat, recovery, tasks
-from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
+from auditapp.batches.runner import recovery, tasks, worker_process
 from auditapp.batches.runner.recovery import take_tick
+from auditapp.batches.runner.worker_process import Hearing, Heartbeat
 from auditapp.celery import app as celery_app
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, launch
@@ -161,7 +161,7 @@ class TestPulse:
             for _ in range(3):
                 beating.beat()
         beating.beat()
-        said = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
+        said = [record.getMessage() for record in caplog.records if record.name == worker_process.__name__]
         assert said == [
             "The database cannot be reached (OperationalError); trying again until it can.",
             "The database answers again.",
@@ -195,11 +195,11 @@ class TestForks:
         order: list[str] = []
 
         def fork() -> None:
-            heartbeat._before_fork()
+            worker_process._before_fork()
             order.append("fork")
-            heartbeat.fork_lock.release()
+            worker_process.fork_lock.release()
 
-        with heartbeat.fork_lock:
+        with worker_process.fork_lock:
             forking = threading.Thread(target=fork)
             forking.start()
             time.sleep(0.05)

@@ -22,7 +22,7 @@ from auditapp.evaluation.queries.positives import count_rejections, find_verdict
 from auditapp.evaluation.runner import CriticKind
 from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.pure.json_schemas import conforms
+from auditapp.llm.pure.json_answers import conforms
 from tests.auditapp.evaluation.calibration_cast import bring_in
 from tests.auditapp.evaluation.critic_cast import add_critic, answer, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.panel_cast import add_annotator, show_all, withhold_all

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from auditapp.benchmarks.gender_cues.pure.design import MAN, WOMAN
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
+from auditapp.llm.pure.json_answers import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
 from transcripts.formats.thinking import drop_thinking
 
 PARSER_VERSION = "probe-4"

@@ -16,7 +16,7 @@ from auditapp.benchmarks.scenarios.queries.code_readings import read_codes
 from auditapp.benchmarks.scenarios.queries.runs import count_states, run_sessions
 from auditapp.benchmarks.scenarios.queries.sessions import read_turns
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.pure.own_words import explain_end
+from auditapp.llm.pure.json_answers import explain_end
 
 SESSIONS_AT_A_TIME = 200
 

@@ -19,8 +19,7 @@ from typing import Any
 
 from auditapp.benchmarks.sob.pure.answer_words import is_refusal, says_nothing
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, Outcome, Parsed, drop_thinking, is_supposed
-from auditapp.llm.pure.json_schemas import make_object
-from auditapp.llm.pure.own_words import Judged, explain_end, find_json, goes_on
+from auditapp.llm.pure.json_answers import Judged, explain_end, find_json, goes_on, make_object
 
 _FILE = Path(__file__).parents[1] / "data" / "formatter.json"
 

@@ -27,7 +27,7 @@ from auditapp.benchmarks.sob.pure.answer_words import is_reason, is_refusal, say
 from auditapp.benchmarks.sob.pure.answer_words import normalize_key as normalize_key  # noqa: PLC0414
 from auditapp.benchmarks.sob.pure.counting import says_something
 from auditapp.benchmarks.sob.pure.descriptions import judge_object
-from auditapp.llm.pure.own_words import NOTHING, Judged, is_cut_off, is_withheld, takes_back
+from auditapp.llm.pure.json_answers import NOTHING, Judged, is_cut_off, is_withheld, takes_back
 from transcripts.formats.thinking import drop_thinking as drop_thinking  # noqa: PLC0414 - read from here in sob
 
 PARSER_VERSION = "rules-5"

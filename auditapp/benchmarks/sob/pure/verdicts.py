@@ -23,7 +23,7 @@ from auditapp.benchmarks.sob.pure.parsing import (
     normalize_key,
     read_object,
 )
-from auditapp.llm.pure.own_words import NOTHING, Judged, takes_back
+from auditapp.llm.pure.json_answers import NOTHING, Judged, takes_back
 
 ACCEPTABLE = "acceptable"
 NON_ACCEPTABLE = "non_acceptable"

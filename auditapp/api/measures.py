@@ -17,7 +17,7 @@ from auditapp.annotators.queries.annotators import list_annotators
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import PageParameters, Pages, StudyView, find_row
-from auditapp.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
+from auditapp.evaluation.queries.calibration_tables import LAYER, OF_PEOPLE, CodeRow
 from auditapp.evaluation.views.calibration import Asked, compare, read_asked
 from auditapp.evaluation.views.calibration import measure as measure_calibration
 from transcripts.agreement import report
@@ -38,8 +38,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
-    from auditapp.evaluation.queries.answer_tables import AskedQuestion
-    from auditapp.evaluation.queries.calibration import Compared
+    from auditapp.evaluation.queries.calibration import AskedQuestion, Compared
 
 IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "

@@ -10,9 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.codings import SINCE, WITHDRAWN, changed_since
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, WholeNumber, Words
-from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope

@@ -31,9 +31,13 @@ from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.demo import negotiation
 from auditapp.demo.probe import bring_in_experiment
-from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.actions.checks import launch_critic
-from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.actions import (
+    choose_annotator,
+    draw_positive_audit,
+    launch_critic,
+    mark_positive,
+    sort_disagreement,
+)
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from transcripts.accounts.actions import create_user

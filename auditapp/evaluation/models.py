@@ -10,8 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from auditapp.annotators.models.annotators import Annotator
-from auditapp.annotators.models.answers import Suggestion
+from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from transcripts.corpus.models import Sentence
 from transcripts.ui.typed_text import MAX_NOTE

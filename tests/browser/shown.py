@@ -37,8 +37,7 @@ from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.benchmarks.sob.texts.actions.derived import sample_dataset
-from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.actions import choose_annotator, draw_positive_audit, mark_positive, sort_disagreement
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions

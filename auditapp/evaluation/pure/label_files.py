@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auditapp.evaluation.pure.calibrating import CodeLabels, calibrate
+from auditapp.evaluation.pure.calibration import CodeLabels, calibrate
 from auditapp.evaluation.pure.corrected_rates import (
     MIN_LABELLED,
     MIN_POSITIVES,

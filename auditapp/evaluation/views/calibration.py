@@ -24,8 +24,14 @@ from auditapp.annotators.forms import FamilyReasonForm
 from auditapp.annotators.queries.annotators import name_side
 from auditapp.annotators.views import count_moved_seen
 from auditapp.evaluation.forms import CellForm, ThresholdForm
-from auditapp.evaluation.queries.calibration_rows import ANSWERS, CALIBRATION, CodeRow, Source, caption_calibration
-from auditapp.evaluation.queries.compared_items import read_compared_items
+from auditapp.evaluation.queries.calibration_tables import (
+    ANSWERS,
+    CALIBRATION,
+    CodeRow,
+    Source,
+    caption_calibration,
+    read_compared_items,
+)
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable
@@ -68,7 +74,7 @@ if TYPE_CHECKING:
     from transcripts.coding.blind import BlindLabels
 from auditapp.annotators.queries.annotators import Warnings, list_judge_results, warn_of_family, warn_of_relatives
 from auditapp.evaluation.forms import SpreadForm
-from auditapp.evaluation.queries.compared_items import read_spread
+from auditapp.evaluation.queries.calibration_tables import read_spread
 from transcripts.codebook.models import Code
 
 ITEMS_PER_PAGE = 25
@@ -158,8 +164,8 @@ def measure(
 ) -> dict[str, Any]:
     """The figures of every family that is not coded reflexively, and of those in ``shown``: all ``rows``, and by family in
     ``tables``, whose rows are None where the family is reflexive; with the draws of turns for intervals."""
-    from auditapp.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
-    from auditapp.evaluation.queries.answer_tables import read_answer_tables
+    from auditapp.evaluation.pure.calibration import USUAL_RESAMPLES, calibrate
+    from auditapp.evaluation.queries.calibration import read_answer_tables
 
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
     drawn = {"seed": asked.form.chosen_seed, "resamples": USUAL_RESAMPLES if resamples is None else resamples}

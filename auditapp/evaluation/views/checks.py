@@ -36,7 +36,7 @@ from auditapp.annotators.queries.withholding import list_all_withheld
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.launch import run_wizard
-from auditapp.evaluation.actions.checks import launch_check, plan_check
+from auditapp.evaluation.actions import launch_check, plan_check
 from auditapp.evaluation.forms import CheckForm
 from auditapp.evaluation.queries.check_answers import (
     OF_ANSWERS,

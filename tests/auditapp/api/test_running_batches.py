@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.annotators.models import Annotator, ControlSentence, TurnArm
-from auditapp.api.answers import ReadAnswers
+from auditapp.api.batches import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.models import Dataset, TermsNotice

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
 
 from auditapp.annotators.pure.figures import CrossTable
-from auditapp.evaluation.pure.calibrating import CodeLabels, calibrate, list_warnings, measure_table
+from auditapp.evaluation.pure.calibration import CodeLabels, calibrate, list_warnings, measure_table
 from transcripts.statistics.figures import Mark
 from transcripts.statistics.intervals import wilson_interval
 

@@ -1,4 +1,4 @@
-"""Interviews held by programs: opening one, asking, closing; and those that are there."""
+"""Interviews held by programs: how one is opened, asked, and closed, and a list of them."""
 
 from __future__ import annotations
 

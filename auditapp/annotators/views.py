@@ -22,12 +22,18 @@ from auditapp.annotators.actions.annotators import (
     record_calibration,
     withdraw_control_sentence,
 )
-from auditapp.annotators.actions.launching import launch_model, plan_annotation
-from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_rules, preview_training_set
+from auditapp.annotators.actions.launching import (
+    cancel_run,
+    launch_model,
+    launch_offline,
+    plan_annotation,
+    preview_rules,
+    preview_training_set,
+)
 from auditapp.annotators.forms import ControlSentenceForm, FamilyReasonForm, OfflineForm, PreannotationForm
 from auditapp.annotators.launch_review import add_review
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, ControlSentence, OfflineRun
-from auditapp.annotators.pure.answer_objects import EXAMPLE_NUMBERS, write_answer_schema
+from auditapp.annotators.pure.answers import EXAMPLE_NUMBERS, write_answer_schema
 from auditapp.annotators.pure.learning import MIN_POSITIVES
 from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
 from auditapp.annotators.queries.annotators import (
@@ -44,8 +50,8 @@ from auditapp.annotators.queries.turn_answers import AnswerCounts, count_by_batc
 from auditapp.annotators.queries.withholding import list_run_interviews, list_seen_turns
 from auditapp.batches.kinds import find_visibility
 from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.ledger.leases import is_worker_alive
 from auditapp.batches.ledger.prompts import hash_prompt
-from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Batch
 from auditapp.batches.views.launch import run_wizard
 from auditapp.llm.models import Capabilities

@@ -22,9 +22,9 @@ from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.batches import actions
 from auditapp.batches.kinds import find_visibility, is_always_visible
 from auditapp.batches.models import Arm, Batch, Cell, ProviderJob
-from auditapp.batches.pages.attempts import COLUMNS, read_answers
+from auditapp.batches.pages.costs import estimate_batch, warn_of_cap
+from auditapp.batches.pages.live import COLUMNS, read_answers
 from auditapp.batches.pages.progress import list_gone_jobs, read_progress, read_progress_of, summarise_batch
-from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
 from auditapp.batches.pure.estimating import to_dollars
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import Scope

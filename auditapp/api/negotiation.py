@@ -1,5 +1,5 @@
-"""Case sheets, pairs of threads, the figures of trajectories, and links of codings: people read those that they may see, and add and
-withdraw their own, with the actions of the desk.
+"""Case sheets, pairs of threads, the figures of trajectories, and links of codings: people read those that they may see, and add
+and withdraw their own, with the actions of the desk.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from auditapp.batches.pure.estimating import to_dollars, to_nano
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import write_body
-from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.llm.providers.base import SettingRefused
 from auditapp.llm.queries import find_capabilities, find_prices, is_open_ended
 from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User

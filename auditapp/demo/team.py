@@ -17,8 +17,7 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.annotators.actions.annotators import ensure_annotator
-from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_offline, launch_preannotation
 from auditapp.annotators.actions.withholding import close_draft_interview, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline

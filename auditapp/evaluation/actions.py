@@ -37,7 +37,7 @@ from auditapp.evaluation.models import (
     PositiveAudit,
     PositiveMark,
 )
-from auditapp.evaluation.pure.critic import CRITIC_VERSION, write_critic_instructions
+from auditapp.evaluation.pure.positives import CRITIC_VERSION, write_critic_instructions
 from auditapp.evaluation.queries.positives import Positive, list_positives, list_read
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant

@@ -14,7 +14,7 @@ from auditapp.benchmarks.sob.pure.formatter_answers import FormatterEnd, read_fo
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.pure.parsing import parse_answer as parse_description
 from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
-from auditapp.evaluation.pure.critic import read_critic_answer
+from auditapp.evaluation.pure.positives import read_critic_answer
 from auditapp.llm.pure.json_answers import MAX_TRIES, Judged, takes_back
 
 SENTENCES = {1: "I am proud of where I come from.", 2: "I like trains."}

@@ -16,8 +16,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import add_built_in_control_sentences, ensure_annotator
-from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_offline, launch_preannotation
 from auditapp.annotators.actions.withholding import (
     close_draft_interview,
     ensure_arms,

@@ -14,11 +14,9 @@ from django.db.models import Max
 from django.utils import timezone
 
 from auditapp.annotators.models import MAX_CONTROL_SENTENCES, Annotator, ControlSentence
-from auditapp.annotators.pure.answer_objects import SCHEMA_VERSION
+from auditapp.annotators.pure.answers import SCHEMA_VERSION
 from auditapp.annotators.pure.prompts import (
-    OLD_PROMPT_VERSION,
     PROMPT_VERSION,
-    VERSION_WITHOUT_EARLIER,
     CodeText,
     list_questions,
     write_system_prompt,
@@ -296,7 +294,7 @@ def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator
         carries_enactment=family.carries_enactment,
         once_per_answer=family.once_per_answer,
         reads_latent=annotator.reads_latent and family.carries_level,
-        sends_earlier=annotator.prompt_version not in {"", OLD_PROMPT_VERSION, VERSION_WITHOUT_EARLIER},
+        sends_earlier=bool(annotator.prompt_version),
         turns_of=name_side(family),
     )
 

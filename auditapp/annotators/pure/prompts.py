@@ -28,9 +28,6 @@ from auditapp.annotators.pure.sent_copy import make_copy
 from transcripts.codebook.pure.keyword_rules import compile_rules
 
 PROMPT_VERSION = "turn-4"
-# The last one that sends nothing of what was said before the question.
-VERSION_WITHOUT_EARLIER = "turn-3"
-OLD_PROMPT_VERSION = "turn-1"
 # The kinds of examples a code may have, as prompts name them.
 EXAMPLE_WORDS = {"include": "Belongs", "exclude": "Does not belong", "anchor": "Anchor of its meaning"}
 MARK_LENGTH = 16
@@ -263,13 +260,6 @@ def keep_latest(latest_first: Iterable[Said]) -> list[Said]:
         kept.append((speaker, text))
         room -= len(text)
     return kept[::-1]
-
-
-def write_old_user_prompt(question: str, pieces: Sequence[Piece]) -> str:
-    """The message that the first prompt's instructions speak of, for batches that were launched with them."""
-    lines = [f"[{number}] {' '.join(text.split())}" for number, text in pieces if number is not None]
-    asked = " ".join(question.split()) or "(none)"
-    return "\n".join(["The question before:", asked, "", "BEGIN TURN", *lines, "END TURN"])
 
 
 def find_mark(material: str) -> str:

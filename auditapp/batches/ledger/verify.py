@@ -15,8 +15,7 @@ from typing import Any
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
 from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, read_exchanges
-from auditapp.batches.ledger.claiming import LEASE
-from auditapp.batches.ledger.worker_signs import read_workers
+from auditapp.batches.ledger.leases import LEASE, read_workers
 from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.batches.pure.chaining import revive_conversation
 from auditapp.outbound.clock import read_now

@@ -16,14 +16,13 @@ from typing import BinaryIO
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger import leases, storing
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, keep_history, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.answer_lines import FileAnswer, read_answer_lines, refuse_line
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import CallOutcome, ChatRequest
-from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.llm.providers.base import CallOutcome, ChatRequest, SettingRefused
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
@@ -247,7 +246,7 @@ def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell
     now = read_now()
     requests, _ = write_requests(intake.batch, intake.arms, [cell for _, cell in taken])
     Cell.objects.filter(pk__in=[cell.pk for _, cell in taken]).update(
-        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + claiming.LEASE, fence=F("fence") + 1
+        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + leases.LEASE, fence=F("fence") + 1
     )
     attempts = Attempt.objects.bulk_create(
         _write_attempt(intake, cell, requests.get(cell.pk), now) for _, cell in taken

@@ -38,6 +38,7 @@ from auditapp.llm.providers.base import (
     ErrorClass,
     NextStep,
     ProviderNotReady,
+    SettingRefused,
 )
 from auditapp.llm.providers.jobs_base import (
     JobService,
@@ -46,7 +47,6 @@ from auditapp.llm.providers.jobs_base import (
     Line,
     Trouble,
 )
-from auditapp.llm.providers.reasoning import SettingRefused
 from auditapp.outbound.clock import read_now
 
 __all__ = ["find_due_queues", "run_job_queue"]

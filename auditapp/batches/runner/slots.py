@@ -21,7 +21,7 @@ from pathlib import Path
 
 from django.db import connections
 
-from auditapp.batches.ledger import statements, worker_signs
+from auditapp.batches.ledger import leases, statements
 from auditapp.batches.pure.spool import try_lock
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
@@ -102,7 +102,7 @@ def run_talks(queue_id: int) -> None:
     Where another process of the worker does so already, it finds this one within ``LOOK_SECONDS``.
     """
     wanted = [queue_id]
-    while wanted and not stopping.is_set() and not worker_signs.find_problem():
+    while wanted and not stopping.is_set() and not leases.find_problem():
         with take_talks_slot() as is_free:
             if not is_free:
                 return

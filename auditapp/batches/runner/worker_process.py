@@ -28,7 +28,7 @@ from django.conf import settings
 from django.db import Error as DatabaseFailure
 from django.db import connections
 
-from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger import leases
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner import recovery, slots, tasks
 from auditapp.outbound.clock import read_now
@@ -86,7 +86,7 @@ class Heartbeat(threading.Thread):
             return
         try:
             self.has_ended = True
-            worker_signs.delete_sign()
+            leases.delete_sign()
         except DatabaseFailure:
             logger.warning("The worker's sign of life could not be deleted; it will look silent.")
         finally:
@@ -111,8 +111,8 @@ class Heartbeat(threading.Thread):
 
     def _beat(self) -> None:
         self.started_at = self.started_at or read_now()
-        problem = worker_signs.find_problem()
-        worker_signs.write_sign(started_at=self.started_at, queues=self.queues, problem=problem)
+        problem = leases.find_problem()
+        leases.write_sign(started_at=self.started_at, queues=self.queues, problem=problem)
         if stopping.is_set():
             return
         settled = recovery.settle_dead_here()

@@ -16,8 +16,8 @@ from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
 from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
+from auditapp.batches.pages.costs import review_launch
 from auditapp.batches.pages.progress import describe_money
-from auditapp.batches.pages.reviewing import review_launch
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding

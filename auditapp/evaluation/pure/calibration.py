@@ -93,11 +93,6 @@ MEASURES: dict[str, Callable[[PairCounts], Floats]] = {
 }
 
 
-def measure_table(table: CrossTable) -> dict[str, Estimate]:
-    """The figures of one table, with intervals by formula alone."""
-    return _measure(table, None, Resamples(None))
-
-
 def calibrate(
     codes: Sequence[CodeLabels], clusters: Numbers, *, seed: int, resamples: int = USUAL_RESAMPLES
 ) -> tuple[list[dict[str, Any]], int]:

@@ -15,7 +15,7 @@ from auditapp.annotators.models import Annotator, CriticAnswer, Suggestion
 from auditapp.annotators.queries.boundary_edits import map_moved
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.evaluation.models import PositiveAudit, PositiveMark
-from auditapp.evaluation.pure.auditing import Mark, build_report
+from auditapp.evaluation.pure.positives import Mark, build_report
 from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import Code
 from transcripts.statistics.intervals import wilson_interval

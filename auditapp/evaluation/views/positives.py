@@ -35,7 +35,7 @@ from auditapp.batches.views.launch import run_wizard
 from auditapp.evaluation.actions import draw_positive_audit, launch_critic, mark_positive, plan_critic
 from auditapp.evaluation.forms import CriticForm, DrawForm, MarkForm, RejectionChoice
 from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit, PositiveMark
-from auditapp.evaluation.pure.auditing import SCOPES, select_items, settle_items
+from auditapp.evaluation.pure.positives import SCOPES, select_items, settle_items
 from auditapp.evaluation.queries.positives import (
     count_rejections,
     find_tested_interviews,

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from auditapp.llm.providers.base import Account, ChatRequest, Provider, ProviderNotReady
+from auditapp.llm.providers.base import (
+    ASSUMED_MAX_OUTPUT,
+    Account,
+    ChatRequest,
+    Provider,
+    ProviderNotReady,
+    max_output_tokens,
+)
 from auditapp.llm.providers.jobs_base import JobService
-from auditapp.llm.providers.reasoning import ASSUMED_MAX_OUTPUT, max_output_tokens
 
 __all__ = [
     "ASSUMED_MAX_OUTPUT",

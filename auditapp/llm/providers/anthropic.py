@@ -21,13 +21,20 @@ import aiohttp
 from yarl import URL
 
 from auditapp.llm.providers.base import (
+    CONSTRAINTS,
     Account,
     CallOutcome,
     ChatAnswer,
     ChatRequest,
     ErrorClass,
     NextStep,
+    SettingRefused,
+    check_parameters,
+    list_parameters,
     make_storable,
+    max_output_tokens,
+    read_budget,
+    write_anthropic_reasoning,
 )
 from auditapp.llm.providers.http import (
     CallFailed,
@@ -63,15 +70,6 @@ from auditapp.llm.providers.openai_compatible import (
     read_count,
     read_id,
     write_turns,
-)
-from auditapp.llm.providers.reasoning import (
-    CONSTRAINTS,
-    SettingRefused,
-    check_parameters,
-    list_parameters,
-    max_output_tokens,
-    read_budget,
-    write_anthropic_reasoning,
 )
 
 BASE_URL = "https://api.anthropic.com/v1"

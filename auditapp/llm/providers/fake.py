@@ -13,6 +13,7 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ChatRequest
 from auditapp.llm.pure.json_answers import conforms, make_example
@@ -30,7 +31,6 @@ ATTRIBUTES = {
     "Gender identity": ["Male", "Female"],
     "Age": ["18-30", "31-50", "51+"],
 }
-SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 VERDICTS = "Acceptable, Non-acceptable, Uncertain"
 CRITIC_VERDICTS = '"uphold" or "reverse"'
 GENDER_PROMPT = "**Codes Applied:**"
@@ -88,8 +88,9 @@ class FakeProvider:
         codes = CODE_LINE.findall(request.system)
         shown = ANSWER_TO_FORMAT.fullmatch(request.user)
         finish_reason = "stop"
-        if codes:
-            content = _invent_codings(draw, codes, request)
+        material = MATERIAL.search(request.user)
+        if codes and material:
+            content = _invent_codings(draw, codes, request, json.loads(material[2])["turn"])
         elif CRITIC_VERDICTS in request.system:
             verdict = "reverse" if draw.random() < 0.2 else "uphold"
             content = json.dumps({"rationale": "Invented by the fake provider.", "verdict": verdict})
@@ -141,17 +142,11 @@ def _end_at_stop(content: str, stop: object) -> str:
     return content[: min(places)] if places else content
 
 
-def _invent_codings(draw: random.Random, codes: list[tuple[str, str]], request: ChatRequest) -> str:
+def _invent_codings(
+    draw: random.Random, codes: list[tuple[str, str]], request: ChatRequest, turn: list[dict[str, Any]]
+) -> str:
     """Codings of the sentences of a turn, in the form that the prompt asks for."""
-    material = MATERIAL.search(request.user)
-    if material is None:
-        items = [
-            {"sentence": int(number), "code": draw.choice(codes)[0], "rationale": "Invented by the fake provider."}
-            for number in SENTENCE_LINE.findall(request.user)
-            if draw.random() < SHARE_CODED
-        ]
-        return json.dumps({"codings": items})
-    pieces = [piece for piece in json.loads(material[2])["turn"] if "sentence" in piece]
+    pieces = [piece for piece in turn if "sentence" in piece]
     whim = SHARE_OF_WHIM_UNSTEADY if request.model == UNSTEADY_MODEL else SHARE_OF_WHIM
     levels = ["semantic", "latent"] if '"level"' in request.system else []
     enactments = ["enacted", "demonstrated", "described"] if '"enactment"' in request.system else []

@@ -31,9 +31,10 @@ from auditapp.llm.providers.base import (
     ErrorClass,
     NextStep,
     ProviderNotReady,
+    SettingRefused,
     make_storable,
+    max_output_tokens,
 )
-from auditapp.llm.providers.reasoning import SettingRefused, max_output_tokens
 from auditapp.llm.pure.key_removal import MIN_KEY_LENGTH, REMOVED, list_forms
 from auditapp.outbound.guard import AddressRefused, Guard, make_connector
 

@@ -17,13 +17,19 @@ from typing import BinaryIO
 import aiohttp
 
 from auditapp.llm.providers.base import (
+    CONSTRAINTS,
     Account,
     CallOutcome,
     ChatAnswer,
     ChatRequest,
     ErrorClass,
     NextStep,
+    SettingRefused,
+    check_parameters,
+    list_parameters,
     make_storable,
+    max_output_tokens,
+    write_chat_reasoning,
 )
 from auditapp.llm.providers.http import (
     CallFailed,
@@ -50,14 +56,6 @@ from auditapp.llm.providers.jobs_base import (
     take_object,
 )
 from auditapp.llm.providers.jobs_http import ask, read_lines
-from auditapp.llm.providers.reasoning import (
-    CONSTRAINTS,
-    SettingRefused,
-    check_parameters,
-    list_parameters,
-    max_output_tokens,
-    write_chat_reasoning,
-)
 
 # What a column of counts holds.
 MAX_TOKENS = 2**31

@@ -14,8 +14,7 @@ from django.urls import reverse
 from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator
 from auditapp.annotators.actions.launching import launch_model, launch_preannotation
 from auditapp.annotators.models import TurnAnswer
-from auditapp.annotators.pure.answer_objects import read_numbers, write_answer_schema
-from auditapp.annotators.pure.answers import parse_response
+from auditapp.annotators.pure.answers import parse_response, read_numbers, write_answer_schema
 from auditapp.annotators.pure.prompts import CodeText, write_system_prompt, write_user_prompt
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request

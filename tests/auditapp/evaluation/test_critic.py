@@ -17,7 +17,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions import plan_critic
-from auditapp.evaluation.pure.critic import read_critic_answer, write_critic_instructions, write_critic_message
+from auditapp.evaluation.pure.positives import read_critic_answer, write_critic_instructions, write_critic_message
 from auditapp.evaluation.queries.positives import count_rejections, find_verdicts, list_positives
 from auditapp.evaluation.runner import CriticKind
 from auditapp.llm.actions import add_model, check_model

@@ -113,7 +113,7 @@ def read_formatter_answer(
     """The interpretation of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
 
     ``schema`` holds the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
-    of ``own_words`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
+    of ``json_answers`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
     """
     if raw is None:
         return FormatterEnd.NO_ANSWER, None

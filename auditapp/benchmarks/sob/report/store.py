@@ -17,7 +17,7 @@ from typing import Any
 from django.db import DatabaseError, transaction
 from django.db.models import Exists, F, OuterRef, Q
 
-from auditapp.batches.ledger.worker_signs import SILENT_AFTER, is_worker_alive, name_host
+from auditapp.batches.ledger.leases import SILENT_AFTER, is_worker_alive, name_host
 from auditapp.batches.models import OPEN_STATES, Batch, WorkerSign
 from auditapp.benchmarks.sob.models import StoredReport
 from auditapp.benchmarks.sob.pure.measures.report import REPORT_VERSION

@@ -11,8 +11,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from auditapp.annotators.actions.annotators import ensure_annotator
-from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_model, launch_offline
 from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.annotators.pure import checking

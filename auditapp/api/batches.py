@@ -84,7 +84,7 @@ class ListBatches(StudyView):
         pages = Pages()
         batches = self.study.batches.order_by("-pk").prefetch_related("arms__variant__account", "queues")
         page = pages.paginate_queryset(batches, request, view=self)
-        return self.answer_rows(pages, describe_batches(page, Viewer(self.study, self.person, self.role)))
+        return self.answer_rows(pages, describe_batches(page, self.viewer))
 
 
 class ArmOutput(RowOutput):
@@ -171,7 +171,7 @@ class BatchView(StudyView):
         """The batch as it is now, as far as the person sees it. Raises ``Http404``."""
         batch = find_row(self.study.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
         batch.study = self.study
-        is_whole = find_visibility(batch, Viewer(self.study, self.person, self.role)).is_whole
+        is_whole = find_visibility(batch, self.viewer).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
         arms = list(batch.arms.all()) if is_whole else []
         return {**describe_launch(batch), **summary, "arms": arms, "gone_jobs": list_gone_jobs(batch)}
@@ -209,7 +209,7 @@ class EstimateRest(StudyView):
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.study.batches.all(), batch_id, "batch")
         batch.study = self.study
-        visibility = find_visibility(batch, Viewer(self.study, self.person, self.role))
+        visibility = find_visibility(batch, self.viewer)
         if not visibility.is_whole:
             raise PermissionDenied(visibility.sentence)
         found = estimate_batch(batch)
@@ -445,7 +445,7 @@ class ReadAnswers(StudyView):
     def get(self, request: Request, slug: str, batch_id: int) -> StreamingHttpResponse:
         batch = find_row(self.study.batches.all(), batch_id, "batch")
         batch.study = self.study
-        visibility = find_visibility(batch, Viewer(self.study, self.person, self.role))
+        visibility = find_visibility(batch, self.viewer)
         if visibility.is_closed:
             raise PermissionDenied(visibility.sentence)
         answers = read_answers(batch, after=self.query["after"], limit=self.query.get("limit"), visibility=visibility)

@@ -57,7 +57,6 @@ from auditapp.benchmarks.sob.queries import KIND as SOB_KIND
 from auditapp.benchmarks.sob.report.comparing import read_comparison
 from auditapp.benchmarks.sob.report.store import await_report
 from transcripts.accounts.models import Scope
-from transcripts.blinding.viewers import Viewer
 from transcripts.refusals import Refused
 from transcripts.studies.roles import Permission
 
@@ -411,7 +410,7 @@ class ReadScenarioReport(StudyView):
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.study.batches.filter(kind=SCENARIO_KIND), batch_id, "batch")
         batch.study = self.study
-        visibility = find_visibility(batch, Viewer(self.study, self.person, self.role))
+        visibility = find_visibility(batch, self.viewer)
         if not visibility.is_whole:
             raise PermissionDenied(visibility.sentence)
         try:
@@ -564,9 +563,8 @@ class ReadExperimentReport(StudyView):
 
     def get(self, request: Request, slug: str, experiment_id: int) -> Response:
         experiment = find_row(self.study.experiments.all(), experiment_id, "experiment")
-        viewer = Viewer(self.study, self.person, self.role)
         try:
-            report = read_experiment_report(experiment, viewer=viewer, coder=self.query.get("coder", ""))
+            report = read_experiment_report(experiment, viewer=self.viewer, coder=self.query.get("coder", ""))
         except Refused as error:
             raise InvalidParameters({"coder": [str(error)]}) from error
         return self.answer({**report, "experiment": experiment.pk, "plan_sha256": experiment.sha256})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db.models import Q, QuerySet, TextField, Value
@@ -22,7 +21,6 @@ from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address,
 from transcripts.accounts.models import Scope
 from transcripts.analysis.search.catalog import read_catalog
 from transcripts.analysis.search.pure.words import split_answer
-from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, decide_sentence, reopen_sentence, withdraw_coding
@@ -156,11 +154,6 @@ class CodingView(StudyView):
     """What the operations on codings share."""
 
     Output = CodingOutput
-
-    @cached_property
-    def viewer(self) -> Viewer:
-        """The person, and what she may see."""
-        return Viewer(self.study, self.person, self.role)
 
     def visible(self) -> QuerySet[Coding]:
         """The codings of the study the person may see."""
@@ -342,7 +335,7 @@ class ListDecisions(StudyView):
     pagination_class = Pages
 
     def get(self, request: Request, slug: str) -> Response:
-        visible = Decision.objects.visible_to(Viewer(self.study, self.person, self.role)).order_by("pk")
+        visible = Decision.objects.visible_to(self.viewer).order_by("pk")
         return self.answer_page(narrow_labels(visible, self.query).values(*list_columns(self.Output)))
 
 
@@ -397,7 +390,7 @@ class ReopenSentence(StudyView):
 
     def post(self, request: Request, slug: str, decision_id: int) -> Response:
         given = self.read_body()
-        visible = Decision.objects.visible_to(Viewer(self.study, self.person, self.role))
+        visible = Decision.objects.visible_to(self.viewer)
         own = visible.filter(coder=self.person).select_related("sentence__turn__interview")
         decision = own.filter(pk=decision_id).first()
         if decision is None:

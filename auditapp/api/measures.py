@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.forms import Form
@@ -28,7 +27,6 @@ from transcripts.agreement.views.visible import MeasuredReadings, Method, PageRe
 from transcripts.analysis.themes.evidence import LayerChoice, choose_viewpoint
 from transcripts.analysis.themes.queries import THEMES, find_family
 from transcripts.analysis.themes.queries import compare as compare_models
-from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark
@@ -143,11 +141,6 @@ class MeasureView(StudyView):
     """What the operations on figures share."""
 
     permission = Permission.SEE_ALL_CODINGS
-
-    @cached_property
-    def viewer(self) -> Viewer:
-        """The person, and what she may see."""
-        return Viewer(self.study, self.person, self.role)
 
 
 class ReadAgreement(MeasureView):
@@ -325,7 +318,7 @@ class ReadComparedModels(StudyView):
 
     def get(self, request: Request, slug: str) -> Response:
         asked = {"coder": self.query.get("coder", ""), "layer": self.query["layer"]}
-        viewpoint = choose_viewpoint(Viewer(self.study, self.person, self.role), **asked)
+        viewpoint = choose_viewpoint(self.viewer, **asked)
         try:
             return self.answer(compare_models(viewpoint, find_family(viewpoint, self.query.get("family", ""))))
         except Refused as error:

@@ -5,7 +5,6 @@ and withdraw their own, with the actions of the desk.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db.models import Max, QuerySet
@@ -20,7 +19,6 @@ from auditapp.api.inputs import Body, Choice, Numeral, Parameters, RowBody, Whol
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
-from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Link
 from transcripts.corpus.models import Interview, Kind
@@ -52,11 +50,6 @@ def _make_based_on() -> WholeNumber:
 
 class NegotiationView(StudyView):
     """What these operations share."""
-
-    @cached_property
-    def viewer(self) -> Viewer:
-        """The person, and what she may see."""
-        return Viewer(self.study, self.person, self.role)
 
     def find_interview(self, number: int, field: str) -> Interview:
         """The interview of the study with this number. Raises ``ValidationError``."""

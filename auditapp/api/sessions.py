@@ -94,7 +94,7 @@ class SessionView(StudyView):
 
     @property
     def viewer(self) -> Viewer:
-        """The person, and what she may see."""
+        """As now: a session that was just opened is visible."""
         return Viewer(self.study, self.person, self.role)
 
     def find_session(self, session_id: int) -> Session:

@@ -22,6 +22,7 @@ from auditapp.annotators.actions.annotators import (
     ensure_control_sentences,
     read_prompts,
     render_instructions,
+    require_version,
 )
 from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import KIND, Annotator, OfflineRun
@@ -50,8 +51,7 @@ from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.codebook.models import CodebookVersion, CodeFamily
-from transcripts.codebook.queries import current_version
+from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.consent import list_without, name_some
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting
@@ -453,22 +453,15 @@ ASKS_OTHERWISE = (
 
 def preview_rules(study: Study) -> dict[str, list[str]]:
     """The rules that a launch now would go by, by code; writes nothing. Raises ``Refused``."""
-    return list_rules(_require_version(study))
+    return list_rules(require_version(study))
 
 
 def preview_training_set(study: Study, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
     """What a launch now would learn from; writes nothing. Raises ``Refused``."""
-    version = _require_version(study)
+    version = require_version(study)
     if not 2 <= minimum <= MAX_POSITIVES:
         raise Refused(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
     return read_training_set(study, version, minimum=minimum)
-
-
-def _require_version(study: Study) -> CodebookVersion:
-    version = current_version(study)
-    if version is None:
-        raise Refused("This study has no published codebook yet. Publish one first.")
-    return version
 
 
 def launch_offline(

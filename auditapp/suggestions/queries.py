@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticAnswer, OfflineAnswer, Suggestion, TurnAnswer
-from auditapp.annotators.pure.placing import EditedTurn
+from auditapp.annotators.pure.edited_turns import EditedTurn
 from auditapp.annotators.queries.boundary_edits import find_words, read_turns
 from auditapp.batches.models import Cell
 from auditapp.suggestions.models import Response, Showing

@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from auditapp.annotators.models import Annotator, Suggestion
-from auditapp.annotators.pure.placing import EditedSentence, EditedTurn
+from auditapp.annotators.pure.edited_turns import EditedSentence, EditedTurn
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent

@@ -25,7 +25,7 @@ from auditapp.annotators.models import (
     Understood,
 )
 from auditapp.annotators.pure.answers import ParsedAnswer, Proposal, parse_response, read_numbers, write_answer_schema
-from auditapp.annotators.pure.placing import EditedSentence
+from auditapp.annotators.pure.edited_turns import EditedSentence
 from auditapp.annotators.pure.prompts import (
     Piece,
     Said,

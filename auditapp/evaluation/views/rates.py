@@ -82,7 +82,7 @@ def _read_rates(
 ) -> tuple[list[dict[str, Any]], dict[str, str], set[int]]:
     """The rates, the same for everybody; reflexive families, of which nothing is shown without a reason; and interviews
     that the viewer would have to unblind first. A person who has not unblinded all of these sees no rate."""
-    from auditapp.evaluation.queries.rates import Corpus
+    from auditapp.evaluation.queries.calibration import Corpus
     from transcripts.coding.blind import read_blind
 
     choices = [row for row in list_choices(request.study) if row.annotator is not None]

@@ -1,5 +1,5 @@
-"""Exports of what people said of annotators: marks of audits, sorted disagreements, and the annotators chosen per code; and what the
-methods paragraph says about the annotators of a study.
+"""Exports of what people said of annotators: marks of audits, sorted disagreements, and the annotators chosen per code; and what
+the methods paragraph says about the annotators of a study.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Annotator(models.Model):
 
     ``hash`` is over everything that decides what it says (for a model the exact instructions, for rules the rules, for
     what was learnt the set of codings); empty on annotators made before there were hashes. ``number`` counts the
-    annotators of one name. ``recipe`` holds what its kind needs to be read again: of a learnt one the hash of its codings, its
+    annotators of one name. ``recipe`` has what its kind needs to be read again: of a learnt one the hash of its codings, its
     seed, and per code how many examples there were, the threshold, and how it did on interviews it had not seen.
     """
 
@@ -143,7 +143,7 @@ class OfflineRun(models.Model):
     asked = models.CharField(max_length=64, blank=True)
     claimed_by = models.CharField(max_length=60, blank=True)
     claimed_until = models.DateTimeField(null=True, blank=True)
-    # How far the learning is that comes before reading: so many steps of so many.
+    # How far the learning is that comes before annotating: steps done, and steps in all.
     learnt_steps = models.PositiveIntegerField(default=0)
     learning_steps = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField()

@@ -146,7 +146,7 @@ def _write_example_schema(annotator: Annotator, prompt: dict[str, Any]) -> str:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_turn_answers(request: StudyRequest, annotator_id: int) -> HttpResponse:
-    """The single answers behind a count, each with the call it came in."""
+    """The single answers that a count counts, each with its call."""
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = (find_number(request.GET.get(name, "")) for name in ("batch", "after"))

@@ -74,7 +74,7 @@ class BatchKind(Protocol):
 @runtime_checkable
 class ConversingKind(Protocol):
     """A kind whose messages depend on more than the input: on the repeat, or on what the model answered before. It has this method
-    beside those of ``BatchKind``; then ``write_prompts`` only serves the review, with the longest text that may be sent."""
+    in addition to those of ``BatchKind``; then ``write_prompts`` only serves the review, with the longest text that may be sent."""
 
     def write_conversations(
         self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
@@ -82,7 +82,7 @@ class ConversingKind(Protocol):
         """What is said in each cell, by the cell's key; a cell that is missing fails.
 
         ``exchanges`` has what was said before a cell with a previous, oldest first: each question exactly as sent, with the words
-        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation holds.
+        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation contains.
         """
 
 

@@ -153,7 +153,7 @@ def plan_check(
 
 
 def draw_turns(sentences: Mapping[int, int], sample: int, seed: int) -> list[int]:
-    """Turns at random until they have so many sentences; all of them where there are fewer. ``sentences``: by turn."""
+    """Turns at random until they have the wanted number of sentences; all of them where there are fewer. ``sentences``: by turn."""
     shuffled = sorted(sentences)
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - a sample, not a secret
     drawn: list[int] = []

@@ -255,7 +255,7 @@ class MarkForm(BaseMarkForm):
 
 
 class RejectionChoice(forms.Form):
-    """Which annotator's figures, and which sentences behind them. What does not fit narrows nothing."""
+    """Which annotator's figures, and which of their sentences. What does not fit narrows nothing."""
 
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), required=False, empty_label=None)
     code = forms.CharField(required=False, max_length=100)

@@ -15,7 +15,7 @@ from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from transcripts.corpus.models import Sentence
 from transcripts.ui.typed_text import MAX_NOTE
 
-# So many per code Dunivin and others (2026) read again of what their annotators said in deployment.
+# Dunivin and others (2026) read this number per code again of what their annotators said in deployment.
 USUAL_PER_CODE = 60
 MAX_PER_CODE = 1_000
 

@@ -201,7 +201,7 @@ YOUNG_SECONDS = 60
 _PARTIAL = re.compile(rf"\..+\.\d+{re.escape(PARTIAL_SUFFIX)}")
 MANIFEST = "manifest.json"
 FILES = "files/"
-# What a backup takes from the data folder beside the database. Keys are kept apart; the rest is made anew.
+# What a backup takes from the data folder in addition to the database. Keys are kept apart; the rest is made again.
 FOLDERS = ("spool", "uploads")
 CHUNK = 1024 * 1024
 SQLITE_COPY, POSTGRES_COPY = "database.sqlite3", "database.dump"
@@ -211,7 +211,7 @@ Query = Callable[[str], list[tuple[Any, ...]]]
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A name beside ``path`` to write to; the file appears at ``path`` when all of it is on the disk, or not at all."""
+    """A name in the folder of ``path`` to write to; the file appears at ``path`` when all of it is on the disk, or not at all."""
     partial = path.with_name(f".{path.name}.{os.getpid()}{PARTIAL_SUFFIX}")
     try:
         os.close(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -323,7 +323,7 @@ def extract(path: Path, name: str, to: Path) -> None:
 
 
 def copy_files(data_folder: Path, to: Path) -> None:
-    """Copy the folders that a backup holds. A file that a worker deletes meanwhile has its answers in the database."""
+    """Copy the folders that a backup contains. A file that a worker deletes meanwhile has its answers in the database."""
     for folder in FOLDERS:
         for source in sorted((data_folder / folder).rglob("*")):
             target = to / source.relative_to(data_folder)
@@ -380,7 +380,7 @@ def _flush(path: Path) -> None:
 
 
 def copy_database(to: Path) -> tuple[str, dict[str, Any]]:
-    """Copy the database to the file ``to``: what the copy is called in a backup, and what it holds."""
+    """Copy the database to the file ``to``: what the copy is called in a backup, and what it contains."""
     if connection.vendor == "sqlite":
         return SQLITE_COPY, _copy_sqlite(to)
     return POSTGRES_COPY, _dump_postgres(to)
@@ -433,7 +433,7 @@ def _describe(ask: Query, tables: list[str]) -> dict[str, Any]:
 
 
 def _copy_sqlite(to: Path) -> dict[str, Any]:
-    """Copy in small steps within one read transaction: people go on writing, and the copy need not begin anew for it."""
+    """Copy in small steps within one read transaction: people go on writing, and the copy need not begin again for it."""
     source_file = find_sqlite_file()
     if not source_file.exists():
         raise Refused(f"There is no database at {source_file}. Set AUDITAPP_DATA to the data folder of the site.")
@@ -443,7 +443,7 @@ def _copy_sqlite(to: Path) -> dict[str, Any]:
         source.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         source.backup(copy, pages=PAGES_PER_STEP, sleep=0.001)
         source.execute("COMMIT")
-        # One file without a log beside it. The site turns the log on again when it opens the database.
+        # One file, without its log. The site turns the log on again when it opens the database.
         copy.execute("PRAGMA journal_mode=DELETE")
         if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise Refused(f"The database {source_file} is damaged ({found}). Restore the last good backup.")

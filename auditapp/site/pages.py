@@ -127,7 +127,7 @@ class WrongMethodPage:
 
 
 class NoStore:
-    """Tells browsers and proxies to keep no page: what somebody saw is gone with her session. Static files never come here."""
+    """Asks browsers and proxies to keep no page: what somebody saw is gone with her session. It serves no static files."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -140,7 +140,7 @@ class NoStore:
 
 
 class KnownToServer:
-    """Tells the web server whose request it is, so that it can share its places out by person, and asks it for a place before a
+    """Lets the web server know whose request it is, so that it can share its places out by person, and asks it for a place before a
     large file is made to be sent."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:

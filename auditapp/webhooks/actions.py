@@ -78,7 +78,7 @@ def _notify(delivery_ids: list[uuid.UUID]) -> None:
 
 @transaction.atomic
 def add_webhook(*, study: Study, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
-    """A webhook that tells ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
+    """A webhook that notifies ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
     Raises ``Refused``."""
     address = check_address(address)
     known = EVENTS

@@ -81,11 +81,11 @@ def launch_preannotation(
     limit: int | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named);
+    """Have the model's turns annotated, one call per turn and code family or code (families coded by sentence; all unless named);
     of families for the interviewer's turns, those.
 
-    ``limit`` takes so many turns of each from the beginning. Interviews without consent are left out when the model is not of this
-    site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's own
+    ``limit`` takes at most this number of turns of each from the beginning. Interviews without consent are left out when the
+    model is not of this site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's own
     sentences. Raises ``Refused``.
     """
     return _launch(

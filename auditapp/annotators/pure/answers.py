@@ -312,7 +312,7 @@ def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
 
 def fold(text: str) -> tuple[str, list[int], list[int]]:
     """The text with one kind of space and of quotation marks, in one case, accents composed; and for each of its
-    characters where the original that it stands for starts and ends."""
+    characters where the original that it replaces starts and ends."""
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -443,7 +443,7 @@ def drop_reasoning(text: str) -> str:
 
 
 def _explain(finish_reason: str) -> str:
-    """Why the end of a call left no answer, where it tells."""
+    """Why the end of a call left no answer, where it says so."""
     if "tool" in finish_reason:
         return TOOL_CALL
     return REFUSED if is_withheld(finish_reason) else ""
@@ -467,7 +467,7 @@ def _is_call(value: object) -> bool:
 
 
 def _unwrap(value: object, key: str, depth: int = 0) -> list[object] | None:
-    """The list under ``key`` in an object, in an object that it holds, or a list of entries by itself."""
+    """The list under ``key`` in an object, in an object inside it, or a list of entries by itself."""
     if isinstance(value, list):
         is_bare = bool(value) and all(isinstance(each, dict) and "sentence" in each for each in value)
         if is_bare:

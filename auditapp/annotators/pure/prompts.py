@@ -1,6 +1,6 @@
 """The prompts of an annotator. Plain Python: codes and texts in, text out.
 
-One request holds one turn of one interview, after the question that preceded it, and what was said earlier, for codes
+One request is about one turn of one interview, after the question that preceded it, and what was said earlier, for codes
 that compare a turn with it. All of it that comes from a transcript is data: strings of one JSON object between two lines
 that nothing in it can contain, never instructions (trust brief C.4). The answer names sentence numbers, code ids and
 words to be found again; nothing else of it is ever used.

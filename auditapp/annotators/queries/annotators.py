@@ -189,7 +189,7 @@ def _find_family(variant: ModelVariant | None) -> str:
 
 
 def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
-    """Each model, and each family of models, behind more than one of these annotators."""
+    """Each model, and each family of models, that more than one of these annotators uses."""
     annotators = list(annotators)
     variants: dict[int, list[str]] = {}
     for each in annotators:

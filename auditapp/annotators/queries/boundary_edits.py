@@ -157,7 +157,7 @@ SHORT_QUESTION = 280
 def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
     """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" where it has none.
 
-    After a boundary edit it is the sentence that holds the words of the suggestion now; ``is_unplaced``: no single
+    After a boundary edit it is the sentence that contains the words of the suggestion now; ``is_unplaced``: no single
     sentence does, so the sentence is shown as the machine had it. Reads suggestion.sentence.turn.interview; two queries
     for the questions, two more after boundary edits.
     """

@@ -46,7 +46,7 @@ SUGGESTIONS = """
 SELECT s.:origin, s.sentence_id, s.code_id FROM annotators_suggestion s
 WHERE s.annotator_id = %s AND s.:origin IS NOT NULL :critic
 """
-# Of several critics' words on a suggestion the latest holds.
+# Of several critics' words on a suggestion the latest counts.
 NOT_REVERSED = """
 AND NOT EXISTS (
   SELECT 1 FROM annotators_criticanswer k
@@ -368,7 +368,7 @@ def _find_first(turn_ids: set[int]) -> dict[int, int]:
 def _read_turn_answers(
     annotator: Annotator, first_of: Mapping[int, int], latest: Mapping[Place, int]
 ) -> dict[Place, dict[str, str]]:
-    """By place, the answers that came with each label that holds."""
+    """By place, the answers that came with each label that counts."""
     rows = Suggestion.objects.filter(annotator=annotator, code__family__unit=CodeFamily.Unit.TURN).order_by("pk")
     found: dict[Place, dict[str, str]] = {}
     for cell, turn, code, answers in rows.values_list("cell_id", "sentence__turn_id", "code__identifier", "answers"):

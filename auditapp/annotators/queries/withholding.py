@@ -39,7 +39,7 @@ from transcripts.corpus.models import Sentence, Turn
 from transcripts.revision.queries import find_open_interviews
 from transcripts.studies.models import Study
 
-# SQLite takes so many numbers in one question, and a study may have more turns.
+# SQLite takes a limited number of parameters in one query, and a study may have more turns.
 MAX_AT_ONCE = 5_000
 
 

@@ -23,7 +23,7 @@ from auditapp.outbound.clock import read_now
 
 NO_INPUT = "no_input"
 NOT_WRITTEN = "not_written"
-# So many messages in a row that cannot be written are not the fault of single inputs.
+# When this number of messages in a row cannot be written, single inputs are not the reason.
 BROKEN_IN_A_ROW = 5
 BROKEN = (
     "The messages of {task} cannot be written: each of the {count} just tried ended in an error ({error}), and nothing was sent "

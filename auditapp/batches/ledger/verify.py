@@ -132,7 +132,7 @@ def _check_billed(billed: int, account: str) -> Iterator[Break]:
 
 
 def _check_repeats() -> Iterator[Break]:
-    """Beside the answer of a cell, only an attempt whose end was unknown at first may have been answered too. Failed cells
+    """Apart from the answer of a cell, only an attempt whose end was unknown at first may have been answered too. Failed cells
     that a person asked again have lost the count of those."""
     retried = {target.rpartition(":")[2] for target in _events("batch.retried").values_list("target", flat=True)}
     cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))

@@ -169,7 +169,7 @@ def _review_arm(
 
 
 def _sum_dearest(costs: Counter[int], calls: int) -> int:
-    """The most that any so many of the calls can cost together."""
+    """The most that ``calls`` of the calls can cost together."""
     total = 0
     for cost in sorted(costs, reverse=True):
         taken = min(costs[cost], calls)
@@ -262,8 +262,8 @@ LIKELY_BYTES_PER_TOKEN = 4
 
 
 class CallSize(NamedTuple):
-    """What a call sends beside its arm's instructions: ``length`` bytes of texts that are known, and ``answers`` earlier answers,
-    which are not."""
+    """What a call sends in addition to its arm's instructions: ``length`` bytes of texts that are known, and
+    ``answers`` earlier answers, which are not."""
 
     length: int
     answers: int = 0
@@ -364,7 +364,7 @@ def list_after(arm: Arm) -> dict[int, int]:
 
 
 def list_before(inputs: Sequence[int], after: Mapping[int, int]) -> list[int]:
-    """What is asked before these inputs, each behind what it continues itself."""
+    """What is asked before these inputs, each after what it continues itself."""
     found: dict[int, None] = {}
     for each in inputs:
         chain = []

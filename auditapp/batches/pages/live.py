@@ -43,7 +43,7 @@ PER_PAGE = 50
 COUNTED_TO = 10_000
 LOST_AT_ONCE = 2_000
 READ_AT_ONCE = 1_000
-# What a line holds, by the column that it is read from. Those of the arm stand for several fields.
+# What is in a line, by the column that it is read from. That of the arm is read as several fields.
 COLUMNS = {
     "id": "answer_number",
     "cell": "pk",
@@ -230,7 +230,7 @@ def describe_batch(
     batch: Batch, arms: Sequence[Arm], *, visibility: Visibility, afresh: bool = False
 ) -> dict[str, object]:
     """What the parts of the page show, in the same number of queries whatever the size of the batch. ``afresh`` counts again,
-    for somebody who has just changed something. It holds nothing of what ``visibility`` hides."""
+    for somebody who has just changed something. Nothing that ``visibility`` hides is in it."""
     described = _describe_whole(batch, arms, afresh=afresh) | {"is_open": visibility.is_whole, "visibility": visibility}
     return described if visibility.is_whole else _close(described, batch, arms)
 

@@ -31,7 +31,7 @@ class FileAnswer(NamedTuple):
 
 
 def refuse_line(line: int, found: str, expected: str) -> str:
-    """A sentence on a line that cannot be used: what it holds, and what was expected."""
+    """A sentence on a line that cannot be used: what it contains, and what was expected."""
     return f"Line {line}: found {found}, expected {expected}."
 
 

@@ -26,7 +26,7 @@ connection, 502, 503). Any answer in between restarts the count, and so does a r
 While it is away, one call at a time is sent, after waits as long as the silence so far: they double, from a second to a minute.
 The first answer ends the outage.
 
-The clock is passed in, and nothing sleeps here. A queue's next runner goes on with what the database holds.
+The clock is passed in, and nothing sleeps here. A queue's next runner continues with what is in the database.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def export_requests(
 ) -> tuple[int, Iterator[bytes]]:
     """How many cells wait for an answer (of one model, where ``variant`` is given), and their requests, one line each.
 
-    Of a chain that is the next question only: once its answer is imported, the export has the one behind it.
+    Of a chain that is the next question only: once its answer is imported, the export has the one after it.
     Lines are written as they are read, always in the same order, in one of ``FORMS``. Raises ``AnswerFileError``.
     """
     _check_route(batch)

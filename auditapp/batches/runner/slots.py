@@ -2,7 +2,7 @@
 
 A talk is a batch that stays open because a person asks in it (``Batch.stays_open``). She waits for each answer, so a talk must not
 wait until one of the large batches makes room, which takes minutes. A worker therefore has one process more than it runs queues,
-and each process takes a slot before it begins: a file that it holds a lock on, which the system releases however the process
+and each process takes a slot before it begins: a file that it locks, which the system releases however the process
 ends. Without files of a worker, as in a task that runs by itself, every slot is free.
 
 One process runs all talks of a worker, each in a thread, because they only wait for answers.
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 TALKS = "talks"
-# Processes of a worker beside those for the queues that it is told to run.
+# Processes of a worker in addition to those for its queues.
 KEPT_FOR_TALKS = 1
 
 
@@ -42,7 +42,7 @@ class _Worker:
 
 
 def keep_slots(queues: int) -> None:
-    """Make the slots of a worker that runs so many queues. Called once, before the first fork."""
+    """Make the slots of a worker for its number of queues. Called once, before the first fork."""
     if os.name == "posix":
         _Worker.folder = Path(tempfile.mkdtemp(prefix="auditapp-worker-"))
         _Worker.queues = queues

@@ -3,8 +3,8 @@
 The heartbeat is a thread of its parent process that shows that the worker is alive, settles dead runners and notifies idle
 queues.
 
-It needs neither the broker nor a free process: a beat that came through the broker would wait behind busy queues, or not
-come at all. It does not run queues itself. While the broker is away, running queues continue (``tasks.run_queue``) and new
+It needs neither the broker nor a free process: a beat that went through the broker would wait for busy queues, or
+be lost. It does not run queues itself. While the broker is away, running queues continue (``tasks.run_queue``) and new
 ones wait, because killing a queue that ran in this thread would kill the whole worker.
 """
 
@@ -148,7 +148,7 @@ class Hearing:
 def end_this_worker(reason: str) -> None:
     """End the process, so that its supervisor starts another; calls in flight finish."""
     logger.critical("%s. The worker ends itself, so that its supervisor starts another.", reason)
-    # Celery ends with 1 after SIGINT, which tells a supervisor that something is wrong.
+    # Celery ends with 1 after SIGINT, which a supervisor takes for a failure.
     os.kill(os.getpid(), signal.SIGINT)
 
 
@@ -157,7 +157,7 @@ SWITCH_SECONDS = 0.0005
 
 
 def prepare(*, sweeps: bool, queues: int) -> None:
-    """Set up the Celery worker that this process is about to become. It runs so many queues at once, and talks beside them."""
+    """Set up the Celery worker that this process is about to become. It runs ``queues`` queues at once, and talks in addition."""
     guard_forks()
     slots.keep_slots(queues)
     # What every process of a queue needs is loaded before they are forked, so that they share its memory and start at once.

@@ -84,7 +84,7 @@ class BatchRequest(StudyRequest):
 def batch_view(
     permission: Permission, *, hides_by_itself: bool = False
 ) -> Callable[[Callable[Concatenate[BatchRequest, P], HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Load the batch named by the address (``batch_id``) for a member who holds ``permission``.
+    """Load the batch named by the address (``batch_id``) for a member who has ``permission``.
 
     Who may not see all of it gets the page that says so, unless the view ``hides_by_itself`` what is hidden.
     """

@@ -59,7 +59,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 CAP_IN_SIGHT = 5
-"""The cap is drawn unless it is more than so many times what was spent: the bars would be too short to see."""
+"""The cap is drawn unless it is more than this many times what was spent: the bars would be too short to see."""
 PER_PAGE = 50
 
 

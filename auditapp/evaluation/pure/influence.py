@@ -210,7 +210,7 @@ def _list_all(size: int, number: int) -> Numbers:
 
 
 def _draw(generator: np.random.Generator, size: int, number: int, times: int) -> Numbers:
-    """So many times ``number`` places out of ``size``, each as likely as any other."""
+    """``times`` times ``number`` places out of ``size``, each as likely as any other."""
     return np.concatenate(list(_draw_blocks(generator, size, number, times)))
 
 

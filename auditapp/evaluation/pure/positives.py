@@ -64,7 +64,7 @@ TALK_OF_MOVES = """\
 Talk about a move is not the move. It may be enacted in the sentence, or demonstrated in an example; one that is only described
    (promised, recommended, reported) counts where the definition or its bounds let it. A sentence on the topic does neither."""
 
-# The JSON schema of an answer, for a server that holds answers to one. The reason comes first, as the instructions ask.
+# The JSON schema of an answer, for a server that constrains answers by one. The reason comes first, as the instructions ask.
 CRITIC_SCHEMA = make_object(
     rationale={"type": "string", "maxLength": 400}, verdict={"type": "string", "enum": [UPHOLD, REVERSE]}
 )
@@ -177,7 +177,7 @@ def _refuse(problem: str) -> tuple[str, str, str]:
 
 APPLIES, DOES_NOT, UNCLEAR = "applies", "does_not", "unclear"
 MANY_UNCLEAR = 0.2
-# The counts that open to their items, each with the verdicts it holds; None for those that nobody marked as well.
+# The counts that open to their items, each with the verdicts in it; None for those that nobody marked as well.
 SCOPES: dict[str, frozenset[str] | None] = {
     "drawn": None,
     "marked": frozenset({APPLIES, DOES_NOT, UNCLEAR, ""}),
@@ -276,7 +276,7 @@ def settle_items(marks: Iterable[Mark], *, reviewer: str | None = None) -> dict[
 
 
 def select_items(items: Mapping[int, str], ends: Mapping[int, str], *, code: str, scope: str) -> list[int]:
-    """The items behind a count of ``rate_code``: one of ``SCOPES``."""
+    """The items of a count of ``rate_code``: one of ``SCOPES``."""
     wanted = SCOPES[scope]
     return [key for key, of_code in items.items() if of_code == code and (wanted is None or ends.get(key) in wanted)]
 

@@ -139,7 +139,7 @@ def read_compared(
 
 
 class _Comparison:
-    """One annotator beside the people, and what is not compared and why."""
+    """One annotator and the people, and what is not compared and why."""
 
     def __init__(
         self, compared: Compared, turn_answers: BlindLabels, seen: Collection[int] | None, *, with_alternatives: bool
@@ -165,7 +165,7 @@ class _Comparison:
         return self._turns if code.family.unit == CodeFamily.Unit.TURN else self.machine
 
     def compare(self, code: Code, family: str, table: BlindTable) -> ComparedCode:
-        """One code of a family's table beside the machine's row."""
+        """One code of a family's table, with the machine's row."""
         machine = self.find_machine(code)
         row, at = table.codes.index(code.identifier), machine.codes.index(code.identifier)
         places = machine.find_places(self._ids)
@@ -236,7 +236,7 @@ def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[st
 
 
 def list_cell(compared: Compared, identifier: str, cell: str) -> Numbers:
-    """The places of the sentences behind one count of a code; of a sentence several read, where one of them falls in."""
+    """The places of the sentences of one count of a code; of a sentence several read, where one of them falls in."""
     found = compared.find(identifier)
     if found is None:
         return np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences behind every count.
+"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences of every count.
 
 Several annotators side by side: each by itself and every two of them, apart from people's codings.
 
@@ -129,7 +129,7 @@ def download(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def list_cell(request: StudyRequest) -> HttpResponse:
-    """The sentences behind a count: who applied the code and what the machine said."""
+    """The sentences of a count: who applied the code and what the machine said."""
     from auditapp.evaluation.queries.calibration import find_listable
     from auditapp.evaluation.queries.calibration import list_cell as find_cell
 
@@ -273,7 +273,7 @@ def _render(
 
 
 def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, threshold: float) -> RowChart:
-    """Kappa of each code: the annotator's with people, beside that of people with one another where two decided."""
+    """Kappa of each code: the annotator's with people, and that of people with one another where two decided."""
     drawn, marks = [], []
     for row in rows:
         machine: Figure = row.figures["figures"]["kappa"].figure
@@ -357,7 +357,7 @@ class Asked(NamedTuple):
 
     @property
     def query(self) -> str:
-        """The same as the part of an address behind the question mark."""
+        """The same as the part of an address after the question mark."""
         return urlencode(self.fields)
 
     @property
@@ -401,7 +401,7 @@ def compare(
     turn_answers: BlindLabels | None = None,
     with_alternatives: bool = False,
 ) -> Compared:
-    """The annotator beside people, as far as the viewer may see them now."""
+    """The annotator and people, as far as the viewer may see them now."""
     from auditapp.evaluation.queries.calibration import read_compared
 
     compared = read_compared(

@@ -1,4 +1,4 @@
-"""What checks of an annotator found, figure by figure, and the launch of one; the answers behind a figure, as far as this
+"""What checks of an annotator found, figure by figure, and the launch of one; the answers of a figure, as far as this
 person may see what machines said of single sentences.
 """
 
@@ -195,7 +195,7 @@ def _read_asked(data: QueryDict, batch: Batch) -> tuple[str, str, str]:
 
 
 def _find(batch: Batch, figure: str, code: str, scope: str) -> list[Any]:
-    """All that is behind a figure, whatever this person may see."""
+    """All answers of a figure, whatever this person may see."""
     if batch.kind == KIND:
         pairs, controls, *_ = read_reask(batch)
         return list_control_rows(controls) if figure == "controls" else list_reask_entries(pairs, code, scope)

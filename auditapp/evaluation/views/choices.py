@@ -1,4 +1,4 @@
-"""Choose an annotator for each code, beside its figures."""
+"""Choose an annotator for each code, with its figures in view."""
 
 from __future__ import annotations
 

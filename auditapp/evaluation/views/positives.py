@@ -164,7 +164,7 @@ def _find_next(request: StudyRequest, audit: PositiveAudit, hidden: set[int]) ->
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def list_items(request: StudyRequest, audit_id: int) -> HttpResponse:
-    """The items behind a count of the results. People who do not see the results yet get the audit's page, which says when
+    """The items that a count of the results counts. People who do not see the results yet get the audit's page, which says when
     they will."""
     audit = _find_audit(request, audit_id)
     if not pages.read_state(request, audit, Permission.ADJUDICATE)["sees_results"]:
@@ -279,7 +279,7 @@ def _read_choice(form: CriticForm) -> dict[str, Any]:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_rejections(request: StudyRequest) -> HttpResponse:
-    """How often each critic rejected each code of an annotator, and the sentences behind a count, as far as opened."""
+    """How often each critic rejected each code of an annotator, and the sentences of a count, as far as opened."""
     annotators = list_criticised(request.study)
     form = RejectionChoice(request.GET, annotators=annotators)
     form.is_valid()
@@ -311,7 +311,7 @@ def _sum_up(critic: ModelVariant, rows: Sequence[Mapping[str, Any]]) -> dict[str
 def _list_behind(
     request: StudyRequest, annotator: Annotator, form: RejectionChoice, seen: frozenset[int] | None
 ) -> dict[str, object]:
-    """The verdicts behind a count, each with its passage, and how many of them nobody may see: ``withheld``."""
+    """The verdicts of a count, each with its passage, and how many of them nobody may see: ``withheld``."""
     code = form.cleaned_data["code"]
     verdict = form.cleaned_data.get("verdict") or CriticAnswer.Verdict.REJECTED
     found = list_critic_answers(annotator, code=code, verdict=verdict, seen=seen)

@@ -368,7 +368,7 @@ def read_status(job: Mapping[str, object]) -> JobStatus:
 
 
 def count_calls(job: Mapping[str, object]) -> int:
-    """How many requests a message batch holds."""
+    """How many requests a message batch has."""
     return sum(count for count in take_object(job, "request_counts").values() if isinstance(count, int))
 
 

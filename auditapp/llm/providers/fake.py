@@ -1,6 +1,6 @@
 """A provider that calls nobody: it invents answers from the prompt, always the same ones, and says so.
 
-Its model ``fake-unsteady`` answers anew each time, now and then in words that no rule reads or cut off: repeats, a formatter
+Its model ``fake-unsteady`` answers differently each time, now and then in words that no rule reads or cut off: repeats, a formatter
 and people's readings can be tried on it.
 Development, the demo and the tests run on it. Wherever its results show, the page says that they are invented.
 """
@@ -68,8 +68,8 @@ ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 class FakeProvider:
     """Answers what the prompt asks for: codes when it lists codes, an answer in a fixed form when it shows one, a
-    verdict when it names the three, advice when it is told to advise, some sentences in a talk (without instructions, or with
-    something said before), else a described person."""
+    verdict when it names the three, advice when its instructions ask for it, some sentences in a talk (without instructions,
+    or with something said before), else a described person."""
 
     def __init__(self, account: Account) -> None:
         latency = account.parameters.get("latency_seconds", 0.0)
@@ -256,7 +256,7 @@ def _unsettle(draw: random.Random, answer: str) -> tuple[str, str]:
 
 
 def _format_answer(answer: str) -> str:
-    """An answer in the form of sob's formatter, by the words it holds."""
+    """An answer in the form of sob's formatter, by the words in it."""
     words = set(re.findall(r"[\w-]+", answer.lower()))
     quote = answer.strip()[:MAX_FORMATTER_QUOTE]
     found = [

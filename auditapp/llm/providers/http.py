@@ -167,7 +167,7 @@ class HttpAccount:
         return body
 
     def clean_headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        """The headers, unless one of them holds the key: then those without it."""
+        """The headers, unless one of them contains the key: then those without it."""
         if not self.secrets:
             return headers
         said = "\n".join(headers.values()).encode(errors="replace")
@@ -273,7 +273,7 @@ def _name(error: Exception) -> str:
 TOO_MANY = 429
 OVERLOADED = 529
 PROVIDER_BUSY = {408, 409, 425}
-# A gateway gave up waiting; whether the model behind it finished, and was billed, is not known.
+# A gateway gave up waiting; whether the model finished, and was billed, is not known.
 GAVE_UP_WAITING = {504, 524}
 ACCOUNT_REFUSED = {401, 402, 403}
 MONEY_SPENT = ("insufficient_quota", "billing_hard_limit", "billing_not_active", "credit balance", "billing_error")
@@ -360,7 +360,7 @@ class Problem(NamedTuple):
 
 
 def read_problem(data: Mapping[str, object]) -> Problem | None:
-    """The error in a body, in any of the forms there are; ``None`` where it holds none."""
+    """The error in a body, in any of the forms there are; ``None`` where there is none."""
     error = data.get("error")
     if not error and data.get("object") == "error":
         error = data

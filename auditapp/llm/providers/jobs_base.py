@@ -139,7 +139,7 @@ def shorten_token(token: str) -> str:
 
 
 def make_trouble(answer: ChatAnswer) -> Trouble:
-    """The trouble that a failed answer stands for."""
+    """The trouble that a failed answer means."""
     return Trouble(
         next_step=answer.next_step if answer.next_step is not NextStep.NONE else NextStep.RETRY,
         error=answer.error,

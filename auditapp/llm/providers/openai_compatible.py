@@ -57,7 +57,7 @@ from auditapp.llm.providers.jobs_base import (
 )
 from auditapp.llm.providers.jobs_http import ask, read_lines
 
-# What a column of counts holds.
+# A count is below this, or its column cannot store it.
 MAX_TOKENS = 2**31
 # vLLM, llama.cpp and DeepSeek use the first, OpenRouter, Ollama and later versions of vLLM the second.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -101,7 +101,7 @@ def write_body(request: ChatRequest) -> dict[str, object]:
     check_parameters(request, reserved=RESERVED)
     body = list_parameters(request)
     for name, value in write_chat_reasoning(request).items():
-        # An object among the parameters keeps what else it holds.
+        # An object among the parameters keeps what else is in it.
         given = body.get(name)
         body[name] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
     body["model"] = request.model
@@ -124,7 +124,7 @@ def write_messages(request: ChatRequest) -> list[dict[str, str]]:
 
 
 def write_turns(request: ChatRequest) -> list[dict[str, str]]:
-    """The messages without the system message, which the first of them holds for a model that takes none."""
+    """The messages without the system message, which is part of the first of them for a model that takes none."""
     said = [
         {"role": role, "content": content}
         for exchange in request.history

@@ -112,7 +112,7 @@ def check_sampling(
 
 
 def read_stop(typed: str) -> str:
-    r"""A stop text as typed on a page or a command line, where ``\n`` stands for a line break and ``\t`` for a tab."""
+    r"""A stop text as typed on a page or a command line, where ``\n`` means a line break and ``\t`` a tab."""
     return typed.replace("\\n", "\n").replace("\\t", "\t")
 
 

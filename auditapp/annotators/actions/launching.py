@@ -85,8 +85,8 @@ def launch_preannotation(
     of families for the interviewer's turns, those.
 
     ``limit`` takes at most this number of turns of each from the beginning. Interviews without consent are left out when the
-    model is not of this site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's own
-    sentences. Raises ``Refused``.
+    model is not of this site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's
+    own sentences. Raises ``Refused``.
     """
     return _launch(
         study=study,

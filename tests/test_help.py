@@ -13,7 +13,8 @@ from django.test import Client
 from django.test.utils import override_script_prefix
 from django.urls import reverse
 
-from auditapp.site.pages import DOCUMENTS, MOVED, find_address, list_guides, make_anchor, read_size, render_guide
+from auditapp.site.guides import DOCUMENTS, find_address, list_guides, make_anchor, read_size, render_guide
+from auditapp.site.pages import MOVED
 from tests.support.instance import ROOT
 from tests.support.whole_study import ADDRESSES
 from transcripts.ui.navigation import DESTINATIONS, GUIDES, Group, find_help

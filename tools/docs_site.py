@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from auditapp.site.pages import DOCUMENTS, INDEX
+from auditapp.site.guides import DOCUMENTS, INDEX
 
 LINK = re.compile(r"^- \[([^\]]+)\]\(([^)]+\.md)\)", re.MULTILINE)
 CODE = re.compile(r"`[^`]+`")

@@ -19,7 +19,7 @@ from tools.environment import ROOT
 WRITES_HTML = {
     "auditapp/llm/failures.py",
     # The documents of this repository, whose Markdown admits no HTML.
-    "auditapp/site/pages.py",
+    "auditapp/site/guides.py",
     "transcripts/desk/templatetags/desk_rows.py",
     "transcripts/corpus/templatetags/corpus.py",
     "transcripts/ui/templatetags/charts.py",

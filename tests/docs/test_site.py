@@ -10,7 +10,7 @@ from pathlib import Path
 import lxml.html
 import pytest
 
-from auditapp.site.pages import list_guides, render_guide
+from auditapp.site.guides import list_guides, render_guide
 from tests.support.instance import ROOT
 from tools.docs_site import list_navigation
 

@@ -1,6 +1,6 @@
 """Anthropic's messages and message batches, over aiohttp: one request, one answer, nothing retried here.
 
-``max_tokens`` of a variant is the room for the answer; a budget for thinking is added to it (``reasoning.py``). The API
+``max_tokens`` of a variant is the room for the answer; a budget for thinking is added to it (``base.py``). The API
 demands a limit: a variant without one is asked with the model's recorded maximum, thinking included. Earlier thinking is not
 sent back.
 

@@ -10,7 +10,7 @@ from django.urls.resolvers import RoutePattern
 from django.views.decorators.http import require_safe
 
 from auditapp.operations import health
-from auditapp.site import old_addresses, pages
+from auditapp.site import pages
 
 
 @require_safe
@@ -73,7 +73,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("help/<path:place>/", pages.show_guide, name="help_page"),
     *human_half,
     *machine_half,
-    *old_addresses.urlpatterns,
+    path("p/<path:rest>", pages.redirect_to_study, name="old_address"),
 ]
 
 handler400 = pages.show_bad_request

@@ -14,7 +14,7 @@ from tools.measures import MEASURES, add_up, count_tree, list_places
 
 FILES = {
     "auditapp/pages.py": "# A comment alone does not count.\nLIMIT = 3  # noqa: E501\n",
-    "auditapp/api/labels.py": '''\
+    "auditapp/api/codings.py": '''\
         """Labels, which a client tells of."""
         from rest_framework import serializers
 

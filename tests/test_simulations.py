@@ -36,11 +36,10 @@ from auditapp.benchmarks.sob.pure.audits import estimate_score
 from auditapp.benchmarks.sob.pure.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
 from auditapp.benchmarks.sob.pure.scores import ItemMatrix, Sample, resample_scores
 from auditapp.benchmarks.sob.pure.secondary import contrast_secondary
-from auditapp.evaluation.pure.calibrating import bound_f1
+from auditapp.evaluation.pure.calibration import bound_f1
 from auditapp.evaluation.pure.corrected_rates import Sample as Labelled
 from auditapp.evaluation.pure.corrected_rates import correct_rate_by_turn
-from auditapp.evaluation.pure.influence_by_turn import measure_by_turn
-from auditapp.evaluation.pure.turn_tables import Draws, make_table
+from auditapp.evaluation.pure.influence import Draws, make_table, measure_by_turn
 from tests.transcripts.agreement import examples
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
 from transcripts.agreement.pure.figures import CodeAgreement

@@ -9,7 +9,7 @@ from uuid import uuid4
 from django import forms
 
 from auditapp.annotators.actions.annotators import LATENT_NEEDS_REASON
-from auditapp.annotators.actions.offline import MAX_POSITIVES
+from auditapp.annotators.actions.launching import MAX_POSITIVES
 from auditapp.annotators.models import Annotator, ControlSentence
 from auditapp.annotators.pure.learning import MIN_INTERVIEWS, MIN_POSITIVES
 from auditapp.annotators.queries.annotators import find_codes, list_asked_families

@@ -9,7 +9,7 @@ from kombu.exceptions import OperationalError
 
 from auditapp.annotators.queries.offline import find_idle_runs
 from auditapp.annotators.runner.offline import run_offline
-from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger import leases
 from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.celery import app
 from auditapp.outbound.clock import read_now
@@ -23,7 +23,7 @@ RING_AGAIN_SECONDS = 20
 @app.task(name="annotators.run_offline")
 def work_on_run(run_id: int) -> None:
     """Do what is left of a run."""
-    problem = worker_signs.find_problem()
+    problem = leases.find_problem()
     if problem:
         logger.warning("Run %s is left alone: %s", run_id, problem)
         return

@@ -1,5 +1,6 @@
 """Pages of annotators: their settings, their exact instructions, and how their answers were parsed; runs by rules or by what was
-learnt, each launch with what it would go by; and the study's invented sentences with known codes.
+learnt, each launch with what it would go by; the launch of a model, in two steps; and the study's invented sentences with known
+codes.
 """
 
 from __future__ import annotations
@@ -16,14 +17,23 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from auditapp.annotators.actions.annotators import (
     add_built_in_control_sentences,
     add_control_sentence,
+    draft_annotator,
     read_prompts,
     record_calibration,
     withdraw_control_sentence,
 )
-from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_rules, preview_training_set
-from auditapp.annotators.forms import ControlSentenceForm, FamilyReasonForm, OfflineForm
+from auditapp.annotators.actions.launching import (
+    cancel_run,
+    launch_model,
+    launch_offline,
+    plan_annotation,
+    preview_rules,
+    preview_training_set,
+)
+from auditapp.annotators.forms import ControlSentenceForm, FamilyReasonForm, OfflineForm, PreannotationForm
+from auditapp.annotators.launch_review import add_review
 from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, KIND, Annotator, ControlSentence, OfflineRun
-from auditapp.annotators.pure.answer_objects import EXAMPLE_NUMBERS, write_answer_schema
+from auditapp.annotators.pure.answers import EXAMPLE_NUMBERS, write_answer_schema
 from auditapp.annotators.pure.learning import MIN_POSITIVES
 from auditapp.annotators.pure.prompts import MAX_EARLIER, sends_earlier
 from auditapp.annotators.queries.annotators import (
@@ -34,16 +44,18 @@ from auditapp.annotators.queries.annotators import (
     read_learnt,
     read_own_set,
 )
-from auditapp.annotators.queries.batch_visibility import list_run_interviews, list_seen_turns
 from auditapp.annotators.queries.boundary_edits import count_moved
 from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.annotators.queries.turn_answers import AnswerCounts, count_by_batch, find_turn_answers, list_batches
+from auditapp.annotators.queries.withholding import list_run_interviews, list_seen_turns
 from auditapp.batches.kinds import find_visibility
+from auditapp.batches.launching import LaunchPlan
+from auditapp.batches.ledger.leases import is_worker_alive
 from auditapp.batches.ledger.prompts import hash_prompt
-from auditapp.batches.ledger.worker_signs import is_worker_alive
 from auditapp.batches.models import Batch
+from auditapp.batches.views.launch import run_wizard
 from auditapp.llm.models import Capabilities
-from auditapp.llm.pure.json_schemas import strip_limits
+from auditapp.llm.pure.json_answers import strip_limits
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.codebook.queries import current_version
@@ -134,7 +146,7 @@ def _write_example_schema(annotator: Annotator, prompt: dict[str, Any]) -> str:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def show_turn_answers(request: StudyRequest, annotator_id: int) -> HttpResponse:
-    """The single answers behind a count, each with the call it came in."""
+    """The single answers that a count counts, each with its call."""
     annotator = _find_annotator(request, annotator_id)
     chosen = {name: request.GET.get(name, "") for name in ("what", "reason")}
     batch, after = (find_number(request.GET.get(name, "")) for name in ("batch", "after"))
@@ -212,7 +224,7 @@ withdraw_sentence = post(
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.RUN_BATCHES)
-def launch(request: StudyRequest) -> HttpResponse:
+def show_offline_launch(request: StudyRequest) -> HttpResponse:
     """What there is to go by, and the launch. Trying another number of examples writes nothing. A form that comes back
     is another launch."""
     form = OfflineForm(request.POST if request.method == "POST" else None, study=request.study)
@@ -281,3 +293,47 @@ def _find_run(request: StudyRequest, run_id: int) -> dict[str, OfflineRun]:
 
 
 cancel_offline = post(cancel_run, Permission.RUN_BATCHES, on=_find_run, to=("annotators:run", "run_id"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@study_view(Permission.RUN_BATCHES)
+def launch(request: StudyRequest) -> HttpResponse:
+    """Annotate interviews with a model, in two steps."""
+    initial = {name: request.GET[name] for name in ("model", "mode") if name in request.GET}
+    form = PreannotationForm(request.POST or None, study=request.study, initial=initial)
+
+    def plan() -> LaunchPlan:
+        annotator = draft_annotator(study=request.study, **_read_annotator(form))
+        turn_answer = plan_annotation(study=request.study, annotator=annotator, **_read_choice(form))
+        form.settle_pilot(turn_answer.arms, turn_answer.input_ids)
+        return add_review(turn_answer, annotator)
+
+    return run_wizard(
+        request,
+        form,
+        template="annotators/launch.html",
+        plan=plan,
+        launch=lambda: launch_model(
+            study=request.study,
+            reason=form.cleaned_data["latent_reason"],
+            by=request.user,
+            **_read_annotator(form),
+            **_read_choice(form),
+            options=form.options(),
+        ),
+    )
+
+
+def _read_annotator(form: PreannotationForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {
+        "variant": chosen["model"],
+        "mode": chosen["mode"],
+        "reads_latent": chosen["reads_latent"],
+        "answer_schema": False if chosen["without_schema"] else None,
+    }
+
+
+def _read_choice(form: PreannotationForm) -> dict[str, Any]:
+    chosen = form.cleaned_data
+    return {"interviews": list(chosen["interviews"]) or None, "families": chosen["families"] or None}

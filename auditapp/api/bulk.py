@@ -14,7 +14,15 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from auditapp.api.codings import AddCoding, DecideSentence, read_values
+from auditapp.api.codings import (
+    AddCoding,
+    DecideSentence,
+    find_codes,
+    find_sentences,
+    read_values,
+    take_code,
+    take_sentence,
+)
 from auditapp.api.errors import ErrorOutput, explain, write_error
 from auditapp.api.inputs import (
     MAX_FILE_NAME,
@@ -28,7 +36,6 @@ from auditapp.api.inputs import (
     read_json,
 )
 from auditapp.api.interviews import ListInterviews
-from auditapp.api.labels import find_codes, find_sentences, take_code, take_sentence
 from auditapp.api.outputs import RecordOutput
 from auditapp.api.views import StudyView, at_one_address
 from transcripts.accounts.models import Scope

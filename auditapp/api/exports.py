@@ -17,7 +17,6 @@ from auditapp.api.inputs import Body, Choice, TrueOrFalse, Words
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView
 from transcripts.accounts.models import Scope as TokenScope
-from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.queries import is_fact
 from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
@@ -120,8 +119,7 @@ class WriteExport(StudyView):
         given = self.read_body()
         if given["format"] not in export.formats:
             raise serializers.ValidationError({"format": [f"Choose one of: {', '.join(export.formats)}."]})
-        viewer = Viewer(self.study, self.person, self.role)
-        only_own = not viewer.sees_all or given["rows"] == OWN
+        only_own = not self.viewer.sees_all or given["rows"] == OWN
         if given["run"] and not is_fact(given["run"]):
             raise serializers.ValidationError({"run": [f"Write one of {', '.join(RUN_FACTS)}, as in task=files."]})
         scope = Scope(
@@ -130,10 +128,10 @@ class WriteExport(StudyView):
             with_left_out=given["with_left_out"],
             kind=given["kind"],
             run=given["run"],
-            coder=self.person if viewer.codes else None,
+            coder=self.person if self.viewer.codes else None,
         )
         if export.unblinds and not only_own:
-            _refuse_hidden(len(find_hidden(viewer, export, scope)))
+            _refuse_hidden(len(find_hidden(self.viewer, export, scope)))
         written = write_or_leave(
             export=export,
             scope=scope,

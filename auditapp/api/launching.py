@@ -22,8 +22,8 @@ from auditapp.api.views import StudyView
 from auditapp.batches.actions import MAX_NAME_LENGTH
 from auditapp.batches.launching import DEFAULT_PILOT, MAX_REPEATS, PILOT_SHARE, LaunchOptions, LaunchPlan, check_grants
 from auditapp.batches.models import MAX_IN_FLIGHT, Batch
+from auditapp.batches.pages.costs import review_launch, write_warnings
 from auditapp.batches.pages.progress import describe_money
-from auditapp.batches.pages.reviewing import review_launch, write_warnings
 from auditapp.benchmarks.sob.judging.launching import NOTICE, launch_sob, needs_notice, plan_sob
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.pure.instruments import TASKS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.forms import Form
@@ -17,7 +16,7 @@ from auditapp.annotators.queries.annotators import list_annotators
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import PageParameters, Pages, StudyView, find_row
-from auditapp.evaluation.queries.calibration_rows import LAYER, OF_PEOPLE, CodeRow
+from auditapp.evaluation.queries.calibration_tables import LAYER, OF_PEOPLE, CodeRow
 from auditapp.evaluation.views.calibration import Asked, compare, read_asked
 from auditapp.evaluation.views.calibration import measure as measure_calibration
 from transcripts.agreement import report
@@ -28,7 +27,6 @@ from transcripts.agreement.views.visible import MeasuredReadings, Method, PageRe
 from transcripts.analysis.themes.evidence import LayerChoice, choose_viewpoint
 from transcripts.analysis.themes.queries import THEMES, find_family
 from transcripts.analysis.themes.queries import compare as compare_models
-from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Layer
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark
@@ -38,8 +36,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_SEED
 
 if TYPE_CHECKING:
-    from auditapp.evaluation.queries.answer_tables import AskedQuestion
-    from auditapp.evaluation.queries.calibration import Compared
+    from auditapp.evaluation.queries.calibration import AskedQuestion, Compared
 
 IS_REFLEXIVE = (
     "This family is coded by reflexive thematic analysis, which reports no coefficients. An owner can have them computed once "
@@ -144,11 +141,6 @@ class MeasureView(StudyView):
     """What the operations on figures share."""
 
     permission = Permission.SEE_ALL_CODINGS
-
-    @cached_property
-    def viewer(self) -> Viewer:
-        """The person, and what she may see."""
-        return Viewer(self.study, self.person, self.role)
 
 
 class ReadAgreement(MeasureView):
@@ -326,7 +318,7 @@ class ReadComparedModels(StudyView):
 
     def get(self, request: Request, slug: str) -> Response:
         asked = {"coder": self.query.get("coder", ""), "layer": self.query["layer"]}
-        viewpoint = choose_viewpoint(Viewer(self.study, self.person, self.role), **asked)
+        viewpoint = choose_viewpoint(self.viewer, **asked)
         try:
             return self.answer(compare_models(viewpoint, find_family(viewpoint, self.query.get("family", ""))))
         except Refused as error:

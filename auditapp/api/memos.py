@@ -10,15 +10,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from auditapp.api.codings import SINCE, WITHDRAWN, changed_since
 from auditapp.api.errors import Conflict
 from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, WholeNumber, Words
-from auditapp.api.labels import SINCE, WITHDRAWN, changed_since
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
 from transcripts.analysis.notebook.actions import MemoChanged, revise_memo, withdraw_memo, write_memo
 from transcripts.analysis.notebook.queries import PlaceNotFound, find_place
-from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Memo
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID
@@ -46,8 +45,7 @@ class MemoView(StudyView):
 
     def visible(self) -> QuerySet[Memo]:
         """The memos of the study the person may see. An emptied one is a row without text."""
-        viewer = Viewer(self.study, self.person, self.role)
-        return Memo.objects.visible_to(viewer).exclude(text="").order_by("pk")
+        return Memo.objects.visible_to(self.viewer).exclude(text="").order_by("pk")
 
     def find_own(self, memo_id: int) -> Memo:
         """A memo of her own. Raises ``Http404``."""

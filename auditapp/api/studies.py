@@ -12,7 +12,7 @@ from auditapp.api.inputs import Body, Words
 from auditapp.api.outputs import InDollars, RowOutput
 from auditapp.api.views import ApiView, PageParameters, Pages, StudyView, at_one_address
 from auditapp.batches.pages.progress import describe_grants
-from auditapp.llm.granting import list_grants
+from auditapp.llm.grants import list_grants
 from auditapp.llm.models import Grant
 from auditapp.webhooks import actions, queries
 from auditapp.webhooks.models import MAX_ADDRESS, Webhook

@@ -3,24 +3,19 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, path, re_path
 
 from auditapp.api import (
-    answers,
     batches,
+    benchmarks,
     bulk,
     codebook,
     codings,
-    experiments,
     exports,
-    holding,
     interviews,
     launching,
-    links,
     measures,
     memos,
     negotiation,
-    probe,
-    scenarios,
     scores,
-    sob,
+    sessions,
     studies,
 )
 from auditapp.api.schema import ReadSchema
@@ -54,8 +49,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/memos/<int:memo_id>/revise/", memos.ReviseMemo.as_view(), name="revise_memo"),
     path(f"{STUDY}/memos/<int:memo_id>/withdraw/", memos.WithdrawMemo.as_view(), name="withdraw_memo"),
     # studies/<slug>/links/, normative-stances/, scores/, case-sheets/, pairs/, trajectory-report/
-    path(f"{STUDY}/links/", links.Links.as_view(), name="links"),
-    path(f"{STUDY}/links/<int:link_id>/withdraw/", links.WithdrawLink.as_view(), name="withdraw_link"),
+    path(f"{STUDY}/links/", negotiation.Links.as_view(), name="links"),
+    path(f"{STUDY}/links/<int:link_id>/withdraw/", negotiation.WithdrawLink.as_view(), name="withdraw_link"),
     path(f"{STUDY}/normative-stances/", scores.Stances.as_view(), name="normative_stances"),
     path(f"{STUDY}/scores/", scores.Scores.as_view(), name="scores"),
     path(f"{STUDY}/scores/<int:score_id>/withdraw/", scores.WithdrawScore.as_view(), name="withdraw_score"),
@@ -64,18 +59,18 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/pairs/<str:pair_name>/withdraw/", negotiation.WithdrawPair.as_view(), name="withdraw_pair"),
     path(f"{STUDY}/trajectory-report/", negotiation.ReadTrajectoryReport.as_view(), name="trajectory_report"),
     # studies/<slug>/sessions/
-    path(f"{STUDY}/sessions/", holding.Sessions.as_view(), name="sessions"),
-    path(f"{STUDY}/sessions/<int:session_id>/questions/", holding.Talk.as_view(), name="session_questions"),
-    path(f"{STUDY}/sessions/<int:session_id>/branches/", holding.BranchSession.as_view(), name="branch_session"),
-    path(f"{STUDY}/sessions/<int:session_id>/close/", holding.CloseSession.as_view(), name="close_session"),
+    path(f"{STUDY}/sessions/", sessions.Sessions.as_view(), name="sessions"),
+    path(f"{STUDY}/sessions/<int:session_id>/questions/", sessions.Talk.as_view(), name="session_questions"),
+    path(f"{STUDY}/sessions/<int:session_id>/branches/", sessions.BranchSession.as_view(), name="branch_session"),
+    path(f"{STUDY}/sessions/<int:session_id>/close/", sessions.CloseSession.as_view(), name="close_session"),
     # studies/<slug>/scripts/
-    path(f"{STUDY}/scripts/", scenarios.ListScripts.as_view(), name="scripts"),
+    path(f"{STUDY}/scripts/", benchmarks.ListScripts.as_view(), name="scripts"),
     # studies/<slug>/experiments/
-    path(f"{STUDY}/experiments/", experiments.Experiments.as_view(), name="experiments"),
-    path(f"{STUDY}/experiments/<int:experiment_id>/units/", experiments.LoadUnits.as_view(), name="experiment_units"),
+    path(f"{STUDY}/experiments/", benchmarks.Experiments.as_view(), name="experiments"),
+    path(f"{STUDY}/experiments/<int:experiment_id>/units/", benchmarks.LoadUnits.as_view(), name="experiment_units"),
     path(
         f"{STUDY}/experiments/<int:experiment_id>/report/",
-        experiments.ReadExperimentReport.as_view(),
+        benchmarks.ReadExperimentReport.as_view(),
         name="experiment_report",
     ),
     # studies/<slug>/exports/
@@ -87,16 +82,16 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/grants/", studies.ListGrants.as_view(), name="grants"),
     path(f"{STUDY}/batches/", batches.ListBatches.as_view(), name="batches"),
     path(f"{STUDY}/batches/<int:batch_id>/", batches.ReadBatch.as_view(), name="batch"),
-    path(f"{STUDY}/batches/<int:batch_id>/probe-report/", probe.ReadProbeReport.as_view(), name="probe_report"),
+    path(f"{STUDY}/batches/<int:batch_id>/probe-report/", benchmarks.ReadProbeReport.as_view(), name="probe_report"),
     path(
         f"{STUDY}/batches/<int:batch_id>/scenario-report/",
-        scenarios.ReadScenarioReport.as_view(),
+        benchmarks.ReadScenarioReport.as_view(),
         name="scenario_report",
     ),
-    path(f"{STUDY}/batches/<int:batch_id>/sob-report/", sob.ReadSobReport.as_view(), name="sob_report"),
+    path(f"{STUDY}/batches/<int:batch_id>/sob-report/", benchmarks.ReadSobReport.as_view(), name="sob_report"),
     path(
         f"{STUDY}/batches/<int:batch_id>/sob-comparison/<int:other_id>/",
-        sob.ReadSobComparison.as_view(),
+        benchmarks.ReadSobComparison.as_view(),
         name="sob_comparison",
     ),
     # studies/<slug>/webhooks/
@@ -110,8 +105,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path(f"{STUDY}/batches/sob/", launching.LaunchSob.as_view(), name="launch_sob"),
     path(f"{STUDY}/batches/sob/estimate/", launching.EstimateSob.as_view(), name="estimate_sob"),
-    path(f"{STUDY}/batches/scenario/", scenarios.LaunchScenarios.as_view(), name="launch_scenarios"),
-    path(f"{STUDY}/batches/scenario/estimate/", scenarios.EstimateScenarios.as_view(), name="estimate_scenarios"),
+    path(f"{STUDY}/batches/scenario/", benchmarks.LaunchScenarios.as_view(), name="launch_scenarios"),
+    path(f"{STUDY}/batches/scenario/estimate/", benchmarks.EstimateScenarios.as_view(), name="estimate_scenarios"),
     path(f"{STUDY}/batches/<int:batch_id>/estimate/", batches.EstimateRest.as_view(), name="batch_estimate"),
     path(f"{STUDY}/batches/<int:batch_id>/pause/", batches.PauseBatch.as_view(), name="pause_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/resume/", batches.ResumeBatch.as_view(), name="resume_batch"),
@@ -119,7 +114,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path(f"{STUDY}/batches/<int:batch_id>/approve/", batches.ApproveBatch.as_view(), name="approve_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/name/", batches.NameBatch.as_view(), name="name_batch"),
     path(f"{STUDY}/batches/<int:batch_id>/jobs/<int:job_id>/end/", batches.EndJob.as_view(), name="end_job"),
-    path(f"{STUDY}/batches/<int:batch_id>/answers/", answers.ReadAnswers.as_view(), name="batch_answers"),
+    path(f"{STUDY}/batches/<int:batch_id>/answers/", batches.ReadAnswers.as_view(), name="batch_answers"),
     # studies/<slug>/agreement/, annotators/
     path(f"{STUDY}/models-compared/", measures.ReadComparedModels.as_view(), name="models_compared"),
     path(f"{STUDY}/agreement/", measures.ReadAgreement.as_view(), name="agreement"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from http import HTTPMethod
 from typing import Any, ClassVar, cast
 
@@ -23,6 +24,7 @@ from rest_framework.views import APIView
 from auditapp.api.errors import InvalidParameters, PlainHttp, ScopeMissing
 from auditapp.api.inputs import Body, Numeral, Parameters, StrictJsonParser
 from transcripts.accounts.models import ApiToken, Scope, User
+from transcripts.blinding.viewers import Viewer
 from transcripts.studies.access import open_study
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
@@ -271,6 +273,11 @@ class StudyView(ApiView):
     def open(self, operation: type[ApiView]) -> None:
         permission = cast("type[StudyView]", operation).permission
         self.study, self.role = open_study(self.person, self.kwargs["slug"], permission)
+
+    @cached_property
+    def viewer(self) -> Viewer:
+        """The person, and what she may see."""
+        return Viewer(self.study, self.person, self.role)
 
 
 class UnknownAddress(ApiView):

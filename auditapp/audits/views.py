@@ -45,7 +45,7 @@ def draw_sample(
     template: str,
     context: dict[str, Any] | None = None,
 ) -> HttpResponse:
-    """Draw a sample with what the form holds, or show the form."""
+    """Draw a sample with what was typed in the form, or show the form."""
     if request.method == "POST" and form.is_valid():
         with at_form(form):
             return redirect(draw(by=request.user, **form.cleaned_data))

@@ -60,7 +60,7 @@ def commit_cap(batch: Batch, cap_nano: int | None, by: trail.Actor) -> None:
 
 
 def refuse_too_many(study: Study, by: trail.Actor) -> None:
-    """Raise ``Refused`` where a member would open a further batch beside too many. Two at the same moment may both pass."""
+    """Raise ``Refused`` where a member has too many open batches for a further one. Two at the same moment may both pass."""
     if needs_no_grant(by):
         return
     count = Batch.objects.filter(study=study, state__in=OPEN_STATES).count()

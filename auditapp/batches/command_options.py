@@ -15,11 +15,10 @@ from auditapp.batches.actions import confirm_batch
 from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.launching import DEFAULT_PILOT, PILOT_SHARE, LaunchOptions
 from auditapp.batches.ledger import statements
-from auditapp.batches.ledger.worker_signs import is_worker_alive
+from auditapp.batches.ledger.leases import is_worker_alive
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
+from auditapp.batches.pages.costs import estimate_batch, list_limit_warnings, warn_of_cap
 from auditapp.batches.pages.progress import read_progress, summarise_batch
-from auditapp.batches.pages.reviewing import list_limit_warnings
-from auditapp.batches.pages.spending import estimate_batch, warn_of_cap
 from auditapp.batches.pure.estimating import to_dollars
 from auditapp.batches.runner import recovery, tasks
 from transcripts.audit_trail import trail

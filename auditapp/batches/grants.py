@@ -18,7 +18,7 @@ from django.utils import timezone
 from auditapp.batches.models import Arm, Attempt, Batch
 from auditapp.batches.pure.estimating import NANO, Share, add_up, find_changes, settle, sum_shares, to_dollars
 from auditapp.llm.actions import CALLS_NOBODY
-from auditapp.llm.granting import lock_grants
+from auditapp.llm.grants import lock_grants
 from auditapp.llm.models import Commitment, Grant, ModelVariant, Price, ProviderAccount
 from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User

@@ -1,19 +1,28 @@
-"""The kinds of batches. Each feature registers its own, so that the engine imports none of them."""
+"""The kinds of batches. Each feature registers its own, so that the engine imports none of them.
+
+Hand the ends of cells over to their kind."""
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
 
+from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pure.chaining import Conversation, Exchange
 from auditapp.llm.models import Capabilities
-from auditapp.llm.pure.json_schemas import strip_limits
+from auditapp.llm.pure.json_answers import strip_limits
 from transcripts.blinding.viewers import Viewer
 from transcripts.hooks import batch_ended, load_registrations, send
+
+logger = logging.getLogger(__name__)
+
+# Outcomes that the engine gives itself: the kind could not store the answer, or the output limit left no room for one.
+NOT_STORABLE, NO_ROOM = "not_storable", "no_room"
 
 
 class Answered(NamedTuple):
@@ -65,7 +74,7 @@ class BatchKind(Protocol):
 @runtime_checkable
 class ConversingKind(Protocol):
     """A kind whose messages depend on more than the input: on the repeat, or on what the model answered before. It has this method
-    beside those of ``BatchKind``; then ``write_prompts`` only serves the review, with the longest text that may be sent."""
+    in addition to those of ``BatchKind``; then ``write_prompts`` only serves the review, with the longest text that may be sent."""
 
     def write_conversations(
         self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
@@ -73,7 +82,7 @@ class ConversingKind(Protocol):
         """What is said in each cell, by the cell's key; a cell that is missing fails.
 
         ``exchanges`` has what was said before a cell with a previous, oldest first: each question exactly as sent, with the words
-        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation holds.
+        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation contains.
         """
 
 
@@ -242,3 +251,23 @@ def list_interviews(batch: Batch, *, input_id: int) -> set[int]:
 def is_always_visible(batch: Batch, viewer: Viewer) -> bool:
     """Whether the viewer sees the whole batch, whatever she has unblinded. No query, for lists."""
     return _find_parts(batch.kind).find_visibility is None or (viewer.sees_all and not viewer.codes)
+
+
+def hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:
+    """Let the kind store the answers; the outcomes by cell. One that it cannot store must not stop the others, nor the engine: it
+    keeps its result and counts as not storable."""
+    kind = get_kind(batch.kind)
+    try:
+        with transaction.atomic():
+            return dict(kind.store_answers(batch, handed))
+    except Exception:
+        logger.exception("Batch %s: a group of %d answers could not be stored together", batch.pk, len(handed))
+    outcomes: dict[int, str] = {}
+    for each in handed:
+        try:
+            with transaction.atomic():
+                outcomes.update(kind.store_answers(batch, [each]))
+        except Exception:
+            logger.exception("Batch %s: the answer of cell %s could not be stored", batch.pk, each.cell_id)
+            outcomes[each.cell_id] = NOT_STORABLE
+    return outcomes

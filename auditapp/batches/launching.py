@@ -5,7 +5,7 @@ Batches that grow: a person asks one question at a time, and the next one only w
 
 Such a batch is launched with ``stays_open`` (``LaunchPlan``), with or without first cells. ``add_cell`` adds one and sends it at
 once; ``close_batch`` ends the batch with its last cell. In between everything holds that holds of any batch: cap, pause, cancel,
-recovery. Workers keep room for these batches beside the largest others (``runner.slots``).
+recovery. Workers keep room for these batches however large others are (``runner.slots``).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from auditapp.batches.pure.estimating import to_dollars, to_nano
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import write_body
-from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.llm.providers.base import SettingRefused
 from auditapp.llm.queries import find_capabilities, find_prices, is_open_ended
 from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
@@ -95,7 +95,7 @@ ASKS_OTHERWISE = (
 def digest_asked(kind: str, options: LaunchOptions, **asked: object) -> str:
     """SHA-256 of what a launch asks for and of how it is sent: the same for a form sent again, another for a changed one.
 
-    ``asked`` holds ids and names, in an order that does not change by itself.
+    ``asked`` contains ids and names, in an order that does not change by itself.
     """
     how = {name: str(value) for name, value in asdict(options).items() if name not in {"idempotency_key", "name"}}
     return hashlib.sha256(json.dumps([kind, how, asked], sort_keys=True).encode()).hexdigest()
@@ -151,7 +151,7 @@ class LaunchPlan:
     with values for ``warning_template``. ``names`` are those of tasks that people know by another one.
 
     ``after`` says for an input which other input it continues, in every arm and repeat: its call waits for that one's answer and
-    sends what was said before. An input is listed behind the one that it continues. ``stays_open``: further cells are added one at
+    sends what was said before. An input is listed after the one that it continues. ``stays_open``: further cells are added one at
     a time (``growing.add_cell``), and there may be none at first. ``expected_answer``: tokens that an answer of this kind usually
     has, from which the review says what the launch will probably cost.
     """
@@ -224,7 +224,7 @@ def launch_batch(
 ) -> Batch:
     """Plan the grid inputs x arms x repeats and notify its queues. Raises ``Refused``.
 
-    An arm with inputs of its own is asked about those. The pilot, so many calls of each arm drawn at random, goes first (all
+    An arm with inputs of its own is asked about those. The pilot, a number of calls of each arm drawn at random, goes first (all
     of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. Of chains
     (``after``, as in ``LaunchPlan``) as many are drawn whole as make so many calls. The
     same idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is
@@ -548,7 +548,7 @@ def add_cell(
 
     The same input and repeat again give the cell that the first call made: a feature that stores its question once for each
     ``idempotency_key`` and asks for it here in the same transaction asks it once. ``after`` is a cell of the same arm, whose
-    conversation is continued. A further ``repeat`` asks the same question another time, behind the same cell, when its answer was
+    conversation is continued. A further ``repeat`` asks the same question another time, after the same cell, when its answer was
     cut off, say; what failed is asked again by ``retry_failed(only=[cell.pk])``.
 
     Nothing is added where the call could exceed the cap, with everything that was said before it. What a cell costs that waits

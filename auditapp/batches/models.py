@@ -216,7 +216,7 @@ class Cell(models.Model):
     )
     repeat = models.PositiveSmallIntegerField(default=1, help_text="Number of the repeat of the question, from 1.")
     pilot = models.BooleanField(default=False)
-    # Its index below holds only cells with a previous.
+    # Its index below contains only cells with a previous.
     after = models.ForeignKey(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="followers", db_index=False
     )
@@ -316,7 +316,7 @@ class Attempt(models.Model):
     have been paid for), cached (nothing was sent: the answer of ``copied_from`` to the same request was used), surplus (an
     answer came after its cell had ended with another: paid and not used).
     ``prompt`` is the user message exactly as sent, ``history`` the messages before it, each with ``role`` (system, user,
-    assistant) and ``content``; ``None`` stands for the arm's instructions alone. Together with the variant's settings they
+    assistant) and ``content``; ``None`` means the arm's instructions alone. Together with the variant's settings they
     give the request again, and ``request_hash`` proves it. Times are the database's, durations a monotonic clock's.
     """
 

@@ -26,7 +26,7 @@ from transcripts.audit_trail import trail
 from transcripts.corpus.storing import short_transaction
 from transcripts.refusals import Refused
 
-# So many cells are stored in the transaction of the launch: it keeps others waiting for some 30 ms.
+# At most this number of cells is stored in the transaction of the launch: it keeps others waiting for some 30 ms.
 SMALL_SIZE = 5000
 # A waiting writer of SQLite tries again after longer and longer pauses: of many short transactions it soon finds a gap.
 # PostgreSQL lets others write meanwhile, so there are fewer commits that wait for the disk.
@@ -113,7 +113,7 @@ def plan_by_parts(batch: Batch, grid: Grid, *, by: trail.Actor) -> None:
 
 
 def cancel_abandoned(*, seconds: float = math.inf) -> None:
-    """Cancel the batches whose launch was killed; after so many ``seconds`` the rest is left for later."""
+    """Cancel the batches whose launch was killed; after ``seconds`` the rest is left for later."""
     end = time.monotonic() + seconds
     late = read_now() - ABANDONED_AFTER
     for batch in Batch.objects.filter(state=Batch.State.PLANNING, created_at__lt=late).order_by("pk"):
@@ -145,7 +145,7 @@ def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> 
 
 
 def _cut(grid: Grid) -> Iterator[tuple[int, Sequence[int], Sequence[int]]]:
-    """The grid in parts of about so many cells, without cutting a chain: an arm, some repeats and some inputs."""
+    """The grid in parts of about ``CELLS_AT_A_TIME`` cells, without cutting a chain: an arm, some repeats and some inputs."""
     at_a_time = CELLS_AT_A_TIME[connection.vendor]
     for arm, ids in zip(grid.arms, grid.inputs, strict=True):
         together = max(1, at_a_time // len(ids))

@@ -17,8 +17,7 @@ from typing import Any
 from django.db import transaction
 
 from auditapp.annotators.actions.annotators import ensure_annotator
-from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_offline, launch_preannotation
 from auditapp.annotators.actions.withholding import close_draft_interview, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline
@@ -31,9 +30,13 @@ from auditapp.benchmarks.sob.queries import find_rows
 from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
 from auditapp.demo import negotiation
 from auditapp.demo.probe import bring_in_experiment
-from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.actions.checks import launch_critic
-from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.actions import (
+    choose_annotator,
+    draw_positive_audit,
+    launch_critic,
+    mark_positive,
+    sort_disagreement,
+)
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from transcripts.accounts.actions import create_user

@@ -11,7 +11,7 @@ from auditapp.annotators.forms import SmallPilotOptions
 from auditapp.annotators.models import Annotator, CodeChoice, Suggestion
 from auditapp.audits.views import BaseMarkForm
 from auditapp.batches.forms import LaunchOptionsForm, seed_field
-from auditapp.evaluation.actions.checks import MAX_REPEATS, MAX_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
+from auditapp.evaluation.actions import MAX_REPEATS, MAX_SAMPLED, USUAL_REPEATS, USUAL_SAMPLE
 from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
 from auditapp.evaluation.queries.positives import list_suggested_codes
 from transcripts.codebook.models import CodeFamily
@@ -255,7 +255,7 @@ class MarkForm(BaseMarkForm):
 
 
 class RejectionChoice(forms.Form):
-    """Which annotator's figures, and which sentences behind them. What does not fit narrows nothing."""
+    """Which annotator's figures, and which of their sentences. What does not fit narrows nothing."""
 
     annotator = forms.ModelChoiceField(queryset=Annotator.objects.none(), required=False, empty_label=None)
     code = forms.CharField(required=False, max_length=100)

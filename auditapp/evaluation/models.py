@@ -10,13 +10,12 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from auditapp.annotators.models.annotators import Annotator
-from auditapp.annotators.models.answers import Suggestion
+from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark, BaseOpening
 from transcripts.corpus.models import Sentence
 from transcripts.ui.typed_text import MAX_NOTE
 
-# So many per code Dunivin and others (2026) read again of what their annotators said in deployment.
+# Dunivin and others (2026) read this number per code again of what their annotators said in deployment.
 USUAL_PER_CODE = 60
 MAX_PER_CODE = 1_000
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from auditapp.annotators.models import Annotator, TurnAnswer
 from auditapp.annotators.pure.answers import list_critic_alarms
-from auditapp.annotators.queries.batch_visibility import find_critic_visibility, list_read_interviews
+from auditapp.annotators.queries.withholding import find_critic_visibility, list_read_interviews
 from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
-from auditapp.evaluation.exports import EXPORTS
-from auditapp.evaluation.queries.machine_use import read_machine_notes, read_machine_uses, read_parts
+from auditapp.evaluation.exports import EXPORTS, read_machine_notes, read_machine_uses, read_parts
 from auditapp.evaluation.runner import CriticKind, write_critic_schema
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export, register_machines

@@ -13,9 +13,9 @@ from auditapp.annotators.runner.turns import read_earlier
 from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
-from auditapp.evaluation.pure.critic import CRITIC_SCHEMA, EARLIER, REVERSE, read_critic_answer, write_critic_message
+from auditapp.evaluation.pure.positives import CRITIC_SCHEMA, EARLIER, REVERSE, read_critic_answer, write_critic_message
 from auditapp.llm.credentials import is_external
-from auditapp.llm.pure.own_words import Judged
+from auditapp.llm.pure.json_answers import Judged
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from auditapp.evaluation.views import audits, calibration, checks, choices, critic, rates
+from auditapp.evaluation.views import calibration, checks, choices, positives, rates
 
 app_name = "evaluation"
 
@@ -11,14 +11,14 @@ urlpatterns = [
     path("studies/<slug:slug>/annotators/<int:annotator_id>/checks/launch/", checks.launch, name="launch_check"),
     path("studies/<slug:slug>/evaluation/checks/<int:batch_id>/", checks.show_check, name="check"),
     path("studies/<slug:slug>/evaluation/checks/<int:batch_id>/answers/", checks.list_answers, name="check_answers"),
-    path("studies/<slug:slug>/evaluation/critic/", critic.launch, name="critic"),
-    path("studies/<slug:slug>/evaluation/rejections/", critic.show_rejections, name="rejections"),
-    path("studies/<slug:slug>/evaluation/audits/", audits.list_audits, name="audits"),
-    path("studies/<slug:slug>/evaluation/audits/draw/", audits.draw, name="draw_audit"),
-    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/", audits.show_audit, name="audit"),
-    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/results/", audits.open_results, name="audit_results"),
-    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/items/", audits.list_items, name="audit_items"),
-    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/items/<int:item_id>/", audits.mark, name="mark"),
+    path("studies/<slug:slug>/evaluation/critic/", positives.launch, name="critic"),
+    path("studies/<slug:slug>/evaluation/rejections/", positives.show_rejections, name="rejections"),
+    path("studies/<slug:slug>/evaluation/audits/", positives.list_audits, name="audits"),
+    path("studies/<slug:slug>/evaluation/audits/draw/", positives.draw, name="draw_audit"),
+    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/", positives.show_audit, name="audit"),
+    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/results/", positives.open_results, name="audit_results"),
+    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/items/", positives.list_items, name="audit_items"),
+    path("studies/<slug:slug>/evaluation/audits/<int:audit_id>/items/<int:item_id>/", positives.mark, name="mark"),
     path("studies/<slug:slug>/evaluation/spread/", calibration.show_spread, name="spread"),
     path("studies/<slug:slug>/evaluation/calibration/", calibration.show_calibration, name="calibration"),
     path("studies/<slug:slug>/evaluation/calibration/compute/", calibration.compute, name="calibration_compute"),

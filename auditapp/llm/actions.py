@@ -32,9 +32,8 @@ from auditapp.llm.models import (
 from auditapp.llm.providers import PROVIDERS, Account, ProviderNotReady, open_provider
 from auditapp.llm.providers.base import ChatRequest, Traits
 from auditapp.llm.providers.probing import ProbeFailed, probe
-from auditapp.llm.pure.families import find_family
 from auditapp.llm.pure.key_removal import remember_key
-from auditapp.llm.pure.sampling import SAMPLING, SamplingError, check_sampling
+from auditapp.llm.pure.model_settings import SAMPLING, SamplingError, check_sampling, find_family
 from auditapp.llm.queries import find_capabilities, find_prices, read_allowed_addresses
 from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from auditapp.outbound.addresses import (

@@ -8,7 +8,7 @@ from django import forms
 
 from auditapp.llm.models import REPLACED_CAPABILITIES, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.providers import PROVIDERS
-from auditapp.llm.pure.sampling import read_stop
+from auditapp.llm.pure.model_settings import read_stop
 from auditapp.outbound.addresses import is_variable
 from transcripts.ui.forms import ReplacingForm, RowForm, make_field
 

@@ -9,7 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
-from auditapp.llm.pure.sampling import SAMPLING, describe_sampling
+from auditapp.llm.pure.model_settings import SAMPLING, describe_sampling
 from transcripts.audit_trail import trail
 from transcripts.history.models import Numbered
 from transcripts.studies.models import Study

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from auditapp.llm.views import models
-from auditapp.llm.views import models as views
+from auditapp.llm import views
 
 app_name = "llm"
 
@@ -26,8 +25,8 @@ urlpatterns = [
     path("models/", views.list_models, name="models"),
     path("models/<int:variant_id>/", include(model)),
     path("models/accounts/<int:account_id>/", include(account)),
-    path("studies/<slug:slug>/judges/", models.list_judges, name="judges"),
-    path("studies/<slug:slug>/judges/<int:variant_id>/", models.show_judge, name="judge"),
+    path("studies/<slug:slug>/judges/", views.list_judges, name="judges"),
+    path("studies/<slug:slug>/judges/<int:variant_id>/", views.show_judge, name="judge"),
     path("models/addresses/", views.list_addresses, name="addresses"),
     path("models/addresses/<int:address_id>/remove/", views.disallow_address, name="disallow_address"),
 ]

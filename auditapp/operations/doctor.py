@@ -16,15 +16,14 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
+from auditapp.batches.ledger.leases import read_workers
 from auditapp.batches.ledger.statements import find_queues_to_notify
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.ledger.worker_signs import read_workers
 from auditapp.batches.models import Tick
 from auditapp.batches.pure.spool import find_disk_shortage, is_abandoned
 from auditapp.llm.queries import find_broken_seals
-from auditapp.operations import archive
-from auditapp.operations.actions import BACKED_UP
-from auditapp.operations.archive import find_sqlite_file
+from auditapp.operations import actions
+from auditapp.operations.actions import BACKED_UP, find_sqlite_file
 from auditapp.outbound.clock import read_now
 from auditapp.site.environment import find_misspelt_names
 from auditapp.webhooks.queries import find_broken_secrets
@@ -315,7 +314,7 @@ def _check_backup() -> str:
         raise _Doubtful("No backup was made by manage.py backup.", "docs/operations.md describes how.")
     last, details = found
     places = {Path(details.get("folder", settings.DATA)), Path(settings.DATA)}
-    if left := sorted(each for place in places for each in archive.find_leftovers(place)):
+    if left := sorted(each for place in places for each in actions.find_leftovers(place)):
         raise _Doubtful(
             f"{len(left)} copies of the database, not encrypted, are left of backups that were ended before they were done, such "
             f"as {left[0]}.",

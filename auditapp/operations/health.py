@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from auditapp.batches.ledger.worker_signs import read_workers
+from auditapp.batches.ledger.leases import read_workers
 from auditapp.batches.pure.spool import find_disk_shortage
 from auditapp.llm.queries import find_broken_seals
 

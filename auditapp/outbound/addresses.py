@@ -87,7 +87,7 @@ def is_open_http(base_url: str) -> bool:
 
 
 def read_numbers(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address that a host stands for in any notation: a connection takes 2130706433 and 0x7f.1 as 127.0.0.1."""
+    """The IP address that a host means in any notation: a connection takes 2130706433 and 0x7f.1 as 127.0.0.1."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:

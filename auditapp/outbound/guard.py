@@ -34,7 +34,7 @@ class AddressRefused(OSError):
 
 
 class Guard:
-    """What may be called under one base URL. ``allowed`` holds addresses as typed, ``host:port``."""
+    """What may be called under one base URL. ``allowed`` are addresses as typed, ``host:port``."""
 
     def __init__(self, base_url: str, allowed: frozenset[str]) -> None:
         url = URL(base_url)

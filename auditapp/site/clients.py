@@ -1,6 +1,6 @@
 """What the site and its web server (auditapp/site/serving.py) tell each other about who sends a request.
 
-The server finds out who somebody is only where it must: before it receives a large body. Otherwise the site tells it, once it
+The server finds out who somebody is only where it must: before it receives a large body. Otherwise the site informs it, once it
 has read the session or the token anyway. Other servers, such as that of the tests, tell nothing.
 """
 
@@ -34,7 +34,7 @@ class Client(Protocol):
 
 
 def find_client(request: HttpRequest) -> Client | None:
-    """The connection of a request, where its server tells."""
+    """The connection of a request, where its server says."""
     return cast("Client | None", request.META.get(CLIENT))
 
 

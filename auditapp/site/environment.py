@@ -42,7 +42,7 @@ VENDORS = {
 }
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 OWN_SECRETS = re.compile(r"(SECRET_KEY|FIELD_KEY|DATABASE_URL|REDIS_URL|(POSTGRES|REDIS|PG)_?[A-Z0-9_]+)(_FILE)?")
-# Says that the database of this data folder holds data.
+# Says that the database of this data folder contains data.
 MARKER = "has-data"
 ACCOUNTS = "accounts_user"
 PORT = re.compile(r":[0-9]+$")
@@ -86,7 +86,7 @@ def check_environment(default_data_folder: Path) -> None:
 
 
 def find_faults(default_data_folder: Path) -> list[str]:
-    """What is wrong with the settings: a sentence each, which names the variable and holds no secret."""
+    """What is wrong with the settings: a sentence each, which names the variable and contains no secret."""
     data_folder = default_data_folder
 
     def read_data_folder() -> None:
@@ -272,7 +272,7 @@ def make_data_folder(folder: Path) -> None:
 
 
 def mark_data_folder() -> None:
-    """Note in the data folder that its database holds data, once it does."""
+    """Note in the data folder that its database contains data, once it does."""
     make_data_folder(settings.DATA)
     (settings.DATA / MARKER).write_text("A database was here: see docs/operations.md.\n", encoding="ascii")
 
@@ -289,7 +289,7 @@ def refuse_lost_database() -> None:
     """Stop the start where the database was and is gone: an empty site would look as if all work were lost.
 
     Tables without a single account are no site either: somebody ran ``migrate`` where the database was gone. A database that
-    does not answer says nothing about what it holds; the start goes on and waits for it.
+    does not answer says nothing about what it contains; the start goes on and waits for it.
     """
     marker = settings.DATA / MARKER
     if not marker.exists():

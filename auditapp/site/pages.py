@@ -1,4 +1,4 @@
-"""Help, and the error pages."""
+"""Help, the error pages, and the addresses that pages had before release 1.0.0, for bookmarks and links in documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from collections.abc import Callable
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponsePermanentRedirect,
+    JsonResponse,
+)
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
@@ -112,7 +119,7 @@ class WrongMethodPage:
 
 
 class NoStore:
-    """Tells browsers and proxies to keep no page: what somebody saw is gone with her session. Static files never come here."""
+    """Asks browsers and proxies to keep no page: what somebody saw is gone with her session. It serves no static files."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
@@ -125,7 +132,7 @@ class NoStore:
 
 
 class KnownToServer:
-    """Tells the web server whose request it is, so that it can share its places out by person, and asks it for a place before a
+    """Lets the web server know whose request it is, so that it can share its places out by person, and asks it for a place before a
     large file is made to be sent."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
@@ -172,3 +179,34 @@ def _describe_wrong_method(request: HttpRequest) -> dict[str, object]:
 def _show(request: HttpRequest | None, status: int, title: str, message: str) -> HttpResponse:
     context = {"status": status, "title": title, "message": message}
     return render(request, "error.html", context, status=status)
+
+
+# How a page's address began after that of its study, and how it begins now. The first that fits is taken.
+RENAMED = (
+    ("interviews-held/", "live-interviews/"),
+    ("codings/together/", "codings/co-occurrence/"),
+    ("work/", "my-work/"),
+    ("keys/", "shortcuts/"),
+    ("probe/", "gender-cues/"),
+    ("preannotation/launch/", "annotators/launch/"),
+    ("preannotation/offline/", "annotators/offline/"),
+    ("preannotation/runs/", "annotators/runs/"),
+    ("preannotation/annotators/", "annotators/"),
+    ("preannotation/planted/", "annotators/control-sentences/"),
+    ("preannotation/withholding/", "suggestions/withholding/"),
+    ("preannotation/drafts/", "suggestions/drafts/"),
+    ("preannotation/reversals/", "evaluation/rejections/"),
+    ("preannotation/", "evaluation/"),
+)
+
+
+@require_safe
+def redirect_to_study(request: HttpRequest, rest: str) -> HttpResponsePermanentRedirect:
+    """Lead from an address under ``/p/`` to that of the same page under ``/studies/``, with its query."""
+    slug, _, rest = rest.partition("/")
+    for old, new in RENAMED:
+        if rest.startswith(old):
+            rest = new + rest.removeprefix(old)
+            break
+    query = request.META.get("QUERY_STRING", "")
+    return HttpResponsePermanentRedirect(f"/studies/{slug}/{rest}{'?' if query else ''}{query}")

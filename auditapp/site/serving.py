@@ -1,6 +1,6 @@
 """The web server of the site: ``python -m auditapp.site.serving --port 8000``.
 
-Waitress reads a request whole before a thread works on it, so that a client which is slow or says nothing holds a connection
+Waitress reads a request whole before a thread works on it, so that a client which is slow or says nothing occupies a connection
 and no thread. Added here:
 
 - A request is refused by its size before its body is read, and by the time it takes. Large bodies are received from people with

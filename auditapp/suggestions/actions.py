@@ -2,7 +2,7 @@
 
 What a person makes of a suggestion. Every answer stays on record, and so does what is taken back.
 
-After a boundary edit a suggestion is answered at the sentence that holds its words now.
+After a boundary edit a suggestion is answered at the sentence that contains its words now.
 """
 
 from __future__ import annotations
@@ -241,7 +241,7 @@ def undo_response(*, suggestion: Suggestion, study: Study, by: User) -> Response
 
     What the answer had replaced is restored: her own coding with the same code, or her decision that none applies. It counts
     as assisted, for she has seen the suggestion. After a boundary edit, that is done on the sentence that
-    holds the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
+    contains the suggestion's words; a coding that was joined with another of hers stays. Everything stays on record. Raises
     ``Refused``.
     """
     sentence, showing = _require_open(suggestion, by)
@@ -274,7 +274,7 @@ def redo_response(*, suggestion: Suggestion, study: Study, by: User) -> Response
 
 
 def _require_open(suggestion: Suggestion, by: User) -> tuple[Sentence, Showing]:
-    """The sentence that holds the suggestion's words now, and her look at it: the last at that sentence, or, after a boundary
+    """The sentence that contains the suggestion's words now, and her look at it: the last at that sentence, or, after a boundary
     edit, one from before. Raises ``Refused``, also where she never had one."""
     # As it is now: boundaries may have been edited since it was read.
     suggestion = Suggestion.objects.select_related("sentence__turn__interview").get(pk=suggestion.pk)

@@ -1,6 +1,6 @@
 """What machines suggest for a sentence, as one person may see it: ``PanelState``, read once for a request.
 
-Of several answers of one annotator about a sentence and a code the latest holds (as in machine_labels.py, which does the same
+Of several answers of one annotator about a sentence and a code the latest counts (as in machine_labels.py, which does the same
 for a whole study in arrays). After a boundary edit a sentence counts as annotated where all its words were.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from auditapp.annotators.models import KIND, Annotator, CodeChoice, CriticAnswer, OfflineAnswer, Suggestion, TurnAnswer
-from auditapp.annotators.pure.placing import EditedTurn
+from auditapp.annotators.pure.edited_turns import EditedTurn
 from auditapp.annotators.queries.boundary_edits import find_words, read_turns
 from auditapp.batches.models import Cell
 from auditapp.suggestions.models import Response, Showing
@@ -77,7 +77,7 @@ def read_panel(
     ``logged`` is the order in which she saw suggestions before; what came since follows. ``is_draft``: the interview is a
     draft; ``is_through``: the sentence is of a turn of the interviewer that she is through with.
 
-    Twelve queries, whatever the study holds, up to four more where its boundaries were edited. Reads sentence.turn.
+    Twelve queries, whatever the size of the study, up to four more where its boundaries were edited. Reads sentence.turn.
     """
     turn = read_turns([sentence.turn_id])[sentence.turn_id] if sentence.made_by_id is not None else None
     # What was asked about the turn.
@@ -106,7 +106,7 @@ def read_panel(
 class _Answers:
     """What one annotator was asked about a sentence, and its latest answers: ``asked`` and ``latest`` by the identifier of a code.
 
-    ``latest``: the answer that holds; of a code that is asked and not there it said nothing. ``partly``: the last that
+    ``latest``: the answer that counts; of a code that is asked and not there it said nothing. ``partly``: the last that
     covered a part of the sentence as it is now. ``edited_since``: codes whose answer is about earlier boundaries.
     ``rejected``: by answer, the codes of proposals for the sentence that could not be used; ``None`` of one without a code.
     ``codes``: of its codebook, the identifier of each code with its row.
@@ -299,7 +299,7 @@ class _PanelReader:
         }
 
     def _read_offer(self, suggestion: Suggestion) -> dict[str, Any]:
-        """A suggestion beside what this person made of it (``response``; ``None``: nothing that is in force).
+        """A suggestion with what this person made of it (``response``; ``None``: nothing that is in force).
 
         ``evidence``: the text before the quote, the quote, and the rest; ``None`` where the annotator named no quote.
         ``answers``: its answers to questions that the code still asks, each with the question's label; ``questions``: those

@@ -16,7 +16,7 @@ from auditapp.llm.sealing import SealBroken, seal_again, seal_key
 from auditapp.outbound.addresses import NoAddress, check_base_url, looks_private, name_address
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, TEST, TURNED_OFF, Delivery, Webhook
-from auditapp.webhooks.pure.protocol import make_signing_secret
+from auditapp.webhooks.pure import make_signing_secret
 from auditapp.webhooks.queries import find_due
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -78,7 +78,7 @@ def _notify(delivery_ids: list[uuid.UUID]) -> None:
 
 @transaction.atomic
 def add_webhook(*, study: Study, address: str, events: Collection[str], by: User) -> tuple[Webhook, str]:
-    """A webhook that tells ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
+    """A webhook that notifies ``address`` of ``events`` in the study, and the secret that signs what is sent, which is shown once.
     Raises ``Refused``."""
     address = check_address(address)
     known = EVENTS

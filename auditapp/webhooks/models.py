@@ -32,8 +32,8 @@ class WebhookQuerySet(models.QuerySet["Webhook"]):
 
 
 class Webhook(models.Model):
-    """An address that is told of ``events`` in a study. Its secret signs what is sent; it is shown once and kept sealed, for this
-    address alone."""
+    """An address that is notified of ``events`` in a study. Its secret signs what is sent; it is shown once and kept sealed, for
+    this address alone."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="webhooks")
     address = models.CharField(max_length=MAX_ADDRESS, help_text="Where events are sent.")

@@ -21,7 +21,7 @@ from auditapp.llm.sealing import SealBroken, open_key
 from auditapp.outbound.addresses import name_address
 from auditapp.outbound.clock import read_now
 from auditapp.webhooks.models import TURNED_OFF, Delivery, Webhook
-from auditapp.webhooks.pure.protocol import MAX_TRIES, find_pause, shorten_answer, write_headers
+from auditapp.webhooks.pure import MAX_TRIES, find_pause, shorten_answer, write_headers
 
 TIMEOUT_SECONDS = 10.0
 # Longer than any try can take.

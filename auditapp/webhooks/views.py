@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from auditapp.webhooks import actions, queries
 from auditapp.webhooks.models import EVENTS, MAX_ADDRESS, Webhook
-from auditapp.webhooks.pure.protocol import MAX_TRIES
+from auditapp.webhooks.pure import MAX_TRIES
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
 

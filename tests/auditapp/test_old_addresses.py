@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import resolve
 
-from auditapp.site.old_addresses import RENAMED
+from auditapp.site.pages import RENAMED
 from transcripts.accounts.models import User
 from transcripts.studies.models import Study
 

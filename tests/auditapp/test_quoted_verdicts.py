@@ -14,8 +14,8 @@ from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.formatter_answers import FormatterEnd, read_formatter_answer
 from auditapp.benchmarks.sob.pure.parsing import parse_answer as parse_description
 from auditapp.benchmarks.sob.pure.parsing import parse_verdict
-from auditapp.evaluation.pure.critic import read_critic_answer
-from auditapp.llm.pure.own_words import MAX_TRIES, Judged, takes_back
+from auditapp.evaluation.pure.positives import read_critic_answer
+from auditapp.llm.pure.json_answers import MAX_TRIES, Judged, takes_back
 
 SENTENCES = {1: "I am proud of where I come from.", 2: "I like trains."}
 CRITIC = '{"rationale": "It fits.", "verdict": "uphold"}'

@@ -16,8 +16,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import add_built_in_control_sentences, ensure_annotator
-from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_offline, launch_preannotation
 from auditapp.annotators.actions.withholding import (
     close_draft_interview,
     ensure_arms,
@@ -35,8 +34,7 @@ from auditapp.benchmarks.sob.models import AuditItem, Dataset
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.queries import find_rows
 from auditapp.benchmarks.sob.texts.actions import sample_dataset, save_mapping, save_targets
-from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
-from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.actions import choose_annotator, draw_positive_audit, mark_positive, sort_disagreement
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions

@@ -30,7 +30,7 @@ PARSES_HTML = {"static/js/desk/marks.js"}
 STARTS_PROCESSES = {
     "auditapp/benchmarks/sob/pure/dataset_sources.py",
     "auditapp/benchmarks/sob/pure/dataset_files.py",
-    "auditapp/operations/archive.py",
+    "auditapp/operations/actions.py",
 }
 RUNS_TEXT = {"eval", "exec", "compile", "__import__"}
 UNPACKS_OBJECTS = {"pickle", "marshal", "shelve", "dill", "joblib", "yaml"}

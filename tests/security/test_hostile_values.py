@@ -196,7 +196,7 @@ def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> 
     # One shares a client for the calls of a batch, one tells the name of its machine, and the web server listens.
     listed = {
         "auditapp/batches/routes/live_run.py",
-        "auditapp/batches/ledger/worker_signs.py",
+        "auditapp/batches/ledger/leases.py",
         "auditapp/site/serving.py",
     }
     assert elsewhere <= listed

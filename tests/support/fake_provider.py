@@ -32,7 +32,7 @@ from typing import Any
 
 from aiohttp import web
 
-from auditapp.llm.pure.json_schemas import LIMITS, conforms, make_example
+from auditapp.llm.pure.json_answers import LIMITS, conforms, make_example
 from tests.support import biased_models as pretending
 from tests.support import fake_faults
 from tests.support import obedient_model as obeying

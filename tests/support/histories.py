@@ -16,7 +16,7 @@ from auditapp.benchmarks.scenarios.pure.scripts import ScriptText
 from auditapp.benchmarks.sob.models import MappingTable, TargetTable
 from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
 from auditapp.llm.actions import set_capabilities, set_price
-from auditapp.llm.granting import set_grant
+from auditapp.llm.grants import set_grant
 from auditapp.llm.models import Capabilities, Grant, ModelVariant, Price, ProviderAccount
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User

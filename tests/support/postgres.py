@@ -33,7 +33,6 @@ EVERYWHERE = "transcripts.audit_trail.trail"
 REACHED_THROUGH = {
     "auditapp.batches.ledger.statements": "tests/auditapp/batches/test_ledger.py",
     "auditapp.operations.actions": "tests/auditapp/operations/test_backup.py",
-    "auditapp.operations.archive": "tests/auditapp/operations/test_backup.py",
     "transcripts.coding.actions.checks": "tests/transcripts/coding/test_actions.py",
     "transcripts.coding.next_sentence": "tests/transcripts/coding/test_next_sentence.py",
     "transcripts.jobs.actions": "tests/transcripts/jobs/test_jobs.py",

@@ -14,11 +14,9 @@ from django.db.models import Max
 from django.utils import timezone
 
 from auditapp.annotators.models import MAX_CONTROL_SENTENCES, Annotator, ControlSentence
-from auditapp.annotators.pure.answer_objects import SCHEMA_VERSION
+from auditapp.annotators.pure.answers import SCHEMA_VERSION
 from auditapp.annotators.pure.prompts import (
-    OLD_PROMPT_VERSION,
     PROMPT_VERSION,
-    VERSION_WITHOUT_EARLIER,
     CodeText,
     list_questions,
     write_system_prompt,
@@ -109,7 +107,7 @@ def _draft(
     reads_latent: bool | None,
     answer_schema: bool | None,
 ) -> Annotator:
-    version = _require_version(study)
+    version = require_version(study)
     former = None
     if variant is None:
         variant = ModelVariant.objects.select_related("account").filter(label=name).first()
@@ -173,7 +171,7 @@ def check_schema(annotator: Annotator) -> None:
 
 
 def _draft_offline(study: Study, kind: Annotator.Kind, name: str, recipe: Mapping[str, object] | None) -> Annotator:
-    version = _require_version(study)
+    version = require_version(study)
     if not recipe:
         raise ValueError(f"an annotator of kind {kind} is determined by its recipe")
     content = dict(recipe)
@@ -187,7 +185,8 @@ def _draft_offline(study: Study, kind: Annotator.Kind, name: str, recipe: Mappin
     )
 
 
-def _require_version(study: Study) -> CodebookVersion:
+def require_version(study: Study) -> CodebookVersion:
+    """The codebook version that people code with. Raises ``Refused``."""
     version = current_version(study)
     if version is None:
         raise Refused("This study has no published codebook yet. Publish one first.")
@@ -228,7 +227,8 @@ def _keep(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
     if current is None:
         return _store(drafted, by=by, reason=reason)
     if current.reads_latent and reason:
-        _record("annotators.annotator.confirmed", current, by, {"reads_latent": True, "reason": reason})
+        details = {"reads_latent": True, "reason": reason}
+        trail.record("annotators.annotator.confirmed", target=current, by=by, details=details)
     return current
 
 
@@ -247,12 +247,8 @@ def _store(drafted: Annotator, *, by: trail.Actor, reason: str) -> Annotator:
     }
     if drafted.reads_latent:
         details |= {"reads_latent": True, "reason": reason}
-    _record("annotators.annotator.created", drafted, by, details)
+    trail.record("annotators.annotator.created", target=drafted, by=by, details=details)
     return drafted
-
-
-def _record(action: str, annotator: Annotator, by: trail.Actor, details: dict[str, object]) -> None:
-    trail.record(action, target=annotator, by=by, details=details)
 
 
 def read_prompts(annotator: Annotator) -> list[dict[str, Any]]:
@@ -296,7 +292,7 @@ def render_instructions(family: CodeFamily, codes: Sequence[CodeText], annotator
         carries_enactment=family.carries_enactment,
         once_per_answer=family.once_per_answer,
         reads_latent=annotator.reads_latent and family.carries_level,
-        sends_earlier=annotator.prompt_version not in {"", OLD_PROMPT_VERSION, VERSION_WITHOUT_EARLIER},
+        sends_earlier=bool(annotator.prompt_version),
         turns_of=name_side(family),
     )
 

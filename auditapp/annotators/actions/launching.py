@@ -1,14 +1,19 @@
-"""Having a corpus read by a model."""
+"""Launch the annotation of interviews: by a model, or by an annotator that needs no key, which goes by keyword rules or by what was
+learnt from blind codings.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import random
+import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Exists, OuterRef
+from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import (
     MAX_TASK,
@@ -17,10 +22,12 @@ from auditapp.annotators.actions.annotators import (
     ensure_control_sentences,
     read_prompts,
     render_instructions,
+    require_version,
 )
 from auditapp.annotators.actions.withholding import ensure_arms
-from auditapp.annotators.models import KIND, Annotator
+from auditapp.annotators.models import KIND, Annotator, OfflineRun
 from auditapp.annotators.pure.checking import REASK, shuffle_codes
+from auditapp.annotators.pure.learning import MIN_POSITIVES
 from auditapp.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.annotators.queries.annotators import (
     UNITS,
@@ -29,11 +36,20 @@ from auditapp.annotators.queries.annotators import (
     list_possible_controls,
     read_prompt_codebook,
 )
+from auditapp.annotators.queries.offline import (
+    ACTIVE,
+    list_coded_interviews,
+    list_interviews_to_read,
+    list_rules,
+    read_training_set,
+)
+from auditapp.annotators.runner.offline import name_reader
 from auditapp.batches.kinds import ANSWER_SCHEMA
-from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
+from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, digest_asked, launch_once
 from auditapp.batches.models import Batch
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.consent import list_without, name_some
@@ -65,12 +81,12 @@ def launch_preannotation(
     limit: int | None = None,
     options: LaunchOptions = DEFAULT_OPTIONS,
 ) -> Batch:
-    """Have the model's turns read, one call per turn and code family or code (families coded by sentence; all unless named);
+    """Have the model's turns annotated, one call per turn and code family or code (families coded by sentence; all unless named);
     of families for the interviewer's turns, those.
 
-    ``limit`` takes so many turns of each from the beginning. Interviews without consent are left out when the model is not of this
-    site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's own
-    sentences. Raises ``Refused``.
+    ``limit`` takes at most this number of turns of each from the beginning. Interviews without consent are left out when the
+    model is not of this site. The turns that never show suggestions are drawn first, and a study's first launch adds the program's
+    own sentences. Raises ``Refused``.
     """
     return _launch(
         study=study,
@@ -424,3 +440,162 @@ def list_reasked(arms: Sequence[PlannedArm]) -> Mapping[str, int]:
         "controls": max(controls, default=0),
         "calls": sum(len(arm.input_ids or ()) for arm in again),
     }
+
+
+SEED = 0
+MAX_POSITIVES = 10_000
+OF_ANOTHER_STUDY = "This form has already launched a run in another study. Open it again and send it once more."
+ASKS_OTHERWISE = (
+    "This form has already launched run {run}, with other settings, so nothing was launched now. To launch this as well, "
+    "send it once more."
+)
+
+
+def preview_rules(study: Study) -> dict[str, list[str]]:
+    """The rules that a launch now would go by, by code; writes nothing. Raises ``Refused``."""
+    return list_rules(require_version(study))
+
+
+def preview_training_set(study: Study, *, minimum: int = MIN_POSITIVES) -> dict[str, Any]:
+    """What a launch now would learn from; writes nothing. Raises ``Refused``."""
+    version = require_version(study)
+    if not 2 <= minimum <= MAX_POSITIVES:
+        raise Refused(f"The minimum number of examples must be between 2 and {MAX_POSITIVES:,}.")
+    return read_training_set(study, version, minimum=minimum)
+
+
+def launch_offline(
+    *,
+    study: Study,
+    kind: str,
+    by: trail.Actor,
+    interviews: Sequence[Interview] | None = None,
+    idempotency_key: uuid.UUID | None = None,
+    minimum: int = MIN_POSITIVES,
+) -> OfflineRun:
+    """Have what the models say in these interviews (all unless given) read; a worker begins at once.
+
+    What the annotator has read already is not read again. ``minimum``: the fewest positive examples a code is learnt
+    from. The same ``idempotency_key`` gives the run that it made, unless it asks for something else. Raises
+    ``Refused``.
+    """
+    ids = None if interviews is None else [each.pk for each in interviews]
+    asked = _digest(kind, minimum, ids)
+    current = _find_run(study, idempotency_key, asked)
+    if current is not None:
+        return current
+    name_reader(kind)
+    recipe = _write_recipe(study, kind, minimum)
+    is_learnt = kind == Annotator.Kind.LEARNT
+    drawn = sorted({*ids, *list_coded_interviews(study)}) if ids is not None and is_learnt else ids
+    if ensure_arms(study=study, interviews=drawn, by=by) and is_learnt:
+        # Some of what there was to learn from is withheld now.
+        recipe = _write_recipe(study, kind, minimum)
+    return _store_run(
+        study=study, kind=kind, recipe=recipe, ids=ids, idempotency_key=idempotency_key, asked=asked, by=by
+    )
+
+
+@transaction.atomic
+def cancel_run(*, run: OfflineRun, by: trail.Actor) -> None:
+    """Stop a run after its current interview; what was annotated is kept. Raises ``Refused``."""
+    ended = OfflineRun.objects.filter(pk=run.pk, state__in=ACTIVE).update(
+        state=OfflineRun.State.CANCELLED, ended_at=timezone.now(), claimed_by="", claimed_until=None
+    )
+    if not ended:
+        raise Refused("This run has already ended.")
+    stream = trail.study_stream(run.annotator.study_id)
+    trail.record("annotators.offline_run.cancelled", target=run, by=by, stream=stream)
+
+
+def _digest(kind: str, minimum: int, ids: list[int] | None) -> str:
+    """What a form asks for; rules do not ask for a number of examples."""
+    fewest = minimum if kind == Annotator.Kind.LEARNT else None
+    return digest_asked(str(kind), DEFAULT_OPTIONS, minimum=fewest, interviews=None if ids is None else sorted(ids))
+
+
+def _find_run(study: Study, idempotency_key: uuid.UUID | None, asked: str) -> OfflineRun | None:
+    """The run that the form with this ``idempotency_key`` has launched before."""
+    if idempotency_key is None:
+        return None
+    current = OfflineRun.objects.select_related("annotator").filter(idempotency_key=idempotency_key).first()
+    if current is None:
+        return None
+    if current.annotator.study_id != study.pk:
+        raise Refused(OF_ANOTHER_STUDY)
+    if current.asked not in {"", asked}:
+        raise Refused(ASKS_OTHERWISE.format(run=current.pk))
+    return current
+
+
+def _write_recipe(study: Study, kind: str, minimum: int) -> dict[str, Any]:
+    if kind == Annotator.Kind.RULES:
+        rules = preview_rules(study)
+        if not rules:
+            raise Refused(
+                "No code for sentences has a keyword rule. Write rules in a draft of the codebook and publish it."
+            )
+        return {"reader": name_reader(Annotator.Kind.RULES), "rules": rules}
+    if kind != Annotator.Kind.LEARNT:
+        raise Refused("An annotator without a model is either rules or learnt.")
+    found = preview_training_set(study, minimum=minimum)
+    if all(each["reason"] for each in found["codes"].values()):
+        raise Refused(_explain_too_few(found["codes"], minimum))
+    return {"reader": name_reader(Annotator.Kind.LEARNT), "seed": SEED, "minimum": minimum, **found}
+
+
+def _explain_too_few(outcomes: Mapping[str, Mapping[str, Any]], minimum: int) -> str:
+    code = max(outcomes, key=lambda code: outcomes[code]["positives"], default="")
+    if not code or not outcomes[code]["positives"]:
+        return (
+            "There is nothing to learn from yet, because no code was applied to a sentence by most of its blind coders. Code some "
+            "interviews first."
+        )
+    return (
+        f"No code has enough blind examples yet: {minimum} sentences in at least 3 interviews. "
+        f"{code} has the most, {outcomes[code]['positives']} in {outcomes[code]['interviews']}; {outcomes[code]['reason']}"
+    )
+
+
+@transaction.atomic
+def _store_run(
+    *,
+    study: Study,
+    kind: str,
+    recipe: dict[str, Any],
+    ids: list[int] | None,
+    idempotency_key: uuid.UUID | None,
+    asked: str,
+    by: trail.Actor,
+) -> OfflineRun:
+    # Two who send the same form take turns here, and the second finds the run of the first.
+    Study.objects.select_for_update().get(pk=study.pk)
+    current = _find_run(study, idempotency_key, asked)
+    if current is not None:
+        return current
+    annotator = ensure_annotator(study=study, kind=kind, recipe=recipe, by=by)
+    left = list_interviews_to_read(annotator, ids)
+    if not left:
+        raise Refused(
+            f"There is nothing to annotate: {annotator} has already annotated every sentence of the models, or there are none."
+        )
+    run = OfflineRun.objects.create(
+        annotator=annotator,
+        idempotency_key=idempotency_key,
+        asked=asked if idempotency_key else "",
+        created_at=timezone.now(),
+        launched_by=by if isinstance(by, User) else None,
+        launched_by_name=by.get_username(),
+    )
+    run.interviews.set(left)
+    details: dict[str, object] = {"annotator": annotator.pk, "kind": str(kind), "interviews": len(left)}
+    stream = trail.study_stream(study.pk)
+    trail.record("annotators.offline_run.launched", target=run, by=by, stream=stream, details=details)
+    transaction.on_commit(partial(_notify_workers, run.pk))
+    return run
+
+
+def _notify_workers(run_id: int) -> None:
+    from auditapp.annotators import tasks  # loads Celery
+
+    tasks.ring_run(run_id)

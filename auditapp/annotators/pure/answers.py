@@ -1,27 +1,41 @@
 """Parsing an annotator's answer. Nothing is taken that was not asked for: what names an unknown code or a foreign
 sentence, says a thing twice, or has no evidence in the sentence, is kept aside with the reason. Plain Python, no database.
 
-Anything around the answer (fences, prose, thinking, an object that holds it) is allowed. An answer that was cut
-off keeps the entries that are whole.
+The answer is a JSON object. Anything around it (fences, prose, thinking, an object that contains it) is allowed. Only strict
+JSON is read; nothing is repaired. Of an answer that was cut off the elements count that are whole.
 
 The words that a machine quotes are found verbatim, except for white space, quotation marks, case and how accents are composed.
+
+The JSON schema of an annotator's answers is what a server that honours schemas is made to answer with. It limits a model to the
+sentences of its question, in order, and to the codes it was asked for. It cannot say whether a quote is in its sentence, so
+answers are parsed and checked as any others.
 
 Alarms say that a machine's answers are worth nothing: none could be read, or a critic never says no.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from auditapp.annotators.pure.answer_objects import find_answers
-from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION, PROMPT_VERSION
+from auditapp.annotators.pure.prompts import asks_for_enactment, asks_for_level
 from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import NOTHING, Judged
+from auditapp.llm.pure.json_answers import (
+    NOTHING,
+    WORDS_BEHIND,
+    Judged,
+    find_json,
+    goes_on,
+    is_cut_off,
+    is_withheld,
+    make_object,
+)
+from transcripts.formats.thinking import drop_thinking
 
 MAX_RATIONALE = 2_000
 MAX_QUOTE = 5_000
@@ -33,8 +47,6 @@ ENACTMENTS = ("enacted", "demonstrated", "described")
 # Short enough to be read at once; none that is written in two ways.
 NOT_OFFERED = "answer is not one of those offered"
 WRITTEN_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-# By prompt version: the key of the answer's list.
-LIST_KEYS = {OLD_PROMPT_VERSION: "codings", PROMPT_VERSION: "sentences"}
 
 
 class Proposal(NamedTuple):
@@ -69,7 +81,6 @@ def parse_response(
     *,
     sentences: Mapping[int, str],
     codes: Collection[str],
-    prompt_version: str = PROMPT_VERSION,
     reads_latent: bool = False,
     reads_enactment: bool = False,
     finish_reason: str = "",
@@ -80,14 +91,13 @@ def parse_response(
 ) -> ParsedAnswer:
     """Take from ``answer`` what names one of ``sentences`` (their words as they were sent) and one of ``codes``.
 
-    Answers to prompt ``turn-1`` list codings, without evidence, and speak of every sentence by saying nothing of it.
     ``finish_reason`` and ``judged``, the texts that the model was shown, say what of the answer is its own (``find_answers``); two
     different lists are no answer. Of the codes in ``once`` the first is taken
     that has all it needs, and a second on another sentence is not; sentences that were ``controls`` are no part of the
     turn and do not count. ``questions``: by code, the answers that each of its own questions offers; one outside these is
     left out, and the code kept without it.
     """
-    lists, problem = find_answers(answer, LIST_KEYS[prompt_version], finish_reason, judged)
+    lists, problem = find_answers(answer, "sentences", finish_reason, judged)
     own = _leave_examples_out(lists, sentences)
     if problem or len(own) > 1:
         problem = problem or "two different answers"
@@ -102,14 +112,9 @@ def parse_response(
         questions=questions or {},
     )
     (items,) = own
-    if prompt_version == OLD_PROMPT_VERSION:
-        for item in items:
-            taking.take_old_coding(item)
-        missing: list[int] = []
-    else:
-        for item in items:
-            taking.take_entry(item)
-        missing = sorted(sentences.keys() - taking.answered)
+    for item in items:
+        taking.take_entry(item)
+    missing = sorted(sentences.keys() - taking.answered)
     problem = "says nothing about any of the sentences" if sentences and len(missing) == len(sentences) else ""
     return ParsedAnswer(taking.proposals, _shorten(taking.rejected), missing, problem)
 
@@ -205,22 +210,6 @@ class _Taking:
                 item = _reject(_shorten_value(proposal.sentence), proposal.code, NOT_OFFERED)
                 self.rejected.append(item | {"question": key})
         return kept
-
-    def take_old_coding(self, raw: object) -> None:
-        """A coding as answers to the first prompt gave it, with the sentence in it."""
-        number = _read_number(raw)
-        proposal = "malformed: sentence" if number is None else _read_coding(number, raw)
-        if not isinstance(raw, dict):
-            proposal = "malformed: item"
-        if isinstance(proposal, str):
-            self._reject(_peek(raw, "sentence"), _peek(raw, "code"), proposal)
-            return
-        reason = "" if proposal.sentence in self.sentences else "sentence was not asked about"
-        reason = reason or self._find_fault(proposal)
-        if reason:
-            self._reject(proposal.sentence, proposal.code, reason)
-        else:
-            self._take(proposal)
 
     def _find_fault(self, proposal: Proposal) -> str:
         if proposal.code not in self.codes:
@@ -323,7 +312,7 @@ def find_quote(quote: str, sentence: str) -> tuple[int, int] | None:
 
 def fold(text: str) -> tuple[str, list[int], list[int]]:
     """The text with one kind of space and of quotation marks, in one case, accents composed; and for each of its
-    characters where the original that it stands for starts and ends."""
+    characters where the original that it replaces starts and ends."""
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -394,3 +383,173 @@ def _list_unreadable(outcomes: Mapping[str, int], *, readable: int) -> list[str]
     unreadable = outcomes.get("invalid", 0) + outcomes.get("not_storable", 0) + no_room
     said = describe_unreadable(readable + unreadable, readable, no_room)
     return [said] if said else []
+
+
+MAX_LISTS = 20
+MAX_WRAPPER_DEPTH = 3
+CALLED = frozenset({"arguments", "input", "parameters"})
+CALLS = frozenset({"tool_calls", "function_call", "tool_call", "function_calls"})
+TOOL_CALL, REFUSED, EMPTY, CUT_OFF = "a tool call instead of an answer", "the model refused", "empty answer", "cut off"
+
+
+def find_answers(
+    text: str, key: str, finish_reason: str = "", judged: Judged = NOTHING
+) -> tuple[list[list[object]], str]:
+    """Every different list under ``key`` in ``text``, thoughts left out; without any, the problem in a few words.
+
+    By the rule of ``json_answers``: a list that is repeated from ``judged`` is none, and where words follow the last list, or the
+    answer was withheld, nothing is read. Of a list that was cut off the whole elements count, if no other list comes before it.
+    """
+    text = drop_reasoning(text)
+    if not text.strip():
+        return [], _explain(finish_reason) or EMPTY
+    if is_withheld(finish_reason):
+        return [], REFUSED
+    lists: list[list[object]] = []
+    has_call, last = False, 0
+    for value, start, end in find_json(text, _DECODER, with_lists=True):
+        has_call = has_call or _is_call(value)
+        found = None if _is_call(value) else _unwrap(value, key)
+        if found is None:
+            continue
+        last = end
+        if found not in lists[:MAX_LISTS] and not judged.repeats(text[start:end]):
+            lists.append(found)
+    if last and goes_on(text, last):
+        return [], WORDS_BEHIND
+    if lists:
+        return ([], CUT_OFF) if is_cut_off(finish_reason) else (lists, "")
+    if has_call:
+        return [], TOOL_CALL
+    # What follows a list that was only repeated has no words, so it is no list that was cut off either.
+    rest = None if last else _read_cut_list(text, key)
+    if rest:
+        return [rest], ""
+    if rest is not None:
+        return [], "cut off before the first complete item"
+    return [], _explain(finish_reason) or f"no JSON object with a list of {key}"
+
+
+def drop_reasoning(text: str) -> str:
+    """An answer without the reasoning before it. One that is JSON from end to end has none: marks in it are quoted words."""
+    answer, _ = drop_thinking(text)
+    if answer == text:
+        return text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return answer
+    return text
+
+
+def _explain(finish_reason: str) -> str:
+    """Why the end of a call left no answer, where it says so."""
+    if "tool" in finish_reason:
+        return TOOL_CALL
+    return REFUSED if is_withheld(finish_reason) else ""
+
+
+def _read_constant(name: str) -> object:
+    """NaN and the infinities are not JSON; an answer with one has no value."""
+    return None
+
+
+_DECODER = json.JSONDecoder(parse_constant=_read_constant)
+
+
+def _is_call(value: object) -> bool:
+    """Whether an object asks for a tool, or each object of a list."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(each, dict) and _is_call(each) for each in value)
+    if not isinstance(value, dict):
+        return False
+    return bool(CALLS & value.keys()) or ("name" in value and bool(CALLED & value.keys()))
+
+
+def _unwrap(value: object, key: str, depth: int = 0) -> list[object] | None:
+    """The list under ``key`` in an object, in an object inside it, or a list of entries by itself."""
+    if isinstance(value, list):
+        is_bare = bool(value) and all(isinstance(each, dict) and "sentence" in each for each in value)
+        if is_bare:
+            return value
+        return _unwrap(value[0], key, depth + 1) if len(value) == 1 and depth < MAX_WRAPPER_DEPTH else None
+    if not isinstance(value, dict) or _is_call(value):
+        return None
+    if isinstance(value.get(key), list):
+        return list(value[key])
+    if depth >= MAX_WRAPPER_DEPTH or "sentence" in value:
+        return None
+    inner = (_unwrap(each, key, depth + 1) for each in value.values() if isinstance(each, dict))
+    return next((each for each in inner if each is not None), None)
+
+
+def _read_cut_list(text: str, key: str) -> list[object] | None:
+    """The whole elements of a list that does not end; ``None`` where no such list begins."""
+    begun = re.search(rf'"{key}"\s*:\s*\[', text)
+    if begun is None:
+        return None
+    items: list[object] = []
+    position = begun.end()
+    while True:
+        position = _skip(text, position)
+        try:
+            item, position = _DECODER.raw_decode(text, position)
+        except (ValueError, RecursionError):
+            return items
+        items.append(item)
+
+
+def _skip(text: str, position: int) -> int:
+    """The place after white space and at most one comma."""
+    found = re.compile(r"\s*,?\s*").match(text, position)
+    return found.end() if found else position
+
+
+SCHEMA_VERSION = "schema-1"
+SCHEMA_RATIONALE = 300
+SCHEMA_QUOTE = 200
+# Where the instructions are shown, before there is a turn.
+EXAMPLE_NUMBERS = (1, 2)
+
+
+def write_answer_schema(
+    system_prompt: str,
+    codes: Sequence[str],
+    numbers: Sequence[int],
+    *,
+    is_ordered: bool = True,
+    questions: Mapping[str, Sequence[str]] | None = None,
+) -> dict[str, Any]:
+    """The schema of an answer about the sentences of these numbers, in the order of the keys that the instructions ask for.
+
+    ``is_ordered``: each sentence exactly once and in order. Without it, for servers that take no limits of length, any of
+    them any number of times. ``questions``: the answers offered, by the key of the codes' own questions.
+    """
+    level = {"level": {"type": "string", "enum": list(LEVELS)}} if asks_for_level(system_prompt) else {}
+    asks_it = asks_for_enactment(system_prompt)
+    enactment = {"enactment": {"type": "string", "enum": list(ENACTMENTS)}} if asks_it else {}
+    offered = {key: {"type": "string", "enum": list(choices)} for key, choices in (questions or {}).items()}
+    answers = {"answers": make_object(**offered)} if offered else {}
+    coding = make_object(
+        rationale={"type": "string", "maxLength": SCHEMA_RATIONALE},
+        **level,
+        **enactment,
+        **answers,
+        quote={"type": "string", "maxLength": SCHEMA_QUOTE},
+        code={"type": "string", "enum": list(codes)},
+    )
+    codings = {"type": "array", "items": coding, "maxItems": len(codes)}
+    if not is_ordered:
+        entry = make_object(sentence={"type": "integer", "enum": list(numbers)}, codings=codings)
+        return make_object(sentences={"type": "array", "items": entry})
+    # Defined once: a schema is paid for as input.
+    shared = {"$ref": "#/$defs/codings"}
+    entries = [make_object(sentence={"type": "integer", "enum": [number]}, codings=shared) for number in numbers]
+    count = {"minItems": len(numbers), "maxItems": len(numbers)}
+    return make_object(sentences={"type": "array", "prefixItems": entries, **count}) | {"$defs": {"codings": codings}}
+
+
+def read_numbers(user_prompt: str) -> list[int]:
+    """The numbers of the sentences that a user message asks about, as ``write_user_prompt`` wrote them."""
+    material = json.loads(user_prompt.split("\n")[1])
+    return [piece["sentence"] for piece in material["turn"] if "sentence" in piece]

@@ -2,7 +2,7 @@
 again, codes shuffled and invented sentences with known codes in between. An annotator that follows instructions in a text, or
 loses the thread, shows it there as a drop (trust brief C.4). Plain Python, no database.
 
-Every figure is a count of so many; intervals are Wilson's (1927), of a difference Newcombe's (1998), which take sentences for
+Every figure is a count out of a number; intervals are Wilson's (1927), of a difference Newcombe's (1998), which take sentences for
 independent. Those of one turn are not quite, so that the true intervals are somewhat wider.
 
 The ways in which an annotator is asked the same thing differently, to learn what its answers hang on. Plain Python.
@@ -299,7 +299,7 @@ ChangedCodes = tuple[tuple[CodeText, ...], Mapping[str, str], Mapping[str, str]]
 
 
 def name_repeats(repeats: int) -> list[str]:
-    """The conditions that change nothing: the same question so many times."""
+    """The conditions that change nothing: the same question, repeated."""
     return [f"{REPEAT}-{number}" for number in range(1, repeats + 1)]
 
 

@@ -9,7 +9,7 @@ from transcripts.statistics.figures import Figure
 from transcripts.statistics.intervals import Interval
 
 FEW_POSITIVES = 10
-"""Below as many labels by people with the code, no figure about it tells anything."""
+"""Below this number of labels by people with the code, no figure about it says anything."""
 
 
 class CrossTable(NamedTuple):

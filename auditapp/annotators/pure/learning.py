@@ -128,7 +128,7 @@ def count_examples(
 
 
 Heartbeat = Callable[[int, int], object]
-"""Is told how many steps are done, of how many."""
+"""Gets how many steps are done, of how many."""
 
 
 def learn(
@@ -141,7 +141,7 @@ def learn(
 ) -> tuple[LearntReader, dict[str, dict[str, Any]]]:
     """The reader, and the outcome of each code: what ``count_examples`` gives, with what it came to.
 
-    ``heartbeat`` is told again and again how far it is, and may raise to end it. Raises ``NothingToLearn``.
+    ``heartbeat`` is called again and again with how far it is, and may raise to end it. Raises ``NothingToLearn``.
     """
     outcomes = {
         code: count_examples(rows, yes, lesson.interviews, minimum=minimum, fewest_interviews=fewest_interviews)

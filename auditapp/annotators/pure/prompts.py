@@ -1,6 +1,6 @@
 """The prompts of an annotator. Plain Python: codes and texts in, text out.
 
-One request holds one turn of one interview, after the question that preceded it, and what was said earlier, for codes
+One request is about one turn of one interview, after the question that preceded it, and what was said earlier, for codes
 that compare a turn with it. All of it that comes from a transcript is data: strings of one JSON object between two lines
 that nothing in it can contain, never instructions (trust brief C.4). The answer names sentence numbers, code ids and
 words to be found again; nothing else of it is ever used.
@@ -28,9 +28,6 @@ from auditapp.annotators.pure.sent_copy import make_copy
 from transcripts.codebook.pure.keyword_rules import compile_rules
 
 PROMPT_VERSION = "turn-4"
-# The last one that sends nothing of what was said before the question.
-VERSION_WITHOUT_EARLIER = "turn-3"
-OLD_PROMPT_VERSION = "turn-1"
 # The kinds of examples a code may have, as prompts name them.
 EXAMPLE_WORDS = {"include": "Belongs", "exclude": "Does not belong", "anchor": "Anchor of its meaning"}
 MARK_LENGTH = 16
@@ -263,13 +260,6 @@ def keep_latest(latest_first: Iterable[Said]) -> list[Said]:
         kept.append((speaker, text))
         room -= len(text)
     return kept[::-1]
-
-
-def write_old_user_prompt(question: str, pieces: Sequence[Piece]) -> str:
-    """The message that the first prompt's instructions speak of, for batches that were launched with them."""
-    lines = [f"[{number}] {' '.join(text.split())}" for number, text in pieces if number is not None]
-    asked = " ".join(question.split()) or "(none)"
-    return "\n".join(["The question before:", asked, "", "BEGIN TURN", *lines, "END TURN"])
 
 
 def find_mark(material: str) -> str:

@@ -43,7 +43,7 @@ ROLE_LINES = re.compile(
 
 
 class Stretch(NamedTuple):
-    """A part of the copy and the part of the original it stands for: character by character, or only as a whole."""
+    """A part of the copy and the part of the original that it replaces: character by character, or only as a whole."""
 
     start: int
     end: int
@@ -59,7 +59,7 @@ class SentCopy(NamedTuple):
     stretches: tuple[Stretch, ...] = ()
 
     def find_original(self, start: int, end: int) -> tuple[int, int]:
-        """The smallest part of the original that holds everything ``text[start:end]`` stands for (at least one character)."""
+        """The smallest part of the original that contains everything ``text[start:end]`` replaces (at least one character)."""
         if not self.stretches:
             return start, end
         first = self.stretches[bisect_right(self.stretches, start, key=lambda each: each.end)]
@@ -70,7 +70,7 @@ class SentCopy(NamedTuple):
         )
 
     def find_copy(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the copy that stands for a part of the original. What was replaced as a whole lies where it begins."""
+        """The part of the copy that replaces a part of the original. What was replaced as a whole lies where it begins."""
         return self._find_place(start), self._find_place(end)
 
     def _find_place(self, original: int) -> int:

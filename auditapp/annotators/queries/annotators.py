@@ -21,7 +21,7 @@ from auditapp.annotators.pure.prompts import CodeText, list_read_codes
 from auditapp.batches.models import Arm
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.pure.families import group_by_family, name_family
+from auditapp.llm.pure.model_settings import group_by_family, name_family
 from auditapp.llm.queries import find_part
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
@@ -189,7 +189,7 @@ def _find_family(variant: ModelVariant | None) -> str:
 
 
 def warn_of_relatives(annotators: Iterable[Annotator]) -> Warnings:
-    """Each model, and each family of models, behind more than one of these annotators."""
+    """Each model, and each family of models, that more than one of these annotators uses."""
     annotators = list(annotators)
     variants: dict[int, list[str]] = {}
     for each in annotators:

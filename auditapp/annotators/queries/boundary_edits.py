@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from auditapp.annotators.models import Annotator, Suggestion
-from auditapp.annotators.pure.placing import EditedSentence, EditedTurn
+from auditapp.annotators.pure.edited_turns import EditedSentence, EditedTurn
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import Extent
@@ -157,7 +157,7 @@ SHORT_QUESTION = 280
 def read_passages(suggestions: Sequence[Suggestion]) -> dict[int, dict[str, Any]]:
     """By suggestion, what ``agreement/_item.html`` shows of its sentence; and its ``quote``, "" where it has none.
 
-    After a boundary edit it is the sentence that holds the words of the suggestion now; ``is_unplaced``: no single
+    After a boundary edit it is the sentence that contains the words of the suggestion now; ``is_unplaced``: no single
     sentence does, so the sentence is shown as the machine had it. Reads suggestion.sentence.turn.interview; two queries
     for the questions, two more after boundary edits.
     """

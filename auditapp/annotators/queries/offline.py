@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from transcripts.coding.blind import BlindLabels
 
 
-# SQLite takes so many numbers in one question.
+# SQLite takes a limited number of parameters in one query.
 MAX_AT_ONCE = 5_000
 ACTIVE = (OfflineRun.State.PLANNED, OfflineRun.State.RUNNING)
 

@@ -1,4 +1,4 @@
-"""How answers were understood: counts by batch and annotator, and the single answers behind them."""
+"""How answers were understood: counts by batch and annotator, and the single answers that they count."""
 
 from __future__ import annotations
 

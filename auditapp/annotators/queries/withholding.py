@@ -1,22 +1,45 @@
-"""Which turns show suggestions after one's own decision and which never do, and how they were drawn.
+"""Which turns show suggestions after one's own decision and which never do, how they were drawn, and who may see the calls in which
+a machine annotated interviews.
 
 Turns of the interviewer are not drawn. What is withheld of them is inherited: each has the arm of the first drawn turn after
 it, that of its answer; the last ones, which no answer follows, have that of the drawn turn before them.
+
+The length of an answer, its cost and the time it took reveal whether a code was applied, just as its words do. So people who
+may code see a call about an interview after unblinding it, and a call about a withheld turn after deciding the turn. An interview
+that is closed to somebody has nothing for her to decide: what she would code there, once it is given to her, counts as assisted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from auditapp.annotators.models import DraftInterview, TurnArm, WithholdingPlan
+from auditapp.annotators.models import (
+    CHECK_KIND,
+    CRITIC_KIND,
+    KIND,
+    DraftInterview,
+    OfflineAnswer,
+    OfflineRun,
+    Suggestion,
+    TurnArm,
+    WithholdingPlan,
+)
+from auditapp.batches.kinds import EVERYTHING, Visibility
+from auditapp.batches.models import Batch, Cell
+from transcripts.accounts.models import User
+from transcripts.blinding.viewers import Viewer
+from transcripts.codebook.models import CodeFamily
+from transcripts.coding.models import Decision
+from transcripts.coding.next_sentence import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.revision.queries import find_open_interviews
 from transcripts.studies.models import Study
 
-# SQLite takes so many numbers in one question, and a study may have more turns.
+# SQLite takes a limited number of parameters in one query, and a study may have more turns.
 MAX_AT_ONCE = 5_000
 
 
@@ -102,3 +125,135 @@ def list_drafts(study: Study) -> list[DraftInterview]:
     """All draft interviews of the study, the open ones first."""
     drafts = DraftInterview.objects.filter(interview__study=study).select_related("interview")
     return sorted(drafts.order_by("-pk"), key=lambda draft: draft.closed_at is not None)
+
+
+FOR_CODERS = (
+    "What a call cost, how long it took and how long its answer was could reveal the answers of a machine about sentences that "
+    "you still have to decide. Coders who do not see others’ codings see only the state of the batch and the share of calls that "
+    "have ended. At the desk, suggestions for a sentence appear after your own decision on it."
+)
+TO_UNBLIND = (
+    "You have not unblinded {interviews}. What a call cost, how long it took and how it ended could reveal the answers of a "
+    "machine there. Unblind {them} first. What you code there afterwards counts as assisted."
+)
+STILL_WITHHELD = (
+    "{turns} of this batch {are} withheld from suggestions, and you have not decided every sentence of {them}. The calls about "
+    "{them} are hidden, and so are all sums, because sums would reveal them. Press Enter on every sentence of {them} at the desk "
+    "to see the rest."
+)
+
+# The inputs of a kind that are about some turns, as a query of their keys.
+InputsOfTurns = Callable[[QuerySet[Any]], QuerySet[Any]]
+
+
+def list_read_turns(batch: Batch, *, input_id: int | None = None) -> QuerySet[Turn]:
+    """The turns that the calls of a batch are about, or one of its inputs."""
+    cells = Cell.objects.filter(batch=batch)
+    if input_id is not None:
+        cells = cells.filter(input_id=input_id)
+    keys: QuerySet[Any] = cells.values("input_id")
+    if batch.kind == CRITIC_KIND:
+        keys = Suggestion.objects.filter(pk__in=keys).values("sentence__turn")
+    return Turn.objects.filter(pk__in=keys, interview__study=batch.study_id)
+
+
+def list_read_interviews(batch: Batch, *, input_id: int | None = None) -> set[int]:
+    """The interviews that the calls of a batch, or one of its inputs, are about."""
+    turns = list_read_turns(batch, input_id=input_id).order_by()
+    return set(turns.values_list("interview", flat=True).distinct())
+
+
+def list_run_interviews(run: OfflineRun) -> set[int]:
+    """The interviews that a run without a model has read."""
+    return set(run.turn_answers.filter(interview__study__isnull=False).order_by().values_list("interview", flat=True))
+
+
+def find_machine_read(study: Study) -> set[int]:
+    """The interviews in which a machine has answered anything, whether or not it applied a code."""
+    called = Cell.objects.filter(batch__study=study, batch__kind__in=(KIND, CHECK_KIND), result__isnull=False)
+    turns = Turn.objects.filter(pk__in=called.values("input_id"), interview__study=study).order_by()
+    suggested = Suggestion.objects.filter(sentence__turn__interview__study=study).order_by()
+    alone = OfflineAnswer.objects.filter(interview__study=study).order_by()
+    return {
+        *turns.values_list("interview", flat=True).distinct(),
+        *suggested.values_list("sentence__turn__interview", flat=True).distinct(),
+        *alone.values_list("interview", flat=True).distinct(),
+    }
+
+
+def list_undecided(user: User, turns: QuerySet[Turn]) -> QuerySet[Turn]:
+    """Those of the turns that never show suggestions and that ``user`` has still to decide: of the model's, each sentence; of the
+    interviewer's, as ``coding/next_sentence.py`` says. None in an interview that is closed to her."""
+    studies = Study.objects.filter(pk__in=turns.order_by().values("interview__study"))
+    turns = turns.filter(interview__in=set().union(*(find_open_interviews(study, user) for study in studies)))
+    decided = Decision.objects.active().filter(sentence=OuterRef("pk"), coder=user)
+    waiting = Sentence.objects.current().filter(turn=OuterRef("pk")).exclude(Exists(decided))
+    own = Q(Exists(waiting), suggestion_arm__arm=TurnArm.Arm.WITHHELD)
+    return turns.filter(own | Q(pk__in=_list_undecided_questions(user, turns)))
+
+
+def _list_undecided_questions(user: User, turns: QuerySet[Turn]) -> list[int]:
+    asked = Cell.objects.filter(arm__settings__turns_of=str(CodeFamily.AppliesTo.INTERVIEWER)).values("input_id")
+    questions = turns.filter(pk__in=asked)
+    columns = ("pk", "interview", "interview__study")
+    rows = questions.filter(pk__in=list_withheld_questions(questions)).order_by()
+    withheld = {pk: (interview, study) for pk, interview, study in rows.values_list(*columns)}
+    interviews: dict[int, set[int]] = {}
+    for interview, study in withheld.values():
+        interviews.setdefault(study, set()).add(interview)
+    found = [
+        find_decided_questions(study, interviews[study.pk], user.pk)
+        for study in Study.objects.filter(pk__in=interviews)
+    ]
+    return sorted(withheld.keys() - set().union(*found))
+
+
+def list_seen_turns(viewer: Viewer) -> QuerySet[Turn]:
+    """The turns of which somebody who may code may see single answers: in interviews she has unblinded, and nothing withheld
+    that she still has to decide."""
+    turns = Turn.objects.filter(interview__in=viewer.unblinded)
+    return turns.exclude(pk__in=list_undecided(viewer.user, turns).values("pk"))
+
+
+def find_turn_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """Of a batch whose inputs are turns. Its requests contain what people said, and nothing of a machine."""
+    return _find_visibility(batch, viewer, _take_turns)._replace(allows_requests=True)
+
+
+def find_critic_visibility(batch: Batch, viewer: Viewer) -> Visibility:
+    """Of a batch whose inputs are suggestions, which its requests contain too."""
+    return _find_visibility(batch, viewer, _take_suggestions)
+
+
+def _take_turns(turns: QuerySet[Any]) -> QuerySet[Any]:
+    return turns.values("pk")
+
+
+def _take_suggestions(turns: QuerySet[Any]) -> QuerySet[Any]:
+    return Suggestion.objects.filter(sentence__turn__in=turns.values("pk")).values("pk")
+
+
+def _find_visibility(batch: Batch, viewer: Viewer, take: InputsOfTurns) -> Visibility:
+    if not viewer.sees_all:
+        return Visibility(is_whole=False, sentence=FOR_CODERS)
+    if not viewer.codes:
+        return EVERYTHING
+    interviews = list_read_interviews(batch)
+    blinded = viewer.blinded(interviews)
+    undecided = list_undecided(viewer.user, list_read_turns(batch)).count()
+    if not blinded and not undecided:
+        return EVERYTHING
+    return Visibility(
+        is_whole=False,
+        inputs=take(list_seen_turns(viewer)) if interviews - blinded else None,
+        sentence=_write_sentence(len(blinded), undecided),
+        interviews=frozenset(blinded),
+    )
+
+
+def _write_sentence(blinded: int, undecided: int) -> str:
+    if blinded:
+        interviews = "an interview in this batch" if blinded == 1 else f"{blinded:,} interviews in this batch"
+        return TO_UNBLIND.format(interviews=interviews, them="it" if blinded == 1 else "them")
+    turns, are, them = ("One turn", "is", "it") if undecided == 1 else (f"{undecided:,} turns", "are", "them")
+    return STILL_WITHHELD.format(turns=turns, are=are, them=them)

@@ -37,7 +37,7 @@ from auditapp.annotators.queries.offline import (
     place_sentences,
     read_lesson,
 )
-from auditapp.batches.ledger.worker_signs import name_host
+from auditapp.batches.ledger.leases import name_host
 from auditapp.batches.pure.stopping import stopping
 from auditapp.outbound.clock import read_now
 from transcripts.codebook.pure.keyword_rules import BadRule

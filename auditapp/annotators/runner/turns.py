@@ -24,19 +24,15 @@ from auditapp.annotators.models import (
     TurnAnswer,
     Understood,
 )
-from auditapp.annotators.pure.answer_objects import read_numbers, write_answer_schema
-from auditapp.annotators.pure.answers import ParsedAnswer, Proposal, parse_response
-from auditapp.annotators.pure.placing import EditedSentence
+from auditapp.annotators.pure.answers import ParsedAnswer, Proposal, parse_response, read_numbers, write_answer_schema
+from auditapp.annotators.pure.edited_turns import EditedSentence
 from auditapp.annotators.pure.prompts import (
-    OLD_PROMPT_VERSION,
-    PROMPT_VERSION,
     Piece,
     Said,
     asks_for_enactment,
     asks_for_level,
     keep_latest,
     sends_earlier,
-    write_old_user_prompt,
     write_user_prompt,
 )
 from auditapp.annotators.pure.sent_copy import SentCopy, find_instructions, make_copy
@@ -46,14 +42,12 @@ from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import Capabilities
-from auditapp.llm.pure.own_words import Judged
+from auditapp.llm.pure.json_answers import Judged
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
 
-# Stands in the instructions of the first prompt and in no later one.
-OLD_MARK = "Everything between BEGIN TURN and END TURN is material"
 # Where there is no room below a turn's own numbers, control sentences are numbered from here.
 FIRST_FREE_NUMBER = 1_000_000_000
 
@@ -100,11 +94,6 @@ def _list_current(spans: Iterable[EditedSentence], moment: int) -> set[int]:
     }
 
 
-def find_prompt_version(arm: Arm) -> str:
-    """By which prompt answers to the arm's instructions are parsed: the first, or any later one."""
-    return OLD_PROMPT_VERSION if OLD_MARK in arm.system_prompt else PROMPT_VERSION
-
-
 def render_turn_prompts(
     arm: Arm, input_ids: Sequence[int], *, controls: Mapping[int, str] | None = None
 ) -> Mapping[int, str]:
@@ -122,7 +111,6 @@ def render_turn_prompts(
     numbers = _number_controls(turns, texts) if texts else {}
     spans = _read_spans([turn.pk for turn in turns], current=True)
     questions = {turn_id: make_copy(text, entries).text for turn_id, text in read_questions(turns).items()}
-    is_old = find_prompt_version(arm) == OLD_PROMPT_VERSION
     said = read_earlier(turns, entries) if sends_earlier(arm.system_prompt) else {}
     prompts: dict[int, str] = {}
     for turn in turns:
@@ -132,12 +120,7 @@ def render_turn_prompts(
             if texts:
                 added = [(number, make_copy(texts[key], entries).text) for number, key in numbers[turn.pk].items()]
                 _plant(pieces, added, seed=f"{arm.settings.get('seed', 0)} {turn.pk}")
-            question = questions.get(turn.pk, "")
-            prompts[turn.pk] = (
-                write_old_user_prompt(question, pieces)
-                if is_old
-                else write_user_prompt(question, pieces, said.get(turn.pk))
-            )
+            prompts[turn.pk] = write_user_prompt(questions.get(turn.pk, ""), pieces, said.get(turn.pk))
     return prompts
 
 
@@ -354,7 +337,6 @@ def _parse(
         each.answer or "",
         sentences=turn.texts,
         codes=codes.keys(),
-        prompt_version=find_prompt_version(arm),
         reads_latent=asks_for_level(arm.system_prompt),
         reads_enactment=asks_for_enactment(arm.system_prompt),
         finish_reason=each.finish_reason,

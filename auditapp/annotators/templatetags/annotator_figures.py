@@ -53,7 +53,7 @@ def code_name(identifier: str, names: Mapping[str, Code]) -> str:
 
 @register.filter
 def entry_of(mapping: Mapping[Any, Any], key: object) -> object:
-    """What a mapping holds under a key; the key itself where nothing."""
+    """What is in a mapping under a key; the key itself where there is nothing."""
     return mapping.get(key, key)
 
 

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from auditapp.batches.kinds import announce_end, list_unreadable
+from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, announce_end, list_unreadable
 from auditapp.batches.models import SENDING_CONTROLS, WORKING_STATES, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import ErrorClass
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
-NOT_STORABLE, NO_ROOM = "not_storable", "no_room"
 UNREADABLE_EVERYWHERE = (NOT_STORABLE, NO_ROOM)
 CAP_REACHED = (
     "The next call could exceed the cap, so nothing more is sent. Raise the cap and resume, or cancel the batch."
@@ -48,7 +47,7 @@ def finish_if_complete(batch: Batch) -> bool:
     """Update the state of a batch that has nothing left to do at present; whether no cell is planned or in progress.
 
     After its pilot it waits for approval, after a drain it pauses, held cells pause it until a person decides, and with
-    nothing left it is done, unless it stays open for further cells. Cells that wait are behind others that are counted here.
+    nothing left it is done, unless it stays open for further cells. Cells that wait follow others that are counted here.
     """
     cells = Cell.objects.filter(batch=batch)
     if cells.filter(state__in=UNDER_WAY).exists():
@@ -119,7 +118,7 @@ def pause_locked(batch: Batch, reason: str) -> None:
 def pause_for_outage(queue: WorkQueue) -> bool:
     """Pause a working batch until a server answers; whether it is paused. Not while another of its queues has work and answers.
 
-    The control stays to run or to drain: that tells it from a pause that waits for a person.
+    The control stays to run or to drain: which distinguishes it from a pause that waits for a person.
     """
     batch = Batch.objects.select_for_update().get(pk=queue.batch_id)
     if batch.state not in WORKING_STATES or batch.control not in SENDING_CONTROLS:

@@ -1,4 +1,4 @@
-"""Cells that wait for other cells: a chain holds one conversation, and each of its calls sends what was said before.
+"""Cells that wait for other cells: a chain is one conversation, and each of its calls sends what was said before.
 
 A cell with a previous call (``Cell.after``) waits. It becomes planned in the transaction that stores the answer of that
 call; where that call fails or is cancelled, the rest of the chain fails as ``earlier_failed``. A held one keeps it waiting.
@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger.handing import hand_over
+from auditapp.batches.kinds import Answered, hand_over
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.pure.chaining import Exchange, read_words, revive_conversation
 
@@ -51,8 +50,8 @@ def settle_chains(batch: Batch, ended: Collection[int]) -> None:
 
 
 def fail_followers(batch: Batch, ended: Collection[int]) -> int:
-    """Fail every waiting cell behind those of ``ended`` that failed or were cancelled; returns their number. Their kind is told
-    of each, as of a cell without an answer."""
+    """Fail every waiting cell after those of ``ended`` that failed or were cancelled; returns their number. Their kind gets each,
+    as a cell without an answer."""
     count = 0
     failed = Cell.objects.filter(pk__in=ended, state__in=FAILED_FOR_GOOD)
     while lost := list(
@@ -65,7 +64,7 @@ def fail_followers(batch: Batch, ended: Collection[int]) -> int:
 
 
 def fail_cells(batch: Batch, cells: Sequence[Cell], outcome: str) -> None:
-    """Fail cells that nobody answered. Their kind is told; the outcome stays, whatever the kind calls a cell without an answer."""
+    """Fail cells that nobody answered. Their kind gets them; the outcome stays, whatever the kind calls a missing answer."""
     Cell.objects.filter(pk__in=[cell.pk for cell in cells]).update(
         state=Cell.State.FAILED, outcome=outcome, not_before=None
     )
@@ -73,7 +72,7 @@ def fail_cells(batch: Batch, cells: Sequence[Cell], outcome: str) -> None:
 
 
 def list_behind(cells: Collection[int]) -> list[int]:
-    """The failed cells behind these, in all steps: those that failed because of them. One query for each step."""
+    """The failed cells after these, in all steps: those that failed because of them. One query for each step."""
     found: list[int] = []
     step: Collection[int] = cells
     while step:

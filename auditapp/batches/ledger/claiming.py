@@ -14,16 +14,16 @@ from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
 from auditapp.batches.ledger.chains import settle_chains
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
+from auditapp.batches.ledger.leases import LEASE
 from auditapp.batches.ledger.prompts import compute_highest_price, hash_request, keep_history, write_requests
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from auditapp.outbound.clock import read_now
 
-LEASE = datetime.timedelta(seconds=60)
 NO_INPUT = "no_input"
 NOT_WRITTEN = "not_written"
-# So many messages in a row that cannot be written are not the fault of single inputs.
+# When this number of messages in a row cannot be written, single inputs are not the reason.
 BROKEN_IN_A_ROW = 5
 BROKEN = (
     "The messages of {task} cannot be written: each of the {count} just tried ended in an error ({error}), and nothing was sent "

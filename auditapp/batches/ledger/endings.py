@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import datetime
 import random
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, NamedTuple
-
-from django.db.models import QuerySet
+from typing import NamedTuple
 
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pure.estimating import compute_cost
@@ -182,29 +179,3 @@ def _when(each: CompletedCall, tries: int) -> datetime.datetime:
     else:
         seconds = random.uniform(0.25, min(MAX_BACKOFF, 0.5 * 2**tries))  # noqa: S311 - jitter
     return each.done_at + datetime.timedelta(seconds=seconds)
-
-
-MAX_NUMBERS = 10
-
-# The invariant that is broken, the batch or ``None`` where it does not belong to one, and what is wrong.
-Break = tuple[str, int | None, str]
-
-
-def list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
-    """One break per batch that has such rows, with the numbers of the first cells. One statement."""
-    found: dict[int, list[int]] = {}
-    for batch, cell in rows.values_list(f"{of_cell}batch", f"{of_cell}pk"):
-        found.setdefault(batch, []).append(cell)
-    for batch in sorted(found):
-        cells = sorted(found[batch])
-        yield (
-            invariant,
-            batch,
-            f"Batch {batch}, {len(cells)} cell{'s'[: len(cells) > 1]} ({list_numbers(cells)}): {what}.",
-        )
-
-
-def list_numbers(numbers: Sequence[int]) -> str:
-    """The first few, to keep the sentence short."""
-    more = ", …" if len(numbers) > MAX_NUMBERS else ""
-    return ", ".join(map(str, numbers[:MAX_NUMBERS])) + more

@@ -1,31 +1,40 @@
-"""Who holds a work queue, for how long, and what a dead runner left.
+"""Which runner works on a queue, for how long, what a dead runner left, which queues of a provider's batch service are due, and
+which workers are alive.
 
 Claims are in ``claiming``, ends in ``storing``, the batch's own state in ``batch_state``. Each function is one
 transaction. The ledger's rows are the workers' audit trail; only changes of a batch's state are audit events as well.
+A worker updates a row of its own every few seconds, which also says what keeps it from working.
 """
 
 from __future__ import annotations
 
 import datetime
+import os
+import socket
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from django.db import transaction
+from django.conf import settings
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from auditapp.batches.ledger.claiming import LEASE
 from auditapp.batches.ledger.endings import LeasedCell
 from auditapp.batches.models import (
     SENDING_CONTROLS,
     SENDING_STATES,
+    WORKING_STATES,
     Attempt,
     Batch,
     Cell,
     LimitChange,
+    ProviderJob,
+    WorkerSign,
     WorkQueue,
 )
+from auditapp.batches.pure.spool import find_disk_shortage
 from auditapp.outbound.clock import read_now
 
+LEASE = datetime.timedelta(seconds=60)
 QUEUE_DEAD_AFTER = datetime.timedelta(seconds=30)
 
 
@@ -146,3 +155,133 @@ def find_expired_queues() -> list[WorkQueue]:
             Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=read_now() - QUEUE_DEAD_AFTER)
         )
     )
+
+
+OPEN_JOBS = (ProviderJob.State.WRITTEN, ProviderJob.State.UPLOADED, ProviderJob.State.SUBMITTED)
+FIRST_CHECK = datetime.timedelta(seconds=30)
+MAX_WAIT = datetime.timedelta(minutes=10)
+ENDING = (Batch.Control.CANCEL, Batch.Control.ABORT)
+
+
+def find_due_queues(batch: Batch | None = None) -> list[int]:
+    """Queues (of one batch, or of all) with cells to submit or a job to check, and no runner."""
+    queues = WorkQueue.objects.filter(runner="", batch__route=Batch.Route.JOBS)
+    if batch is not None:
+        queues = queues.filter(batch=batch)
+    now = read_now()
+    open_jobs = ProviderJob.objects.filter(queue__in=queues, state__in=OPEN_JOBS).select_related("queue__batch")
+    due = {job.queue_id for job in open_jobs if is_due(job, now)}
+    due.update(queue.pk for queue in queues.select_related("batch") if has_cells_to_submit(queue, now))
+    return sorted(due)
+
+
+def is_due(job: ProviderJob, now: datetime.datetime) -> bool:
+    """Whether an open job has to be checked. Reads job.queue.batch.
+
+    A submitted job is checked half a minute after it was created, then each time its age has doubled, at the latest after
+    ten minutes. One that is not submitted yet continues unless people want nothing sent; when the batch is ended it is
+    withdrawn. One that people want ended is checked a last time soon.
+    """
+    batch = job.queue.batch
+    if not job.submitted_at:
+        is_fresh = job.checked_at is None or now - job.checked_at >= FIRST_CHECK
+        return batch.control in ENDING or (is_sending(batch) and is_fresh)
+    last = job.checked_at or job.submitted_at
+    wait = min(max(last - job.submitted_at, FIRST_CHECK), MAX_WAIT)
+    return now - last >= (FIRST_CHECK if batch.control in ENDING or job.ended_at else wait)
+
+
+def is_sending(batch: Batch) -> bool:
+    """Whether calls of the batch may be sent."""
+    return batch.state in WORKING_STATES and batch.control in {Batch.Control.RUN, Batch.Control.DRAIN}
+
+
+def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime, *, begins: bool = True) -> bool:
+    """Whether the queue's planned cells can become a job. Reads queue.batch.
+
+    All of them together: a job takes hours, while cells that wait for their next attempt take seconds. And one job after
+    the other: while one waits to be submitted, there is no next. Chains go one question at a time: with jobs still at the
+    provider nothing more ``begins``, because each answer of theirs plans a further cell.
+    """
+    if not is_sending(queue.batch):
+        return False
+    if ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():
+        return False
+    if begins and queue.batch.has_chains and ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS).exists():
+        return False
+    account, _, model = queue.name.partition(":")
+    cells = Cell.objects.filter(batch=queue.batch, arm__variant__account=int(account), arm__variant__model=model)
+    cells = cells.filter(state=Cell.State.PLANNED)
+    if queue.batch.state == Batch.State.PILOT:
+        cells = cells.filter(pilot=True)
+    if queue.batch.control == Batch.Control.DRAIN:
+        cells = cells.filter(fence__gt=0)
+    return cells.exists() and not cells.filter(not_before__gt=now).exists()
+
+
+SILENT_AFTER = datetime.timedelta(seconds=20)
+# After that, silence means nothing: the worker was ended, or another has taken its place.
+FORMER_AFTER = datetime.timedelta(minutes=10)
+FORGOTTEN_AFTER = datetime.timedelta(days=1)
+
+DISK_FULL = "The disk of the data folder is nearly full. No calls are made until there is room."
+
+
+def name_host() -> str:
+    """The prefix of the names of this machine's (or container's) workers."""
+    return socket.gethostname()[:150]
+
+
+def name_worker() -> str:
+    """The name of the worker that this process is."""
+    return f"{name_host()}:{os.getpid()}"
+
+
+def read_workers() -> list[WorkerSign]:
+    """Every worker with a sign of life within a day, the latest first, with whether it is ``alive``. Two queries."""
+    now = read_now()
+    signs = list(WorkerSign.objects.order_by("-seen_at", "name"))
+    for sign in signs:
+        sign.alive = now - sign.seen_at < SILENT_AFTER
+    return signs
+
+
+def is_worker_alive() -> bool:
+    """Whether any worker gave a sign of life within the last twenty seconds."""
+    return WorkerSign.objects.filter(seen_at__gt=read_now() - SILENT_AFTER).exists()
+
+
+def find_problem_here() -> str:
+    """Why this machine's workers take no work: the latest problem of one that is alive, else that there is none."""
+    own = [each for each in read_workers() if each.alive and each.name.startswith(f"{name_host()}:")]
+    if not own:
+        return "No worker on this machine has reported within the last twenty seconds."
+    return own[0].problem
+
+
+def write_sign(*, started_at: datetime.datetime, queues: int, problem: str) -> None:
+    """Write this process's sign of life."""
+    name = name_worker()
+    sign = {"seen_at": read_now(), "started_at": started_at, "queues": queues, "problem": problem}
+    if WorkerSign.objects.filter(name=name).update(**sign):
+        return
+    try:
+        with transaction.atomic():
+            WorkerSign.objects.create(name=name, **sign)
+    except IntegrityError:
+        WorkerSign.objects.filter(name=name).update(**sign)
+
+
+def delete_sign() -> None:
+    """Delete this process's sign of life: the worker has ended, and must not look alive any longer."""
+    WorkerSign.objects.filter(name=name_worker()).delete()
+
+
+def forget_old_signs() -> None:
+    """Delete the signs of workers that were silent for a day."""
+    WorkerSign.objects.filter(seen_at__lt=read_now() - FORGOTTEN_AFTER).delete()
+
+
+def find_problem() -> str:
+    """Why this process must make no calls at present, or an empty text. A paid answer must find room on the disk."""
+    return DISK_FULL if find_disk_shortage(settings.DATA) else ""

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.backends.utils import CursorWrapper
 from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 
-from auditapp.batches.ledger.due import find_due_queues
+from auditapp.batches.ledger.leases import find_due_queues
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pure.chaining import Message
 from auditapp.outbound.clock import read_now
@@ -281,7 +281,7 @@ def _insert_chained(batch_id: int, grid: Sequence[tuple[int, int, int]], after: 
 
 
 def _take_keys(cursor: CursorWrapper, count: int) -> Sequence[int]:
-    """Keys for so many new cells, growing. SQLite lets nobody else write until the transaction ends, so the next ones are free."""
+    """Keys for this number of new cells, growing. SQLite lets nobody else write in the transaction, so the next ones are free."""
     if connection.vendor == "postgresql":
         cursor.execute(NEW_KEYS, [CELL, count])
         return [key for (key,) in cursor.fetchall()]

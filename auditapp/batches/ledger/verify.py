@@ -4,19 +4,20 @@ I1 every cell of an ended batch has ended in one state · I2 one result per cell
 the ledger agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was exceeded · I6
 acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck · I9 each call of a chain sent what was said
 before it. I6 cannot be read from a database: it needs the list of what was acknowledged to browsers (``tests/browser``).
+I9 in full: a call of a chain is sent when what was said before it is stored, and sends exactly that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
-from auditapp.batches.ledger.claiming import LEASE
-from auditapp.batches.ledger.endings import Break, list_breaks, list_numbers
-from auditapp.batches.ledger.verify_chains import check_chains
-from auditapp.batches.ledger.worker_signs import read_workers
+from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, read_exchanges
+from auditapp.batches.ledger.leases import LEASE, read_workers
 from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
+from auditapp.batches.pure.chaining import revive_conversation
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
@@ -37,6 +38,9 @@ FROM_FILE = "file:"
 PATIENCE = LEASE  # beyond the lease itself
 End, State = Attempt.End, Cell.State
 USABLE = (End.ANSWERED, End.CACHED)
+MAX_NUMBERS = 10
+# The invariant that is broken, the batch or ``None`` where it does not belong to one, and what is wrong.
+Break = tuple[str, int | None, str]
 
 
 def verify_batches(billed: int | None = None, account: str = "", *, with_trail: bool = True) -> list[Break]:
@@ -128,7 +132,7 @@ def _check_billed(billed: int, account: str) -> Iterator[Break]:
 
 
 def _check_repeats() -> Iterator[Break]:
-    """Beside the answer of a cell, only an attempt whose end was unknown at first may have been answered too. Failed cells
+    """Apart from the answer of a cell, only an attempt whose end was unknown at first may have been answered too. Failed cells
     that a person asked again have lost the count of those."""
     retried = {target.rpartition(":")[2] for target in _events("batch.retried").values_list("target", flat=True)}
     cells = Cell.objects.annotate(answers=Count("attempts", filter=Q(attempts__end__in=[End.ANSWERED, End.SURPLUS])))
@@ -202,3 +206,70 @@ def _check_progress() -> Iterator[Break]:
             queue.batch_id,
             f"Batch {queue.batch_id}: queue {queue.pk} belongs to a runner that has been silent for minutes.",
         )
+
+
+def list_breaks(invariant: str, rows: QuerySet[Any], what: str, *, of_cell: str = "") -> Iterator[Break]:
+    """One break per batch that has such rows, with the numbers of the first cells. One statement."""
+    found: dict[int, list[int]] = {}
+    for batch, cell in rows.values_list(f"{of_cell}batch", f"{of_cell}pk"):
+        found.setdefault(batch, []).append(cell)
+    for batch in sorted(found):
+        cells = sorted(found[batch])
+        yield (
+            invariant,
+            batch,
+            f"Batch {batch}, {len(cells)} cell{'s'[: len(cells) > 1]} ({list_numbers(cells)}): {what}.",
+        )
+
+
+def list_numbers(numbers: Sequence[int]) -> str:
+    """The first few, to keep the sentence short."""
+    more = ", …" if len(numbers) > MAX_NUMBERS else ""
+    return ", ".join(map(str, numbers[:MAX_NUMBERS])) + more
+
+
+READ_AT_ONCE = 500
+
+
+def check_chains() -> Iterator[Break]:
+    """Every break of I9. A cell without a previous is in none of these queries."""
+    chained = Cell.objects.order_by().filter(after__isnull=False)
+    elsewhere = chained.filter(~Q(after__batch=F("batch")) | ~Q(after__arm=F("arm")))
+    yield from list_breaks("I9", elsewhere, "the cell they continue is of another batch or model")
+    yield from list_breaks("I9", Cell.objects.filter(after=None, state=State.WAITS), "they wait for no other cell")
+    left = chained.filter(state=State.WAITS, after__state__in=[State.DONE, *FAILED_FOR_GOOD])
+    yield from list_breaks("I9", left, "they still wait although the cell before them has ended")
+    early = chained.filter(state__in=[State.PLANNED, State.LEASED, State.DONE, State.HELD]).exclude(
+        after__state=State.DONE
+    )
+    yield from list_breaks("I9", early, "they did not wait for the answer before them")
+    calls = Attempt.objects.order_by().filter(cell__after__isnull=False)
+    hasty = calls.filter(Q(cell__after__result=None) | Q(written_at__lt=F("cell__after__result__stored_at")))
+    yield from list_breaks(
+        "I9", hasty, "their call was written before the answer it continues was stored", of_cell="cell__"
+    )
+    wrong = _find_other_histories(calls)
+    yield from list_breaks(
+        "I9", calls.filter(pk__in=wrong), "their call sent another history than is stored", of_cell="cell__"
+    )
+
+
+def _find_other_histories(calls: QuerySet[Attempt]) -> list[int]:
+    """The attempts whose history is not what the ledger says was said before. They are read a part at a time."""
+    lean = calls.filter(cell__after__result__isnull=False).select_related("cell").defer("raw", "prompt")
+    found: list[int] = []
+    for part in _in_parts(lean):
+        exchanges = read_exchanges(attempt.cell for attempt in part)
+        for attempt in part:
+            sent = revive_conversation(attempt.history, "", "").history
+            if list(sent) != list(exchanges[attempt.cell_id]):
+                found.append(attempt.pk)
+    return found
+
+
+def _in_parts(calls: QuerySet[Attempt]) -> Iterator[list[Attempt]]:
+    last = 0
+    ordered = calls.order_by("pk")
+    while part := list(ordered.filter(pk__gt=last)[:READ_AT_ONCE]):
+        last = part[-1].pk
+        yield part

@@ -189,7 +189,7 @@ def _find_last_answers(arms: Mapping[int, set[int]]) -> dict[int, datetime.datet
 
 
 def _sum_lost(arms: Mapping[int, set[int]], ends: Mapping[int, Counter[str]]) -> dict[int, int]:
-    """The most that calls may have cost beside those that count: an unknown end its reservation."""
+    """The most that calls may have cost in addition to those that count: an unknown end its reservation."""
     lossy = [pk for pk, own in arms.items() if _count(ends, own, PAID_BESIDE)]
     if not lossy:
         return {}
@@ -210,7 +210,7 @@ def _read_rates(
 ) -> dict[int, tuple[int, float, str]]:
     """For each batch with answers: how many in how many seconds, and which seconds those were.
 
-    They end now for a batch at work, at its last answer for any other. Where half a minute holds too few answers, ten
+    They end now for a batch at work, at its last answer for any other. Where there were too few answers in half a minute, ten
     minutes are counted.
     """
     answered = [batch for batch in batches if batch.pk in last]

@@ -31,7 +31,7 @@ class FileAnswer(NamedTuple):
 
 
 def refuse_line(line: int, found: str, expected: str) -> str:
-    """A sentence on a line that cannot be used: what it holds, and what was expected."""
+    """A sentence on a line that cannot be used: what it contains, and what was expected."""
     return f"Line {line}: found {found}, expected {expected}."
 
 
@@ -61,7 +61,8 @@ def read_answer_line(number: int, raw: bytes) -> FileAnswer | str:
     if "response" not in data and "error" not in data and "result" not in data:
         return refuse_line(number, "an object without response, result or answer", EXPECTED)
     # The providers' parsers import the network library, which the web process does not need before.
-    from auditapp.llm.providers.job_lines import read_anthropic_line, read_openai_line
+    from auditapp.llm.providers.anthropic import read_anthropic_line
+    from auditapp.llm.providers.openai_compatible import read_openai_line
 
     line = read_anthropic_line(data) if "result" in data else read_openai_line(data)
     if line is None:

@@ -53,7 +53,7 @@ def list_depths(chain: Sequence[int], after: Mapping[int, int]) -> dict[int, Seq
 
 
 def count_drawn(chains: int, cells: int, calls: int) -> int:
-    """How many whole chains make a pilot of at least so many calls, by the mean length of a chain."""
+    """How many whole chains make a pilot of at least ``calls`` calls, by the mean length of a chain."""
     return math.ceil(calls * chains / cells) if cells else 0
 
 

@@ -277,7 +277,7 @@ class Share(NamedTuple):
 
 
 def add_up(rows: Iterable[Share]) -> list[Share]:
-    """What stands after all returns: one share for each day and person, in the order in which they first committed."""
+    """What is left after all returns: one share for each day and person, in the order in which they first committed."""
     sums: dict[tuple[datetime.date, int | None], int] = {}
     for row in rows:
         sums[row.day, row.person] = sums.get((row.day, row.person), 0) + row.nano
@@ -324,7 +324,7 @@ def sum_shares(shares: Iterable[Share], *, day: datetime.date, person: int | Non
 
 
 MIN_CAME = 5
-"""From so many answers on, it is an alarm that not one could be read."""
+"""The number of answers from which it is an alarm that none could be read."""
 
 
 def describe_unreadable(came: int, readable: int, no_room: int = 0) -> str:

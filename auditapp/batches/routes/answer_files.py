@@ -16,14 +16,13 @@ from typing import BinaryIO
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger import leases, storing
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, keep_history, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pure.answer_lines import FileAnswer, read_answer_lines, refuse_line
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import CallOutcome, ChatRequest
-from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.llm.providers.base import CallOutcome, ChatRequest, SettingRefused
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
@@ -72,7 +71,7 @@ def export_requests(
 ) -> tuple[int, Iterator[bytes]]:
     """How many cells wait for an answer (of one model, where ``variant`` is given), and their requests, one line each.
 
-    Of a chain that is the next question only: once its answer is imported, the export has the one behind it.
+    Of a chain that is the next question only: once its answer is imported, the export has the one after it.
     Lines are written as they are read, always in the same order, in one of ``FORMS``. Raises ``AnswerFileError``.
     """
     _check_route(batch)
@@ -101,7 +100,8 @@ def _check_settings(batch: Batch, arm_ids: Sequence[int], form: str) -> None:
 
 
 def _choose_writer(form: str) -> Callable[[str, ChatRequest], bytes]:
-    from auditapp.llm.providers.job_lines import write_anthropic_line, write_openai_line
+    from auditapp.llm.providers.anthropic import write_anthropic_line
+    from auditapp.llm.providers.openai_compatible import write_openai_line
 
     return write_anthropic_line if form == "anthropic" else write_openai_line
 
@@ -246,7 +246,7 @@ def _write_attempts(intake: AnswerImport, taken: Sequence[tuple[FileAnswer, Cell
     now = read_now()
     requests, _ = write_requests(intake.batch, intake.arms, [cell for _, cell in taken])
     Cell.objects.filter(pk__in=[cell.pk for _, cell in taken]).update(
-        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + claiming.LEASE, fence=F("fence") + 1
+        state=Cell.State.LEASED, lease_owner=intake.runner, lease_until=now + leases.LEASE, fence=F("fence") + 1
     )
     attempts = Attempt.objects.bulk_create(
         _write_attempt(intake, cell, requests.get(cell.pk), now) for _, cell in taken

@@ -17,8 +17,8 @@ from django.db import transaction
 from django.db.models import F
 
 from auditapp.batches.ledger import claiming, leases, storing
-from auditapp.batches.ledger.due import OPEN_JOBS
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
+from auditapp.batches.ledger.leases import OPEN_JOBS
 from auditapp.batches.ledger.prompts import rewrite_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep

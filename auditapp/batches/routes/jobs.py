@@ -23,7 +23,7 @@ from django.conf import settings
 
 from auditapp.batches.ledger import batch_state, leases
 from auditapp.batches.ledger.batch_state import CAP_REACHED
-from auditapp.batches.ledger.due import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
+from auditapp.batches.ledger.leases import ENDING, find_due_queues, has_cells_to_submit, is_due, is_sending
 from auditapp.batches.models import Batch, ProviderJob, WorkQueue
 from auditapp.batches.pure.stopping import crash_point, stopping
 from auditapp.batches.routes import job_ledger
@@ -38,6 +38,7 @@ from auditapp.llm.providers.base import (
     ErrorClass,
     NextStep,
     ProviderNotReady,
+    SettingRefused,
 )
 from auditapp.llm.providers.jobs_base import (
     JobService,
@@ -46,7 +47,6 @@ from auditapp.llm.providers.jobs_base import (
     Line,
     Trouble,
 )
-from auditapp.llm.providers.reasoning import SettingRefused
 from auditapp.outbound.clock import read_now
 
 __all__ = ["find_due_queues", "run_job_queue"]

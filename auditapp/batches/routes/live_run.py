@@ -30,8 +30,7 @@ from auditapp.batches.ledger.batch_state import CAP_REACHED
 from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Batch, LimitChange, WorkQueue
-from auditapp.batches.pure.limiter import Change, Limiter
-from auditapp.batches.pure.outage import Outage
+from auditapp.batches.pure.limiter import Change, Limiter, Outage
 from auditapp.batches.pure.spool import Spool, find_disk_shortage
 from auditapp.batches.pure.stopping import crash_point, stopping
 from auditapp.batches.routes.sending import Sender

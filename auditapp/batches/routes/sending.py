@@ -13,8 +13,7 @@ from collections.abc import Sequence
 
 from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.endings import TURNED_AWAY, CompletedCall, LeasedCell
-from auditapp.batches.pure.limiter import Limiter
-from auditapp.batches.pure.outage import Outage
+from auditapp.batches.pure.limiter import Limiter, Outage
 from auditapp.batches.pure.spool import Spool
 from auditapp.batches.pure.stopping import crash_point, is_armed
 from auditapp.llm.providers import Provider

@@ -1,6 +1,6 @@
 """The broker of a single machine: messages as files in the data folder.
 
-Kombu's own file broker writes in place: a reader that comes in between, or a writer that is killed, leaves a message that
+Kombu's own file broker writes in place: a reader that reads meanwhile, or a writer that is killed, leaves a message that
 cannot be read and kills a worker. Here a file gets its name only when it is complete, is taken by one rename, and is skipped
 when damaged.
 """

@@ -1,23 +1,36 @@
-"""What the processes of a worker may work on at the same time: so many queues of batches, and beside them the talks.
+"""What the processes of a worker may work on at the same time: a number of queues of batches, and the talks.
 
 A talk is a batch that stays open because a person asks in it (``Batch.stays_open``). She waits for each answer, so a talk must not
 wait until one of the large batches makes room, which takes minutes. A worker therefore has one process more than it runs queues,
-and each process takes a slot before it begins: a file that it holds a lock on, which the system releases however the process
+and each process takes a slot before it begins: a file that it locks, which the system releases however the process
 ends. Without files of a worker, as in a task that runs by itself, every slot is free.
+
+One process runs all talks of a worker, each in a thread, because they only wait for answers.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+from django.db import connections
+
+from auditapp.batches.ledger import leases, statements
 from auditapp.batches.pure.spool import try_lock
+from auditapp.batches.pure.stopping import stopping
+from auditapp.batches.routes import live_run
+
+logger = logging.getLogger(__name__)
+
 
 TALKS = "talks"
-# Processes of a worker beside those for the queues that it is told to run.
+# Processes of a worker in addition to those for its queues.
 KEPT_FOR_TALKS = 1
 
 
@@ -29,7 +42,7 @@ class _Worker:
 
 
 def keep_slots(queues: int) -> None:
-    """Make the slots of a worker that runs so many queues. Called once, before the first fork."""
+    """Make the slots of a worker for its number of queues. Called once, before the first fork."""
     if os.name == "posix":
         _Worker.folder = Path(tempfile.mkdtemp(prefix="auditapp-worker-"))
         _Worker.queues = queues
@@ -77,3 +90,48 @@ def _take(names: Sequence[str]) -> Iterator[bool]:
         finally:
             os.close(descriptor)
     yield False
+
+
+MAX_TALKS = 16
+LOOK_SECONDS = 0.2
+
+
+def run_talks(queue_id: int) -> None:
+    """Run the talk of this queue, and those that begin meanwhile, until none has anything to do.
+
+    Where another process of the worker does so already, it finds this one within ``LOOK_SECONDS``.
+    """
+    wanted = [queue_id]
+    while wanted and not stopping.is_set() and not leases.find_problem():
+        with take_talks_slot() as is_free:
+            if not is_free:
+                return
+            _run(wanted)
+        # One that was asked for while this process was about to end was refused the slot.
+        wanted = statements.find_queues_to_notify(talks=True)
+
+
+def _run(queue_ids: list[int]) -> None:
+    running: dict[int, Future[None]] = {}
+    with ThreadPoolExecutor(MAX_TALKS, thread_name_prefix="talk") as threads:
+        while True:
+            for queue_id in queue_ids[: MAX_TALKS - len(running)]:
+                running[queue_id] = threads.submit(_run_one, queue_id)
+            time.sleep(LOOK_SECONDS)
+            running = {key: each for key, each in running.items() if not each.done()}
+            if stopping.is_set():
+                return
+            queue_ids = [each for each in statements.find_queues_to_notify(talks=True) if each not in running]
+            if not running and not queue_ids:
+                return
+
+
+def _run_one(queue_id: int) -> None:
+    try:
+        while live_run.run_queue(queue_id) and not stopping.is_set():
+            pass
+    except Exception:
+        # The sweeper settles what it left, and notifies its queue again.
+        logger.exception("The talk of queue %s ended in an error", queue_id)
+    finally:
+        connections.close_all()

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from kombu import Connection
 from kombu.exceptions import OperationalError
 
-from auditapp.batches.ledger import statements, worker_signs
+from auditapp.batches.ledger import leases, statements
 from auditapp.batches.models import Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
-from auditapp.batches.runner import recovery, slots, talks
+from auditapp.batches.runner import recovery, slots
 from auditapp.batches.runner.recovery import SWEEP, take_tick
 from auditapp.celery import app
 
@@ -44,12 +44,12 @@ def run_queue(queue_id: int) -> None:
 
     A queue for which no slot is free is left to the processes that hold them: each looks for it when it has ended its own.
     """
-    problem = worker_signs.find_problem()
+    problem = leases.find_problem()
     if problem:
         logger.warning("Queue %s is left alone: %s", queue_id, problem)
         return
     if WorkQueue.objects.filter(pk=queue_id, batch__stays_open=True).exists():
-        talks.run_talks(queue_id)
+        slots.run_talks(queue_id)
         return
     wanted: int | None = queue_id
     while wanted is not None:
@@ -63,7 +63,7 @@ def run_queue(queue_id: int) -> None:
 def _run_to_end(queue_id: int) -> None:
     """Work on a queue, then ring it again when something is left. While the broker is away no message arrives, so this process
     goes on with the queue itself."""
-    while work_on_queue(queue_id) and not stopping.is_set() and not worker_signs.find_problem():
+    while work_on_queue(queue_id) and not stopping.is_set() and not leases.find_problem():
         if notify_queue(queue_id):
             return
 
@@ -71,7 +71,7 @@ def _run_to_end(queue_id: int) -> None:
 def _find_other(queue_id: int) -> int | None:
     """Another queue that waits because all slots of this worker were taken when its message came; any one, so that each gets its
     turn."""
-    if not slots.are_kept() or stopping.is_set() or worker_signs.find_problem():
+    if not slots.are_kept() or stopping.is_set() or leases.find_problem():
         return None
     waiting = [each for each in statements.find_queues_to_notify(talks=False) if each != queue_id]
     return random.choice(waiting) if waiting else None  # noqa: S311 - a turn, not a secret
@@ -96,7 +96,7 @@ def sweep() -> None:
     if pause is not None:
         # Nobody swept for a while: the database was away, or the machine slept. Live runners show it within seconds.
         recovery.recover_queues(trust_silence=pause < MAX_PAUSE)
-        worker_signs.forget_old_signs()
+        leases.forget_old_signs()
         notify_idle_queues()
         recovery.sweep_others()
 

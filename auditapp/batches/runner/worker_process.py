@@ -1,33 +1,164 @@
-"""What this program adds to a Celery worker: its heartbeat, how it forks, and how it ends."""
+"""What this program adds to a Celery worker: its heartbeat, how it forks, and how it ends.
+
+The heartbeat is a thread of its parent process that shows that the worker is alive, settles dead runners and notifies idle
+queues.
+
+It needs neither the broker nor a free process: a beat that went through the broker would wait for busy queues, or
+be lost. It does not run queues itself. While the broker is away, running queues continue (``tasks.run_queue``) and new
+ones wait, because killing a queue that ran in this thread would kill the whole worker.
+"""
 
 from __future__ import annotations
 
+import datetime
+import gc
 import logging
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
 from importlib import import_module
 
 from billiard.process import active_children
 from celery.signals import celeryd_after_setup, worker_process_init, worker_shutdown, worker_shutting_down
+from celery.worker import state as celery_state
 from django.conf import settings
+from django.db import Error as DatabaseFailure
 from django.db import connections
 
+from auditapp.batches.ledger import leases
 from auditapp.batches.pure.stopping import stopping
-from auditapp.batches.runner import heartbeat, slots
+from auditapp.batches.runner import recovery, slots, tasks
+from auditapp.outbound.clock import read_now
 from transcripts.hooks import load_registrations
 
 logger = logging.getLogger(__name__)
+
+
+HEARTBEAT_SECONDS = 5.0
+DEAF_AFTER_SECONDS = 60.0
+
+fork_lock = threading.RLock()
+"""Held during every beat and every fork. Only the forking thread lives on in a new process: it must not inherit a database
+connection in use, or a library's lock that the heartbeat was holding."""
+
+
+def guard_forks() -> None:
+    """Make forks wait for the beat in progress, and keep memory shared after them. Called once, before the first fork."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(before=_before_fork, after_in_parent=fork_lock.release, after_in_child=fork_lock.release)
+
+
+def _before_fork() -> None:
+    fork_lock.acquire()
+    # The collector writes to every object it visits, so that each forked process would get its own copy of the memory:
+    # frozen, a queue's process needs about 10 MB of its own (docs/guide/deployment.md,
+    # tests/auditapp/batches/test_worker_process.py).
+    gc.collect()
+    gc.freeze()
+
+
+class Heartbeat(threading.Thread):
+    """Beats every five seconds until the process ends. ``queues`` is how many the worker runs at once."""
+
+    def __init__(self, *, queues: int, sweeps: bool = True, end_worker: Callable[[str], None] | None = None) -> None:
+        super().__init__(name="heartbeat", daemon=True)
+        self.queues, self.sweeps = queues, sweeps
+        self.end_worker = end_worker or end_this_worker
+        self.started_at: datetime.datetime | None = None
+        self.database_away = False
+        self.hearing = Hearing()
+        self.has_ended = False
+
+    def run(self) -> None:
+        while True:
+            with fork_lock:
+                if self.has_ended:
+                    return
+                self.beat()
+            time.sleep(HEARTBEAT_SECONDS)
+
+    def end(self) -> None:
+        """End with the worker: no further beat, and its sign of life is deleted. Without the database the sign stays."""
+        if not fork_lock.acquire(timeout=HEARTBEAT_SECONDS):
+            return
+        try:
+            self.has_ended = True
+            leases.delete_sign()
+        except DatabaseFailure:
+            logger.warning("The worker's sign of life could not be deleted; it will look silent.")
+        finally:
+            connections.close_all()
+            fork_lock.release()
+
+    def beat(self) -> None:
+        """One beat; whatever fails, the next one follows."""
+        try:
+            self._beat()
+            if self.database_away:
+                logger.warning("The database answers again.")
+            self.database_away = False
+        except DatabaseFailure as error:
+            if not self.database_away:
+                logger.error("The database cannot be reached (%s); trying again until it can.", type(error).__name__)
+            self.database_away = True
+        except Exception:
+            logger.exception("A beat of the worker's heartbeat failed; the next one follows")
+        finally:
+            connections.close_all()
+
+    def _beat(self) -> None:
+        self.started_at = self.started_at or read_now()
+        problem = leases.find_problem()
+        leases.write_sign(started_at=self.started_at, queues=self.queues, problem=problem)
+        if stopping.is_set():
+            return
+        settled = recovery.settle_dead_here()
+        if settled:
+            tasks.notify_queues(settled)
+        if self.sweeps:
+            tasks.sweep()
+        if self.hearing.is_lost(queues=self.queues + slots.KEPT_FOR_TALKS):
+            self.end_worker("Messages wait, and this worker receives none of them")
+
+
+class Hearing:
+    """Whether the worker still receives messages.
+
+    After the broker came back, some versions of Celery keep a connection that delivers nothing: messages then wait although
+    the worker is free, which never lasts a minute in a working one.
+    """
+
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self.monotonic = monotonic
+        self.since: float | None = None
+
+    def is_lost(self, *, queues: int) -> bool:
+        """Check once; ``True`` when messages have waited at every check for a minute while this worker was free."""
+        if len(celery_state.active_requests) >= queues or not tasks.count_waiting_messages():
+            self.since = None
+            return False
+        now = self.monotonic()
+        self.since = now if self.since is None else self.since
+        return now - self.since >= DEAF_AFTER_SECONDS
+
+
+def end_this_worker(reason: str) -> None:
+    """End the process, so that its supervisor starts another; calls in flight finish."""
+    logger.critical("%s. The worker ends itself, so that its supervisor starts another.", reason)
+    # Celery ends with 1 after SIGINT, which a supervisor takes for a failure.
+    os.kill(os.getpid(), signal.SIGINT)
+
 
 LAST_SECONDS = 5.0
 SWITCH_SECONDS = 0.0005
 
 
 def prepare(*, sweeps: bool, queues: int) -> None:
-    """Set up the Celery worker that this process is about to become. It runs so many queues at once, and talks beside them."""
-    heartbeat.guard_forks()
+    """Set up the Celery worker that this process is about to become. It runs ``queues`` queues at once, and talks in addition."""
+    guard_forks()
     slots.keep_slots(queues)
     # What every process of a queue needs is loaded before they are forked, so that they share its memory and start at once.
     import_module("auditapp.llm.providers.openai_compatible")
@@ -43,7 +174,7 @@ def prepare(*, sweeps: bool, queues: int) -> None:
 
     def start_heartbeat(**kwargs: object) -> None:
         connections.close_all()
-        own = heartbeat.Heartbeat(queues=queues, sweeps=sweeps)
+        own = Heartbeat(queues=queues, sweeps=sweeps)
         own.start()
         worker_shutdown.connect(lambda **_: own.end(), weak=False)
         worker_shutdown.connect(lambda **_: slots.forget_slots(), weak=False)

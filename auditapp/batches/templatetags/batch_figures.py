@@ -12,7 +12,7 @@ from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
+from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE
 from auditapp.batches.ledger.claiming import NO_INPUT, NOT_WRITTEN
 from auditapp.batches.models import Attempt
 from auditapp.batches.pure.estimating import to_dollars, write_dollars

@@ -29,9 +29,9 @@ from auditapp.batches.pages.progress import describe_grants
 from auditapp.batches.routes import answer_files
 from auditapp.batches.views.launch import BatchRequest, batch_view, control_view
 from auditapp.batches.views.pages import find_cap_warning, render_batch
-from auditapp.llm.granting import list_grants, revoke_grant, set_grant
+from auditapp.llm.grants import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.views.models import owner_view
+from auditapp.llm.views import owner_view
 from transcripts.accounts.queries import person_of
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import sends_files

@@ -16,8 +16,8 @@ from auditapp.batches.forms import LaunchOptionsForm
 from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
 from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
+from auditapp.batches.pages.costs import review_launch
 from auditapp.batches.pages.progress import describe_money
-from auditapp.batches.pages.reviewing import review_launch
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
@@ -84,7 +84,7 @@ class BatchRequest(StudyRequest):
 def batch_view(
     permission: Permission, *, hides_by_itself: bool = False
 ) -> Callable[[Callable[Concatenate[BatchRequest, P], HttpResponseBase]], Callable[..., HttpResponseBase]]:
-    """Load the batch named by the address (``batch_id``) for a member who holds ``permission``.
+    """Load the batch named by the address (``batch_id``) for a member who has ``permission``.
 
     Who may not see all of it gets the page that says so, unless the view ``hides_by_itself`` what is hidden.
     """

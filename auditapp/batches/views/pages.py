@@ -17,12 +17,19 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from auditapp.batches.forms import AnswersForm, AttemptChoice, CapForm, ConcurrencyForm, ConfirmForm, NameForm
-from auditapp.batches.kinds import is_always_visible, read_links
-from auditapp.batches.ledger.batch_state import NO_ROOM
-from auditapp.batches.ledger.worker_signs import read_workers
+from auditapp.batches.kinds import NO_ROOM, is_always_visible, read_links
+from auditapp.batches.ledger.leases import read_workers
 from auditapp.batches.models import UNANSWERED, Attempt, Batch, Result
 from auditapp.batches.pages import live
-from auditapp.batches.pages.attempts import (
+from auditapp.batches.pages.costs import (
+    SPEND,
+    estimate_batch,
+    list_prices,
+    read_cache_saving,
+    read_spend,
+    warn_of_cap,
+)
+from auditapp.batches.pages.live import (
     COUNTED_TO,
     find_arms,
     find_attempts,
@@ -38,14 +45,6 @@ from auditapp.batches.pages.progress import (
     read_progress_of,
     send_batch_table,
 )
-from auditapp.batches.pages.spending import (
-    SPEND,
-    estimate_batch,
-    list_prices,
-    read_cache_saving,
-    read_spend,
-    warn_of_cap,
-)
 from auditapp.batches.pure.estimating import to_dollars, to_nano
 from auditapp.batches.templatetags.batch_figures import nano_usd
 from auditapp.batches.views.launch import BatchRequest, batch_view, offer_calls, show_closed
@@ -60,7 +59,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import find_number
 
 CAP_IN_SIGHT = 5
-"""The cap is drawn unless it is more than so many times what was spent: the bars would be too short to see."""
+"""The cap is drawn unless it is more than this many times what was spent: the bars would be too short to see."""
 PER_PAGE = 50
 
 

@@ -1,7 +1,7 @@
 """How often a code occurs in the corpus, from a machine's labels, corrected by people's labels of a random part.
 
 Prediction-powered inference for a mean (Angelopoulos and others 2023, Science 382:669), and the correction of Rogan and
-Gladen (1978, American Journal of Epidemiology 107:71) beside it as a check. A rate outside 0 to 1 is given as it is and
+Gladen (1978, American Journal of Epidemiology 107:71) as a check. A rate outside 0 to 1 is given as it is and
 said to be so: cut off it would look like knowledge. Loads numpy; pages import this inside functions.
 """
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auditapp.evaluation.pure.calibrating import CodeLabels, calibrate
+from auditapp.evaluation.pure.calibration import CodeLabels, calibrate
 from auditapp.evaluation.pure.corrected_rates import (
     MIN_LABELLED,
     MIN_POSITIVES,
@@ -45,7 +45,7 @@ class Row(NamedTuple):
 
 
 def list_figures(report: Mapping[str, Any]) -> dict[str, object]:
-    """The report of a code as JSON holds it: None where a figure is not defined, never NaN."""
+    """The report of a code as it is in JSON: None where a figure is not defined, never NaN."""
     found: dict[str, object] = {**report["calibration"]["table"]._asdict(), "n": report["calibration"]["table"].n}
     for name in IN_FILE:
         estimate = report["calibration"]["figures"][name]

@@ -1,28 +1,34 @@
-"""An annotator's labels beside people's blind ones on the same sentences: what calibration and rates are computed from.
+"""An annotator's labels and people's blind ones on the same sentences: what calibration, and the corrected rate of a code over the
+corpus, are computed from. Also how it answered the codes' own questions, with people's blind answers: for case features, the
+status.
 
 Blind labels alone, read where all of the study reads them. Loads numpy; pages import this inside functions.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from auditapp.annotators.models import Annotator
+from auditapp.annotators.models import Annotator, CodeChoice, TurnAnswer, TurnArm
 from auditapp.annotators.pure.prompts import list_taught
 from auditapp.annotators.queries.boundary_edits import add_edited
-from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
-from auditapp.annotators.queries.machine_turn_labels import read_turn_labels
+from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels, read_turn_labels
 from auditapp.annotators.queries.withholding import list_all_withheld
+from auditapp.batches.models import Arm
 from auditapp.evaluation.models import Disagreement
-from auditapp.evaluation.pure.calibrating import CodeLabels
+from auditapp.evaluation.pure.calibration import AnswerTable, CodeLabels, tabulate_answers
+from auditapp.evaluation.pure.corrected_rates import Found, Sample, Served
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.blind import BlindLabels, BlindTable, read_blind
+from transcripts.coding.models import Coding, Layer
+from transcripts.studies.models import Study
 
 Bools = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
@@ -133,7 +139,7 @@ def read_compared(
 
 
 class _Comparison:
-    """One annotator beside the people, and what is not compared and why."""
+    """One annotator and the people, and what is not compared and why."""
 
     def __init__(
         self, compared: Compared, turn_answers: BlindLabels, seen: Collection[int] | None, *, with_alternatives: bool
@@ -159,7 +165,7 @@ class _Comparison:
         return self._turns if code.family.unit == CodeFamily.Unit.TURN else self.machine
 
     def compare(self, code: Code, family: str, table: BlindTable) -> ComparedCode:
-        """One code of a family's table beside the machine's row."""
+        """One code of a family's table, with the machine's row."""
         machine = self.find_machine(code)
         row, at = table.codes.index(code.identifier), machine.codes.index(code.identifier)
         places = machine.find_places(self._ids)
@@ -230,7 +236,7 @@ def find_listable(compared: Compared, viewer: int, *, may_code: bool) -> dict[st
 
 
 def list_cell(compared: Compared, identifier: str, cell: str) -> Numbers:
-    """The places of the sentences behind one count of a code; of a sentence several read, where one of them falls in."""
+    """The places of the sentences of one count of a code; of a sentence several read, where one of them falls in."""
     found = compared.find(identifier)
     if found is None:
         return np.empty(0, dtype=np.int64)
@@ -305,3 +311,225 @@ def _find_alternatives(annotator: Annotator) -> dict[str, list[int]]:
     for code, sentence in rows.values_list("code_identifier", "sentence"):
         found.setdefault(code, []).append(sentence)
     return {code: list(add_edited(annotator.study, sentences)) for code, sentences in found.items()}
+
+
+class AskedQuestion(NamedTuple):
+    """A question that codes of a family ask alike, and the answers to it."""
+
+    key: str
+    label: str
+    table: AnswerTable
+
+
+def read_answer_tables(compared: Compared, family: str) -> list[AskedQuestion]:
+    """The questions with fixed choices of the codes of a family for turns, each with the table of answers on the labels that
+    machine and person both applied, over all codes that ask it alike. Empty for families of sentences. Six queries."""
+    codes = [each for each in compared.codes if each.family == family and each.code.family.unit == CodeFamily.Unit.TURN]
+    asking: dict[tuple[str, str, tuple[str, ...]], list[ComparedCode]] = {}
+    for each in codes:
+        for question in each.code.attributes:
+            if question["kind"] == "choice":
+                asked = question["key"], question["label"], tuple(question["choices"])
+                asking.setdefault(asked, []).append(each)
+    if not asking:
+        return []
+    machine = read_turn_labels(compared.annotator).answers
+    people = _read_people(compared, codes)
+    return [
+        AskedQuestion(
+            key,
+            label,
+            tabulate_answers(
+                choices,
+                (
+                    (
+                        machine.get((sentence, code), {}).get(key, ""),
+                        people.get((coder, sentence, code), {}).get(key, ""),
+                    )
+                    for each in own
+                    for coder, sentence, code in _list_shared(compared, each)
+                ),
+            ),
+        )
+        for (key, label, choices), own in asking.items()
+    ]
+
+
+def _list_shared(compared: Compared, each: ComparedCode) -> list[tuple[int, int, str]]:
+    """Coder, first sentence of the turn, and code of each label that both applied."""
+    rows, places = np.nonzero(each.labels.people & each.labels.counts & each.labels.machine)
+    return [
+        (compared.coders[row], int(compared.sentence_ids[place]), each.code.identifier)
+        for row, place in zip(rows.tolist(), places.tolist(), strict=True)
+    ]
+
+
+def _read_people(compared: Compared, codes: list[ComparedCode]) -> dict[tuple[int, int, str], dict[str, str]]:
+    """By coder, sentence and code, the answers of her last blind coding."""
+    identifiers = {each.code.identifier for each in codes}
+    rows = Coding.objects.filter(
+        code__version__study=compared.annotator.study_id, code__identifier__in=identifiers, layer=Layer.BLIND
+    ).order_by("pk")
+    columns = ("coder_id", "sentence_id", "code__identifier", "attributes")
+    return {(coder, sentence, code): given for coder, sentence, code, given in rows.values_list(*columns)}
+
+
+def read_arms(study: Study, turn_answers: BlindLabels) -> tuple[Bools, Bools, NDArray[np.float64]]:
+    """Of each sentence whether its turn was drawn, whether it is withheld, and with which probability: one query."""
+    rows = TurnArm.objects.filter(turn__interview__study=study).values_list("turn_id", "arm", "probability")
+    drawn = sorted(rows)
+    turns = np.array([turn for turn, *_ in drawn], dtype=np.int64)
+    withheld = np.array([arm == TurnArm.Arm.WITHHELD for _, arm, _ in drawn], dtype=bool)
+    probability = np.array([share for *_, share in drawn], dtype=np.float64)
+    size = len(turn_answers.turn_ids)
+    if not len(turns):
+        return np.zeros(size, dtype=bool), np.zeros(size, dtype=bool), np.zeros(size)
+    places = np.minimum(np.searchsorted(turns, turn_answers.turn_ids), len(turns) - 1)
+    is_drawn = turns[places] == turn_answers.turn_ids
+    return is_drawn, is_drawn & withheld[places], np.where(is_drawn, probability[places], 0.0)
+
+
+class Corpus:
+    """The sentences of a study with people's blind readings and the arms; annotators are read once each."""
+
+    def __init__(self, study: Study, turn_answers: BlindLabels) -> None:
+        self.study = study
+        self.turn_answers = turn_answers
+        self.is_drawn, self.is_withheld, self.probability = read_arms(study, turn_answers)
+        self._machines: dict[tuple[int, bool], MachineLabels] = {}
+
+    def read_parts(self, choice: CodeChoice, annotator: Annotator) -> dict[str, Any]:
+        """What the rate of the code is based on, by the annotator that was chosen for it: what was ``found`` and the
+        ``sample``.
+
+        ``labelled_in``: the interviews whose labels it is based on. ``set_aside``: sentences whose codes the annotator had
+        been shown, in neither part. ``n_labels``: of the labelled sentences, each person's.
+        """
+        codes = Code.objects.filter(version=annotator.version_id, identifier=choice.code_identifier)
+        code = codes.select_related("family").first()
+        machine = self._read_machine(annotator, with_critic=choice.with_critic)
+        was_read, said_yes = _place_machine(machine, choice.code_identifier, self.turn_answers)
+        family, decided, people = self._read_people(choice.code_identifier)
+        aside = find_aside(annotator, code, self.turn_answers.sentence_ids)
+        population = self.turn_answers.is_answer & self.is_drawn & ~aside
+        is_read = population & was_read
+        withheld = is_read & self.is_withheld
+        interviews = self.turn_answers.interview_ids
+        met = np.unique(interviews[is_read])
+        unfinished = np.unique(interviews[population & self.is_withheld & was_read & ~decided.any(axis=0)])
+        inside = np.isin(interviews, np.setdiff1d(met, unfinished))
+        labelled, other = withheld & inside, is_read & inside & ~self.is_withheld
+        sample, n_labels = self._sample(labelled, other, said_yes, decided, people)
+        turns = self.turn_answers.turn_ids
+        found = Found(
+            withheld_turns=len(np.unique(turns[withheld])),
+            with_probability=len(np.unique(turns[withheld & (self.probability > 0)])),
+            interviews=len(np.setdiff1d(met, unfinished)),
+            all_interviews=len(met),
+            labelled=int(labelled.sum()),
+            labelled_turns=len(np.unique(turns[labelled])),
+            positives=int((labelled & (said_yes | (people & decided).any(axis=0))).sum()),
+            read=int((is_read & inside).sum()),
+            asked=int((population & inside).sum()),
+            hash=annotator.hash,
+            ever_read=int(was_read.sum()),
+            served=_find_served(annotator, choice.code_identifier, turns[labelled], turns[other]),
+        )
+        return {
+            "choice": choice,
+            "code": code,
+            "family": family,
+            "found": found,
+            "sample": sample,
+            "labelled_in": set(np.unique(interviews[labelled]).tolist()),
+            "set_aside": int((aside & self.turn_answers.is_answer & inside).sum()),
+            "n_labels": n_labels,
+        }
+
+    def _read_machine(self, annotator: Annotator, *, with_critic: bool) -> MachineLabels:
+        key = annotator.pk, with_critic
+        if key not in self._machines:
+            self._machines[key] = read_machine_labels(annotator, with_critic=with_critic)
+        return self._machines[key]
+
+    def _read_people(self, identifier: str) -> tuple[str, Bools, Bools]:
+        """The family of a code now, who decided about it where, and who applied it."""
+        family = next(
+            (
+                used.family
+                for used in self.turn_answers.codes.values()
+                if used.identifier == identifier and not used.is_split
+            ),
+            "",
+        )
+        table = self.turn_answers.arrange(family, CodeFamily.Unit.SENTENCE, [identifier])
+        return family, table.decided, table.labels[0]
+
+    def _sample(
+        self, labelled: Bools, other: Bools, said_yes: Bools, decided: Bools, people: Bools
+    ) -> tuple[Sample, int]:
+        """If several people coded a sentence, the share of them who applied the code is used."""
+        counts, yes = decided[:, labelled].sum(axis=0), (people & decided)[:, labelled].sum(axis=0)
+        machine, turns = said_yes[labelled], self.turn_answers.turn_ids
+        probability = self.probability
+        sample = Sample(
+            people=yes / counts if len(counts) else np.zeros(0),
+            machine=machine.astype(np.float64),
+            turns=turns[labelled],
+            weights=1 / np.maximum(probability[labelled], np.finfo(float).tiny),
+            other_machine=said_yes[other].astype(np.float64),
+            other_turns=turns[other],
+            other_weights=1 / np.maximum(1 - probability[other], np.finfo(float).tiny),
+        )
+        return sample, int(counts.sum())
+
+
+def _find_served(
+    annotator: Annotator, code: str, labelled: NDArray[np.int64], others: NDArray[np.int64]
+) -> tuple[Served, ...]:
+    """Which models answered about the turns of both parts; none if the annotator asks no model."""
+    if annotator.kind != Annotator.Kind.MODEL:
+        return ()
+    by_turn = read_served_models(annotator, code)
+    parts = [
+        Counter(name for turn in set(part.tolist()) for name in by_turn.get(turn, ())) for part in (labelled, others)
+    ]
+    labelled_by, others_by = parts
+    return tuple((name, labelled_by[name], others_by[name]) for name in sorted(set().union(*parts)))
+
+
+def _place_machine(machine: MachineLabels, identifier: str, turn_answers: BlindLabels) -> tuple[Bools, Bools]:
+    """Of each sentence of the study: whether the annotator labelled it for a code, and whether it applied the code."""
+    size = len(turn_answers.sentence_ids)
+    was_read, said_yes = np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)
+    if identifier in machine.codes:
+        at, places = machine.codes.index(identifier), machine.find_places(turn_answers.sentence_ids)
+        here = np.flatnonzero(places >= 0)
+        was_read[here], said_yes[here] = machine.was_read[at, places[here]], machine.labels[at, places[here]]
+    return was_read, said_yes
+
+
+# By turn the names of those who answered; "" where the provider named none.
+ServedModels = dict[int, set[str]]
+
+
+def read_served_models(annotator: Annotator, code: str) -> ServedModels:
+    """For each turn annotated for this code, who gave the answers that may count: the last whole one and what
+    came after it. Two queries."""
+    turn_answers = TurnAnswer.objects.filter(annotator=annotator).exclude(outcome=TurnAnswer.Outcome.INVALID)
+    columns = ("cell__arm_id", "cell__input_id", "missing", "cell__result__attempt__served_model")
+    rows = list(turn_answers.order_by("pk").values_list(*columns))
+    asking = _find_asking({arm for arm, *_ in rows}, code)
+    found: ServedModels = defaultdict(set)
+    for arm, turn, missing, served in rows:
+        if arm in asking:
+            if not missing:
+                found[turn].clear()
+            found[turn].add(served or "")
+    return dict(found)
+
+
+def _find_asking(arms: Collection[int], code: str) -> set[int]:
+    """The arms that asked for the code; one of before codes were listed asked for all of its family, so it counts."""
+    rows = Arm.objects.filter(pk__in=arms).values_list("pk", "settings")
+    return {pk for pk, settings in rows if code in settings.get("codes", [code])}

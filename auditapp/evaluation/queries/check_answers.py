@@ -1,4 +1,4 @@
-"""From a figure of a check down to the answers behind it: which sentences, which codes each answer applied, which call it was;
+"""From a figure of a check down to its answers: which sentences, which codes each answer applied, which call it was;
 and the turns of a turn answer that were asked about again, with what was said of them the first time.
 """
 
@@ -65,7 +65,7 @@ def list_answer_entries(answers: Sequence[Answer], figure: str) -> list[dict[str
 def list_sentence_entries(
     answers: Sequence[Answer], definitions: Mapping[str, str], figure: str, code: str, scope: str
 ) -> list[dict[str, Any]]:
-    """The sentences behind a figure of a code."""
+    """The sentences of a figure of a code."""
     labels = tabulate_labels(answers)
     conditions = find_conditions(labels, figure)
     swaps = follow_swap(labels, code, definitions) if figure == "swapped" else {}

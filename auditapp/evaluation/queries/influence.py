@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from auditapp.annotators.queries.machine_labels import MachineLabels
-    from auditapp.evaluation.pure.turn_tables import Draws, TurnTable
+    from auditapp.evaluation.pure.influence import Draws, TurnTable
     from transcripts.coding.blind import BlindLabels
 
 Codes = frozenset[str]
@@ -115,7 +115,7 @@ SHOWN, WITHHELD = 1, 2
 def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[str, Any]:
     """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.study.
 
-    ``tables``: turn by turn, by coder and family. ``looked``: the units behind the counts of before and after.
+    ``tables``: turn by turn, by coder and family. ``looked``: the units of the counts of before and after.
     ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns the annotator annotated for
     which no arm was drawn, as in studies older than withholding; they are in no figure. ``certain``: turns drawn with a
     probability of 0 or 1, which are in neither arm. ``draws``: how turns were drawn.
@@ -235,7 +235,7 @@ def _read_draws(annotator: Annotator) -> Draws:
     """How every turn of the study that was drawn was drawn: one query."""
     import numpy as np
 
-    from auditapp.evaluation.pure.turn_tables import Draws
+    from auditapp.evaluation.pure.influence import Draws
 
     rows = TurnArm.objects.filter(turn__interview__study=annotator.study_id).order_by("turn_id")
     drawn = list(rows.values_list("turn_id", "turn__interview_id", "plan_id", "arm", "probability"))
@@ -339,7 +339,7 @@ def _count(
     """The counts of one coder in one family, turn by turn; of the arms those sentences that are ``counted``."""
     import numpy as np
 
-    from auditapp.evaluation.pure.turn_tables import make_table
+    from auditapp.evaluation.pure.influence import make_table
 
     differs = ((family.blind[:, row] != family.machine) & family.was_read).any(axis=0)
     decided, coder = family.decided[row], family.coders[row]

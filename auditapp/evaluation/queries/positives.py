@@ -1,5 +1,5 @@
 """The active suggestions of an annotator: what critics check and audits sample, and what the marks of an audit show; and the
-verdict of critics that holds for each, and how often each critic rejected a code.
+verdict of critics that counts for each, and how often each critic rejected a code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from auditapp.annotators.models import Annotator, CriticAnswer, Suggestion
 from auditapp.annotators.queries.boundary_edits import map_moved
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.evaluation.models import PositiveAudit, PositiveMark
-from auditapp.evaluation.pure.auditing import Mark, build_report
+from auditapp.evaluation.pure.positives import Mark, build_report
 from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import Code
 from transcripts.statistics.intervals import wilson_interval
@@ -174,7 +174,7 @@ def _count(codes: list[Code], ends: Counter[tuple[str, str]]) -> list[dict[str, 
 def list_critic_answers(
     annotator: Annotator, *, code: str, verdict: str, seen: Collection[int] | None = None
 ) -> list[CriticAnswer]:
-    """The turn answers behind a count, latest last: of one code, with one verdict, each suggestion once per critic."""
+    """The turn answers of a count, latest last: of one code, with one verdict, each suggestion once per critic."""
     every = CriticAnswer.objects.filter(suggestion__annotator=annotator, suggestion__code__identifier=code)
     rows = _limit(every, seen)
     latest: dict[tuple[int, bool, int], CriticAnswer] = {}

@@ -1,4 +1,4 @@
-"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences behind every count.
+"""How accurate an annotator is, code by code, compared with blind human labels; and the sentences of every count.
 
 Several annotators side by side: each by itself and every two of them, apart from people's codings.
 
@@ -24,8 +24,14 @@ from auditapp.annotators.forms import FamilyReasonForm
 from auditapp.annotators.queries.annotators import name_side
 from auditapp.annotators.views import count_moved_seen
 from auditapp.evaluation.forms import CellForm, ThresholdForm
-from auditapp.evaluation.queries.calibration_rows import ANSWERS, CALIBRATION, CodeRow, Source, caption_calibration
-from auditapp.evaluation.queries.compared_items import read_compared_items
+from auditapp.evaluation.queries.calibration_tables import (
+    ANSWERS,
+    CALIBRATION,
+    CodeRow,
+    Source,
+    caption_calibration,
+    read_compared_items,
+)
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.formats.report_tables import ReportTable
@@ -68,7 +74,7 @@ if TYPE_CHECKING:
     from transcripts.coding.blind import BlindLabels
 from auditapp.annotators.queries.annotators import Warnings, list_judge_results, warn_of_family, warn_of_relatives
 from auditapp.evaluation.forms import SpreadForm
-from auditapp.evaluation.queries.compared_items import read_spread
+from auditapp.evaluation.queries.calibration_tables import read_spread
 from transcripts.codebook.models import Code
 
 ITEMS_PER_PAGE = 25
@@ -123,7 +129,7 @@ def download(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def list_cell(request: StudyRequest) -> HttpResponse:
-    """The sentences behind a count: who applied the code and what the machine said."""
+    """The sentences of a count: who applied the code and what the machine said."""
     from auditapp.evaluation.queries.calibration import find_listable
     from auditapp.evaluation.queries.calibration import list_cell as find_cell
 
@@ -158,8 +164,8 @@ def measure(
 ) -> dict[str, Any]:
     """The figures of every family that is not coded reflexively, and of those in ``shown``: all ``rows``, and by family in
     ``tables``, whose rows are None where the family is reflexive; with the draws of turns for intervals."""
-    from auditapp.evaluation.pure.calibrating import USUAL_RESAMPLES, calibrate
-    from auditapp.evaluation.queries.answer_tables import read_answer_tables
+    from auditapp.evaluation.pure.calibration import USUAL_RESAMPLES, calibrate
+    from auditapp.evaluation.queries.calibration import read_answer_tables
 
     codes = [each for each in compared.codes if each.family in shown or not asked.is_reflexive(each.family)]
     drawn = {"seed": asked.form.chosen_seed, "resamples": USUAL_RESAMPLES if resamples is None else resamples}
@@ -267,7 +273,7 @@ def _render(
 
 
 def draw_calibration(family: str, name: str, rows: Sequence[CodeRow], *, threshold: float) -> RowChart:
-    """Kappa of each code: the annotator's with people, beside that of people with one another where two decided."""
+    """Kappa of each code: the annotator's with people, and that of people with one another where two decided."""
     drawn, marks = [], []
     for row in rows:
         machine: Figure = row.figures["figures"]["kappa"].figure
@@ -351,7 +357,7 @@ class Asked(NamedTuple):
 
     @property
     def query(self) -> str:
-        """The same as the part of an address behind the question mark."""
+        """The same as the part of an address after the question mark."""
         return urlencode(self.fields)
 
     @property
@@ -395,7 +401,7 @@ def compare(
     turn_answers: BlindLabels | None = None,
     with_alternatives: bool = False,
 ) -> Compared:
-    """The annotator beside people, as far as the viewer may see them now."""
+    """The annotator and people, as far as the viewer may see them now."""
     from auditapp.evaluation.queries.calibration import read_compared
 
     compared = read_compared(

@@ -1,4 +1,4 @@
-"""What checks of an annotator found, figure by figure, and the launch of one; the answers behind a figure, as far as this
+"""What checks of an annotator found, figure by figure, and the launch of one; the answers of a figure, as far as this
 person may see what machines said of single sentences.
 """
 
@@ -36,7 +36,7 @@ from auditapp.annotators.queries.withholding import list_all_withheld
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.batches.views.launch import run_wizard
-from auditapp.evaluation.actions.checks import launch_check, plan_check
+from auditapp.evaluation.actions import launch_check, plan_check
 from auditapp.evaluation.forms import CheckForm
 from auditapp.evaluation.queries.check_answers import (
     OF_ANSWERS,
@@ -195,7 +195,7 @@ def _read_asked(data: QueryDict, batch: Batch) -> tuple[str, str, str]:
 
 
 def _find(batch: Batch, figure: str, code: str, scope: str) -> list[Any]:
-    """All that is behind a figure, whatever this person may see."""
+    """All answers of a figure, whatever this person may see."""
     if batch.kind == KIND:
         pairs, controls, *_ = read_reask(batch)
         return list_control_rows(controls) if figure == "controls" else list_reask_entries(pairs, code, scope)

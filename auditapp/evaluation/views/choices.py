@@ -1,4 +1,4 @@
-"""Choose an annotator for each code, beside its figures."""
+"""Choose an annotator for each code, with its figures in view."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.annotators import find_criticised
-from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.actions import choose_annotator, sort_disagreement
 from auditapp.evaluation.forms import ChoiceForm, DisagreementForm, FilterForm, ThresholdForm
 from auditapp.evaluation.models import Disagreement
-from auditapp.evaluation.queries.calibration_rows import CodeRow
-from auditapp.evaluation.queries.compared_items import read_compared_items
+from auditapp.evaluation.queries.calibration_tables import CodeRow, read_compared_items
 from auditapp.evaluation.views.calibration import Asked, compare, measure, offer_compared, read_asked
 from transcripts.blinding.viewers import get_viewer
 from transcripts.codebook.models import Code, CodeFamily

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 from auditapp.annotators.actions.annotators import record_calibration
 from auditapp.annotators.forms import FamilyReasonForm
 from auditapp.annotators.models import Annotator
-from auditapp.evaluation.actions.choices import list_choices
+from auditapp.evaluation.actions import list_choices
 from auditapp.evaluation.queries.influence import Unit, count_influence, list_read_by, name_families
 from auditapp.evaluation.views.calibration import Asked, draw_influence, offer_compared, read_asked, send_table
 from transcripts.blinding.viewers import get_viewer
@@ -30,7 +30,7 @@ from transcripts.studies.roles import Permission
 from transcripts.ui.acts import at_form
 
 if TYPE_CHECKING:
-    from auditapp.evaluation.pure.turn_tables import Draws, TurnTable
+    from auditapp.evaluation.pure.influence import Draws, TurnTable
 from django.shortcuts import redirect
 
 from auditapp.evaluation.forms import CompletedForm
@@ -82,7 +82,7 @@ def _read_rates(
 ) -> tuple[list[dict[str, Any]], dict[str, str], set[int]]:
     """The rates, the same for everybody; reflexive families, of which nothing is shown without a reason; and interviews
     that the viewer would have to unblind first. A person who has not unblinded all of these sees no rate."""
-    from auditapp.evaluation.queries.rates import Corpus
+    from auditapp.evaluation.queries.calibration import Corpus
     from transcripts.coding.blind import read_blind
 
     choices = [row for row in list_choices(request.study) if row.annotator is not None]
@@ -252,7 +252,7 @@ def influence(request: StudyRequest) -> HttpResponse:
 
 
 def _build(request: StudyRequest, annotator: Annotator) -> dict[str, object]:
-    from auditapp.evaluation.pure.influence_by_turn import REDRAWS, SEED
+    from auditapp.evaluation.pure.influence import REDRAWS, SEED
 
     counted, names = count_influence(annotator, viewer=request.user.pk), name_families(annotator)
     page: dict[str, object] = {
@@ -277,7 +277,7 @@ def _build(request: StudyRequest, annotator: Annotator) -> dict[str, object]:
 
 def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) -> dict[str, Any]:
     """A coder's own figures, of arms with enough of her units, and what they are based on."""
-    from auditapp.evaluation.pure.turn_tables import add_tables
+    from auditapp.evaluation.pure.influence import add_tables
 
     own = counted["tables"].get(coder, {})
     shown = {family: each.drop_small_arms(MIN_OWN) for family, each in own.items()}
@@ -286,7 +286,7 @@ def _read_own(counted: Mapping[str, Any], coder: int, names: Mapping[str, str]) 
 
 def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, str]) -> dict[str, Any]:
     """The other coders together, each figure of two or more of them."""
-    from auditapp.evaluation.pure.turn_tables import add_tables, pool_tables
+    from auditapp.evaluation.pure.influence import add_tables, pool_tables
 
     others = [tables for coder, tables in counted["tables"].items() if coder != viewer]
     pooled = pool_tables(others, minimum=MIN_CODERS)
@@ -297,8 +297,7 @@ def _read_others(counted: Mapping[str, Any], viewer: int, names: Mapping[str, st
 def _list_rows(tables: Mapping[str, TurnTable], names: Mapping[str, str], draws: Draws) -> list[dict[str, object]]:
     """A row for each family that has a figure, and one for all of these together: counts of units, figures by turns, and in how
     many turns the units of either arm are. Of few turns nothing is tested."""
-    from auditapp.evaluation.pure.influence_by_turn import measure_by_turn
-    from auditapp.evaluation.pure.turn_tables import sum_families
+    from auditapp.evaluation.pure.influence import measure_by_turn, sum_families
 
     shown = {family: table for family in names if (table := tables.get(family)) is not None and any(table.total)}
     if len(shown) > 1:

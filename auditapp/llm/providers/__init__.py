@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from auditapp.llm.providers.base import Account, ChatRequest, Provider, ProviderNotReady
+from auditapp.llm.providers.base import (
+    ASSUMED_MAX_OUTPUT,
+    Account,
+    ChatRequest,
+    Provider,
+    ProviderNotReady,
+    max_output_tokens,
+)
 from auditapp.llm.providers.jobs_base import JobService
-from auditapp.llm.providers.reasoning import ASSUMED_MAX_OUTPUT, max_output_tokens
 
 __all__ = [
     "ASSUMED_MAX_OUTPUT",
@@ -67,11 +73,11 @@ def write_body(provider: str, request: ChatRequest) -> dict[str, object]:
 def open_job_service(account: Account) -> JobService:
     """The batch service of ``account``. Raises ``ProviderNotReady``."""
     if account.provider == "openai_compatible":
-        from auditapp.llm.providers.openai_jobs import OpenAIJobs
+        from auditapp.llm.providers.openai_compatible import OpenAIJobs
 
         return OpenAIJobs(account)
     if account.provider == "anthropic":
-        from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
+        from auditapp.llm.providers.anthropic import AnthropicJobs
 
         return AnthropicJobs(account)
     raise ProviderNotReady(f"The provider {account.provider!r} has no batch service of its own.")

@@ -1,6 +1,6 @@
 """A provider that calls nobody: it invents answers from the prompt, always the same ones, and says so.
 
-Its model ``fake-unsteady`` answers anew each time, now and then in words that no rule reads or cut off: repeats, a formatter
+Its model ``fake-unsteady`` answers differently each time, now and then in words that no rule reads or cut off: repeats, a formatter
 and people's readings can be tried on it.
 Development, the demo and the tests run on it. Wherever its results show, the page says that they are invented.
 """
@@ -13,10 +13,11 @@ import json
 import random
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ChatRequest
-from auditapp.llm.pure.json_schemas import conforms, make_example
-from auditapp.llm.pure.sampling import describe_sampling
+from auditapp.llm.pure.json_answers import conforms, make_example
+from auditapp.llm.pure.model_settings import describe_sampling
 
 UNSTEADY_MODEL = "fake-unsteady"
 SHARE_OFF_FORMAT = 0.02
@@ -30,7 +31,6 @@ ATTRIBUTES = {
     "Gender identity": ["Male", "Female"],
     "Age": ["18-30", "31-50", "51+"],
 }
-SENTENCE_LINE = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 VERDICTS = "Acceptable, Non-acceptable, Uncertain"
 CRITIC_VERDICTS = '"uphold" or "reverse"'
 GENDER_PROMPT = "**Codes Applied:**"
@@ -68,8 +68,8 @@ ANSWER_TO_FORMAT = re.compile(r"<<<ANSWER (\w+)\n(.*)\n\1 ANSWER>>>", re.DOTALL)
 
 class FakeProvider:
     """Answers what the prompt asks for: codes when it lists codes, an answer in a fixed form when it shows one, a
-    verdict when it names the three, advice when it is told to advise, some sentences in a talk (without instructions, or with
-    something said before), else a described person."""
+    verdict when it names the three, advice when its instructions ask for it, some sentences in a talk (without instructions,
+    or with something said before), else a described person."""
 
     def __init__(self, account: Account) -> None:
         latency = account.parameters.get("latency_seconds", 0.0)
@@ -88,8 +88,9 @@ class FakeProvider:
         codes = CODE_LINE.findall(request.system)
         shown = ANSWER_TO_FORMAT.fullmatch(request.user)
         finish_reason = "stop"
-        if codes:
-            content = _invent_codings(draw, codes, request)
+        material = MATERIAL.search(request.user)
+        if codes and material:
+            content = _invent_codings(draw, codes, request, json.loads(material[2])["turn"])
         elif CRITIC_VERDICTS in request.system:
             verdict = "reverse" if draw.random() < 0.2 else "uphold"
             content = json.dumps({"rationale": "Invented by the fake provider.", "verdict": verdict})
@@ -141,17 +142,11 @@ def _end_at_stop(content: str, stop: object) -> str:
     return content[: min(places)] if places else content
 
 
-def _invent_codings(draw: random.Random, codes: list[tuple[str, str]], request: ChatRequest) -> str:
+def _invent_codings(
+    draw: random.Random, codes: list[tuple[str, str]], request: ChatRequest, turn: list[dict[str, Any]]
+) -> str:
     """Codings of the sentences of a turn, in the form that the prompt asks for."""
-    material = MATERIAL.search(request.user)
-    if material is None:
-        items = [
-            {"sentence": int(number), "code": draw.choice(codes)[0], "rationale": "Invented by the fake provider."}
-            for number in SENTENCE_LINE.findall(request.user)
-            if draw.random() < SHARE_CODED
-        ]
-        return json.dumps({"codings": items})
-    pieces = [piece for piece in json.loads(material[2])["turn"] if "sentence" in piece]
+    pieces = [piece for piece in turn if "sentence" in piece]
     whim = SHARE_OF_WHIM_UNSTEADY if request.model == UNSTEADY_MODEL else SHARE_OF_WHIM
     levels = ["semantic", "latent"] if '"level"' in request.system else []
     enactments = ["enacted", "demonstrated", "described"] if '"enactment"' in request.system else []
@@ -261,7 +256,7 @@ def _unsettle(draw: random.Random, answer: str) -> tuple[str, str]:
 
 
 def _format_answer(answer: str) -> str:
-    """An answer in the form of sob's formatter, by the words it holds."""
+    """An answer in the form of sob's formatter, by the words in it."""
     words = set(re.findall(r"[\w-]+", answer.lower()))
     quote = answer.strip()[:MAX_FORMATTER_QUOTE]
     found = [

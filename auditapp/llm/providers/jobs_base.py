@@ -3,6 +3,9 @@
 A job is a group of calls submitted together. The provider processes it within a day at a lower price; its answers can then
 be fetched in any order and repeatedly. A job is submitted in steps that can each be repeated: written to a file, uploaded
 (if the service needs that) and created. A step never raises because of what the other side did: it returns ``Trouble``.
+
+The body of a call is that of a live call, and the body of an answer is read by the same rules, so that it makes no difference
+which way an answer came.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from auditapp.llm.providers.base import (
 
 CALL_NAME = re.compile(r"cell-(\d{1,18})(?:-([0-9a-f]{12}))?")
 TOKEN_PART = 12
+EXPIRED = "the provider did not reach this call in time and billed nothing"
+CANCELED = "the provider's job was cancelled before it reached this call"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,7 @@ def shorten_token(token: str) -> str:
 
 
 def make_trouble(answer: ChatAnswer) -> Trouble:
-    """The trouble that a failed answer stands for."""
+    """The trouble that a failed answer means."""
     return Trouble(
         next_step=answer.next_step if answer.next_step is not NextStep.NONE else NextStep.RETRY,
         error=answer.error,
@@ -168,3 +173,18 @@ def take_object(data: Mapping[str, object] | None, name: str) -> dict[str, objec
 def dump_line(content: Mapping[str, object]) -> bytes:
     """JSON on one line, identical for identical content."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(errors="backslashreplace")
+
+
+def read_unmade(word: str, data: Mapping[str, object]) -> ChatAnswer:
+    """The end of a call that the service never made, by its word for it; nothing was billed."""
+    raw = dump_line(data).decode(errors="backslashreplace").replace("\x00", "\\x00")
+    if "cancel" in word:
+        return refuse_unmade(ErrorClass.EXPIRED, CANCELED, raw=raw)
+    if "expired" in word:
+        return refuse_unmade(ErrorClass.EXPIRED, EXPIRED, raw=raw)
+    return refuse_unmade(ErrorClass.SERVER_ERROR, f"the provider's batch service: {word or 'no reason given'}", raw=raw)
+
+
+def refuse_unmade(error_class: ErrorClass, error: str, *, raw: str = "") -> ChatAnswer:
+    """A call of a job that was not made: it may be asked again."""
+    return ChatAnswer(CallOutcome.REFUSED, NextStep.RETRY, error_class=error_class, error=error, raw=raw)

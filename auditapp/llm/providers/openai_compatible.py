@@ -1,41 +1,63 @@
-"""Chat completions as OpenAI, OpenRouter, vLLM, Ollama, LM Studio and llama.cpp serve them, over aiohttp.
+"""Chat completions as OpenAI, OpenRouter, vLLM, Ollama, LM Studio and llama.cpp serve them, and OpenAI's batch service.
 
 One request, one answer: nothing is retried here, and what the other side sends is data, never trusted to have a shape.
+
+OpenAI's batch service, and those that follow its form, take a file of requests and make of it a job, a file of answers and one of
+errors.
 """
 
 from __future__ import annotations
 
+import datetime
 import json
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
+from typing import BinaryIO
+
+import aiohttp
 
 from auditapp.llm.providers.base import (
+    CONSTRAINTS,
     Account,
     CallOutcome,
     ChatAnswer,
     ChatRequest,
     ErrorClass,
     NextStep,
-    make_storable,
-)
-from auditapp.llm.providers.http import CallFailed, HttpAccount, cap_body, decode, name_request, refuse_setting, shorten
-from auditapp.llm.providers.reasoning import (
-    CONSTRAINTS,
     SettingRefused,
     check_parameters,
     list_parameters,
+    make_storable,
     max_output_tokens,
     write_chat_reasoning,
 )
-from auditapp.llm.providers.statuses import (
+from auditapp.llm.providers.http import (
+    CallFailed,
+    HttpAccount,
     Problem,
+    cap_body,
+    decode,
     judge_error_in_answer,
     name_error_in_answer,
+    name_request,
     read_problem,
     read_refusal,
+    refuse_setting,
+    shorten,
 )
+from auditapp.llm.providers.jobs_base import (
+    JobState,
+    JobStatus,
+    Line,
+    Trouble,
+    dump_line,
+    read_text,
+    read_unmade,
+    take_object,
+)
+from auditapp.llm.providers.jobs_http import ask, read_lines
 
-# What a column of counts holds.
+# A count is below this, or its column cannot store it.
 MAX_TOKENS = 2**31
 # vLLM, llama.cpp and DeepSeek use the first, OpenRouter, Ollama and later versions of vLLM the second.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -79,7 +101,7 @@ def write_body(request: ChatRequest) -> dict[str, object]:
     check_parameters(request, reserved=RESERVED)
     body = list_parameters(request)
     for name, value in write_chat_reasoning(request).items():
-        # An object among the parameters keeps what else it holds.
+        # An object among the parameters keeps what else is in it.
         given = body.get(name)
         body[name] = {**given, **value} if isinstance(given, dict) and isinstance(value, dict) else value
     body["model"] = request.model
@@ -102,7 +124,7 @@ def write_messages(request: ChatRequest) -> list[dict[str, str]]:
 
 
 def write_turns(request: ChatRequest) -> list[dict[str, str]]:
-    """The messages without the system message, which the first of them holds for a model that takes none."""
+    """The messages without the system message, which is part of the first of them for a model that takes none."""
     said = [
         {"role": role, "content": content}
         for exchange in request.history
@@ -212,3 +234,174 @@ def read_count(data: Mapping[str, object], *names: str) -> int | None:
     if not isinstance(value, int) or isinstance(value, bool):
         return None
     return value if 0 <= value < MAX_TOKENS else None
+
+
+OPENAI_URL = "/v1/chat/completions"
+METADATA = "auditapp_job"
+MAX_PAGES = 50
+SKEW = datetime.timedelta(hours=2)
+CUT_SHORT = {"expired", "cancelled"}
+# The account's allowance of waiting tokens is used up; it frees itself as its jobs end.
+FULL = {"token_limit_exceeded", "rate_limit_exceeded"}
+NOTHING_TO_SAY = 204
+
+
+class OpenAIJobs:
+    """The batch service of one account. Jobs carry their token as metadata."""
+
+    max_calls = 50_000
+    max_bytes = 200 * 1000 * 1000
+    framing = (b"", b"\n", b"\n")
+    uploads = True
+
+    def __init__(self, account: Account) -> None:
+        headers = {"Authorization": f"Bearer {account.key}"} if account.key else {}
+        self.http = HttpAccount(account, base_url=account.base_url, headers=headers)
+
+    async def close(self) -> None:
+        await self.http.close()
+
+    def name_call(self, token: str, cell_id: int) -> str:
+        return f"cell-{cell_id}"
+
+    def write_line(self, call_name: str, request: ChatRequest) -> bytes:
+        return write_openai_line(call_name, request)
+
+    async def upload(self, file: BinaryIO, token: str) -> str | Trouble:
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        form.add_field("file", file, filename=f"{token}.jsonl", content_type="application/jsonl")
+        return read_id(await self._ask("POST", "/files", data=form))
+
+    async def create(self, file: BinaryIO, file_id: str, token: str) -> str | Trouble:
+        body = {
+            "input_file_id": file_id,
+            "endpoint": OPENAI_URL,
+            "completion_window": "24h",
+            "metadata": {METADATA: token},
+        }
+        headers = {"Content-Type": "application/json", "Idempotency-Key": token}
+        return read_id(await self._ask("POST", "/batches", data=dump_line(body), headers=headers))
+
+    async def find(
+        self, token: str, calls: int, known: frozenset[str], since: datetime.datetime
+    ) -> tuple[str, int] | Trouble:
+        params = {"limit": "100"}
+        for _ in range(MAX_PAGES):
+            page = await self._ask("GET", "/batches", params=params)
+            if isinstance(page, Trouble):
+                return page
+            jobs = list_jobs(page)
+            for job in jobs:
+                if read_text(take_object(job, "metadata"), METADATA) == token:
+                    return read_text(job, "id"), 0
+            made_at = jobs[-1].get("created_at") if jobs else None
+            is_older = isinstance(made_at, (int, float)) and made_at < (since - SKEW).timestamp()
+            if not jobs or not page.get("has_more") or is_older:
+                break
+            params = {"limit": "100", "after": read_text(jobs[-1], "id")}
+        return "", 0
+
+    async def check(self, job_id: str) -> JobStatus | Trouble:
+        job = await self._ask("GET", f"/batches/{job_id}")
+        return job if isinstance(job, Trouble) else read_status(job)
+
+    async def collect(self, status: JobStatus) -> AsyncGenerator[Line | Trouble, None]:
+        for path in status.results:
+            async for line in read_lines(self.http, path, read_line=read_openai_line, read_answer=read_answer):
+                yield line
+                if isinstance(line, Trouble):
+                    return
+
+    async def cancel(self, job_id: str) -> Trouble | None:
+        answer = await self._ask("POST", f"/batches/{job_id}/cancel")
+        return answer if isinstance(answer, Trouble) else None
+
+    async def delete_file(self, file_id: str) -> Trouble | None:
+        answer = await self._ask("DELETE", f"/files/{file_id}")
+        if isinstance(answer, Trouble):
+            # Done, and nothing said about it.
+            return None if answer.http_status == NOTHING_TO_SAY else answer
+        if answer.get("deleted") is False:
+            return Trouble(NextStep.GIVE_UP, "The batch service says that it did not delete the file.")
+        return None
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        data: bytes | aiohttp.FormData | None = None,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str] | None = None,
+    ) -> dict[str, object] | Trouble:
+        return await ask(self.http, method, path, read_answer=read_answer, data=data, headers=headers, params=params)
+
+
+def read_status(job: Mapping[str, object]) -> JobStatus:
+    """How far a job is, by its own words; a word not known yet is taken for one of a job under way."""
+    word = read_text(job, "status").lower()
+    if word == "failed":
+        # Validation fails before any call is made. A job that names answers failed later, and they were paid for.
+        refused = read_refused_job(job)
+        if not read_text(job, "output_file_id"):
+            return refused
+        return JobStatus(JobState.ENDED, list_results(job), error=refused.error)
+    if word == "cancelling":
+        return JobStatus(JobState.CANCELLING)
+    if word not in {"completed", *CUT_SHORT}:
+        return JobStatus(JobState.RUNNING)
+    return JobStatus(JobState.ENDED, list_results(job), cut_short=word in CUT_SHORT)
+
+
+def list_results(job: Mapping[str, object]) -> list[str]:
+    """Where the answers and the errors of a job are."""
+    files = [read_text(job, name) for name in ("output_file_id", "error_file_id")]
+    return [f"/files/{file}/content" for file in files if file]
+
+
+def read_refused_job(job: Mapping[str, object]) -> JobStatus:
+    """A job that was not taken on: the first of its errors."""
+    errors = take_object(job, "errors").get("data")
+    first = errors[0] if isinstance(errors, list) and errors and isinstance(errors[0], dict) else {}
+    code = read_text(first, "code")
+    words = ": ".join(each for each in (code, read_text(first, "message")) if each)
+    return JobStatus(JobState.REFUSED, error=words or "the job failed", is_passing=code in FULL)
+
+
+def list_jobs(page: Mapping[str, object]) -> list[dict[str, object]]:
+    """The jobs of a page of a list."""
+    data = page.get("data")
+    return [each for each in data if isinstance(each, dict)] if isinstance(data, list) else []
+
+
+def read_id(answer: dict[str, object] | Trouble) -> str | Trouble:
+    """The id of what was made; an answer without one leaves open whether anything was."""
+    if isinstance(answer, Trouble):
+        return answer
+    words = "The batch service answered without an id."
+    return read_text(answer, "id") or Trouble(NextStep.RETRY, words, ErrorClass.BAD_ANSWER, is_lost=True)
+
+
+def write_openai_line(call_name: str, request: ChatRequest) -> bytes:
+    """A line of OpenAI's batch input."""
+    body = write_body(request)
+    return dump_line({"custom_id": call_name, "method": "POST", "url": OPENAI_URL, "body": body})
+
+
+def read_openai_line(data: Mapping[str, object]) -> Line | None:
+    """A line of an output or error file; ``None`` when it is none."""
+    name = read_text(data, "custom_id")
+    response = data.get("response")
+    if not name or ("response" not in data and "error" not in data):
+        return None
+    if not isinstance(response, dict):
+        return Line(name, read_unmade(read_text(take_object(data, "error"), "code"), data))
+    status = response.get("status_code")
+    body = response.get("body")
+    answer = read_answer(
+        status if isinstance(status, int) and 100 <= status < 600 else 0,
+        {"x-request-id": read_text(response, "request_id")},
+        dump_line(body) if isinstance(body, dict) else str(body or "").encode(errors="backslashreplace"),
+    )
+    return Line(name, answer)

@@ -15,10 +15,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, Provider
-from auditapp.llm.providers.reasoning import read_budget
-from auditapp.llm.pure.json_schemas import conforms, make_object
-from auditapp.llm.pure.sampling import SAMPLING
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, Provider, read_budget
+from auditapp.llm.pure.json_answers import conforms, make_object
+from auditapp.llm.pure.model_settings import SAMPLING
 
 FULL, PLAIN, IGNORED, REFUSED = "full", "plain", "ignored", "refused"
 NEXT_FORM = {FULL: PLAIN, PLAIN: ""}

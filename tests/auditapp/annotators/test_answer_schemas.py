@@ -14,8 +14,7 @@ from django.urls import reverse
 from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator
 from auditapp.annotators.actions.launching import launch_model, launch_preannotation
 from auditapp.annotators.models import TurnAnswer
-from auditapp.annotators.pure.answer_objects import read_numbers, write_answer_schema
-from auditapp.annotators.pure.answers import parse_response
+from auditapp.annotators.pure.answers import parse_response, read_numbers, write_answer_schema
 from auditapp.annotators.pure.prompts import CodeText, write_system_prompt, write_user_prompt
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request
@@ -24,7 +23,7 @@ from auditapp.llm.actions import check_model
 from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.llm.providers import open_provider, write_body
 from auditapp.llm.providers.base import Account, ChatRequest
-from auditapp.llm.pure.json_schemas import conforms, make_example, strip_limits
+from auditapp.llm.pure.json_answers import conforms, make_example, strip_limits
 from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from auditapp.annotators.pure import answers
 from auditapp.annotators.pure.answers import MAX_RATIONALE, MAX_REJECTED, ParsedAnswer, parse_response
-from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION
-from auditapp.llm.pure.own_words import Judged
+from auditapp.llm.pure.json_answers import Judged
 
 SENTENCES = {11: "I would ask  first.", 12: "It is “a tendency”, not a rule.", 13: "Would you like to say more?"}
 CODES = ("theme.balance", "move.elicit")
@@ -440,32 +439,3 @@ def test_no_answer_names_anything_that_was_not_asked(text: str) -> None:
         assert proposal.level == "semantic"
     assert set(found.missing) <= set(SENTENCES)
     assert not found.problem or len(found.missing) == len(SENTENCES)
-
-
-class TestAnswersToTheFirstPrompt:
-    def read(self, *items: object) -> ParsedAnswer:
-        raw = json.dumps({"codings": items})
-        return parse_response(raw, sentences=SENTENCES, codes=CODES, prompt_version=OLD_PROMPT_VERSION)
-
-    def test_they_list_codings_and_speak_of_every_sentence(self) -> None:
-        found = self.read({"sentence": 11, "code": "theme.balance", "rationale": "It weighs."})
-        assert [(each.sentence, each.code, each.quote) for each in found.proposals] == [(11, "theme.balance", None)]
-        assert (found.missing, found.rejected, found.problem) == ([], [], "")
-        assert self.read() == ParsedAnswer([], [], [], "")
-
-    @pytest.mark.parametrize(
-        ("wrong", "reason"),
-        [
-            ({"sentence": 11, "code": "theme.invented"}, "unknown code"),
-            ({"sentence": 99, "code": "theme.balance"}, "sentence was not asked about"),
-            ({"sentence": "11 ", "code": "theme.balance"}, "malformed: sentence"),
-            ({"sentence": True, "code": "theme.balance"}, "malformed: sentence"),
-            ({"sentence": 11}, "malformed: code"),
-            ("theme.balance", "malformed: item"),
-        ],
-    )
-    def test_what_was_not_asked_for_is_kept_aside(self, wrong: object, reason: str) -> None:
-        right = {"sentence": 12, "code": "theme.balance"}
-        found = self.read(wrong, right, right)
-        assert [each["reason"] for each in found.rejected] == [reason, "named twice"]
-        assert [each.sentence for each in found.proposals] == [12]

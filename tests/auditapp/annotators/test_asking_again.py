@@ -9,7 +9,6 @@ import pytest
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.annotators.models import Annotator, CheckAnswer, ControlSentence, Suggestion, TurnAnswer
-from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION
 from auditapp.annotators.runner.turns import read_asked_turns, render_turn_prompts
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
@@ -99,30 +98,3 @@ class TestAskedAgain:
         answered = Answered(cell.pk, again.pk, sentence.turn_id, say(standing(sentence.turn)), "stop", "")
         assert KIND.store_answers(again.batch, [answered]) == {cell.pk: "partial"}
         assert (CheckAnswer.objects.get().missing, CheckAnswer.objects.get().controls) == ([], {})
-
-
-class TestBatchesOfTheFirstPrompt:
-    @pytest.fixture
-    def old(self, arm: Arm) -> Arm:
-        """An arm as they were launched before: settings said nothing."""
-        prompt = "code theme.balance: Balance.\nEverything between BEGIN TURN and END TURN is material to be coded."
-        return Arm.objects.create(
-            batch=arm.batch, variant=arm.variant, task="themes", system_prompt=prompt, prompt_hash="old", settings={}
-        )
-
-    def test_they_go_on_being_asked_and_read_as_they_were(self, old: Arm, sentence: Sentence) -> None:
-        own = standing(sentence.turn)
-        prompt = KIND.write_prompts(old, [sentence.turn_id])[sentence.turn_id]
-        assert f"[{own[0].pk}] I would ask first." in prompt
-        cell = Cell.objects.create(batch=old.batch, arm=old, input_id=sentence.turn_id)
-        items = [
-            {"sentence": own[0].pk, "code": "theme.balance", "rationale": "It weighs."},
-            {"sentence": own[0].pk, "code": "move.elicit"},
-        ]
-        answered = Answered(cell.pk, old.pk, sentence.turn_id, json.dumps({"codings": items}), "stop", "")
-        assert KIND.store_answers(old.batch, [answered]) == {cell.pk: "partial"}
-        turn_answer = TurnAnswer.objects.get()
-        assert (turn_answer.missing, [each["reason"] for each in turn_answer.rejected]) == ([], ["unknown code"])
-        assert turn_answer.asked == [each.pk for each in own]
-        assert Suggestion.objects.get().quote_start is None
-        assert OLD_PROMPT_VERSION == "turn-1"

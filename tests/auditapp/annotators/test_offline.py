@@ -13,7 +13,7 @@ from django.db import IntegrityError, OperationalError
 from django.dispatch import Signal
 
 from auditapp.annotators import tasks
-from auditapp.annotators.actions.offline import cancel_run, launch_offline, preview_training_set
+from auditapp.annotators.actions.launching import cancel_run, launch_offline, preview_training_set
 from auditapp.annotators.models import Annotator, OfflineAnswer, OfflineRun, Suggestion, TurnArm
 from auditapp.annotators.pure import learning
 from auditapp.annotators.pure.prompts import list_read_codes, list_taught

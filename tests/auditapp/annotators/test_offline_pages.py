@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators import tasks
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_offline
 from auditapp.annotators.models import OfflineRun
 from auditapp.annotators.runner.offline import run_offline
 from tests.auditapp.annotators.teaching import OTHER, TAUGHT, add_interviews, code_blind, set_rules

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.annotators.pure.placing import EditedSentence, EditedTurn
+from auditapp.annotators.pure.edited_turns import EditedSentence, EditedTurn
 from transcripts.corpus.pure.boundaries import Extent
 
 

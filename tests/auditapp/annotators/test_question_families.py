@@ -14,14 +14,12 @@ from django.urls import reverse
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.actions.withholding import ensure_arms, open_draft_interview
 from auditapp.annotators.models import Annotator, Suggestion, TurnArm
-from auditapp.annotators.queries.batch_visibility import list_undecided
-from auditapp.annotators.queries.withholding import find_arms, list_all_withheld
+from auditapp.annotators.queries.withholding import find_arms, list_all_withheld, list_undecided
 from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm, Cell
-from auditapp.evaluation.actions.checks import plan_check
-from auditapp.evaluation.actions.choices import choose_annotator
+from auditapp.evaluation.actions import choose_annotator, plan_check
 from auditapp.evaluation.queries.calibration import find_listable, read_compared
-from auditapp.evaluation.queries.compared_items import read_spread
+from auditapp.evaluation.queries.calibration_tables import read_spread
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.queries.positives import list_positives
 from auditapp.suggestions.actions import accept_suggestion, undo_response

@@ -16,10 +16,9 @@ from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.pure.answers import NOT_OFFERED
 from auditapp.annotators.runner.turns import render_turn_prompts, write_turn_schema
 from auditapp.batches.models import Arm, Batch
-from auditapp.evaluation.actions.checks import plan_check
-from auditapp.evaluation.pure.calibrating import tabulate_answers
-from auditapp.evaluation.queries.answer_tables import AskedQuestion, read_answer_tables
-from auditapp.evaluation.queries.calibration import read_compared
+from auditapp.evaluation.actions import plan_check
+from auditapp.evaluation.pure.calibration import tabulate_answers
+from auditapp.evaluation.queries.calibration import AskedQuestion, read_answer_tables, read_compared
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, redo_response, undo_response
 from tests.auditapp.annotators.answer_cast import cell_of, coding, import_answer, read_material, standing, store

@@ -25,7 +25,7 @@ from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator
 from auditapp.annotators.queries.turn_answers import find_latest_check
 from auditapp.batches.models import Batch
-from auditapp.evaluation.actions.checks import launch_check
+from auditapp.evaluation.actions import launch_check
 from auditapp.llm.actions import add_model
 from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.evaluation.check_cast import answer_all, bring_in

@@ -16,7 +16,7 @@ from auditapp.benchmarks.scenarios.actions.scripts import load_scripts
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import set_grant
+from auditapp.llm.grants import set_grant
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.api.test_running_batches import PAID, work

@@ -12,12 +12,12 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.annotators.models import Annotator, ControlSentence, TurnArm
-from auditapp.api.answers import ReadAnswers
+from auditapp.api.batches import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live_run
 from auditapp.benchmarks.sob.models import Dataset, TermsNotice
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import set_grant
+from auditapp.llm.grants import set_grant
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf

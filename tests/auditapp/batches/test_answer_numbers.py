@@ -13,8 +13,8 @@ from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.storing import store_completed
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Batch, Cell
-from auditapp.batches.pages import attempts
-from auditapp.batches.pages.attempts import read_answers
+from auditapp.batches.pages import live
+from auditapp.batches.pages.live import read_answers
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, Numbers, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.queues import ANSWER
@@ -66,7 +66,7 @@ class TestNumbers:
 class TestReading:
     @pytest.fixture(autouse=True)
     def small_parts(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(attempts, "READ_AT_ONCE", 2)
+        monkeypatch.setattr(live, "READ_AT_ONCE", 2)
 
     def test_a_reader_goes_on_after_the_last_number_it_has(self, study: Study, numbers: Numbers) -> None:
         batch = launch(study, inputs=7)

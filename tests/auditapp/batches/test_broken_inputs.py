@@ -9,12 +9,11 @@ import pytest
 from django.db import IntegrityError, OperationalError
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.kinds import Answered
+from auditapp.batches.kinds import NOT_STORABLE, Answered
 from auditapp.batches.ledger import statements
-from auditapp.batches.ledger.batch_state import NOT_STORABLE
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pages.costs import estimate_batch
 from tests.auditapp.batches.queues import ANSWER, Echo, claim, finish, hold, launch, plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

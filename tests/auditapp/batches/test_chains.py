@@ -20,9 +20,8 @@ from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.batches.pages.attempts import read_answers, rebuild_request
-from auditapp.batches.pages.reviewing import review_launch
-from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pages.costs import estimate_batch, review_launch
+from auditapp.batches.pages.live import read_answers, rebuild_request
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
 from tests.auditapp.batches.talking import (

@@ -50,7 +50,7 @@ def make_study():
 LAUNCH_CRITIC = """
 from auditapp.batches.launching import LaunchOptions
 from auditapp.llm.models import ModelVariant
-from auditapp.evaluation.actions.checks import launch_critic
+from auditapp.evaluation.actions import launch_critic
 from auditapp.annotators.models import Annotator
 from transcripts.audit_trail import trail
 critic = ModelVariant.objects.get(label="other")

@@ -18,11 +18,11 @@ CALLS = 30
 # One sweep of an impatient worker: dead queues are let go at once, jobs are asked about each time.
 SWEEP = """
 import datetime
-from auditapp.batches.ledger import due, leases
+from auditapp.batches.ledger import leases
 from auditapp.batches.routes import jobs
 from auditapp.batches.runner import recovery
 at_once = datetime.timedelta(0)
-due.FIRST_CHECK = due.MAX_WAIT = jobs.SETTLING = leases.QUEUE_DEAD_AFTER = at_once
+leases.FIRST_CHECK = leases.MAX_WAIT = jobs.SETTLING = leases.QUEUE_DEAD_AFTER = at_once
 recovery.recover_queues()
 for queue_id in due.find_due_queues():
     jobs.run_job_queue(queue_id)

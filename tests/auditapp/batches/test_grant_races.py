@@ -14,8 +14,8 @@ PEOPLE = 3
 SETUP = f"""
 from decimal import Decimal
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import set_grant
 from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.llm.grants import set_grant
 from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study

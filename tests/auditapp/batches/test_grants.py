@@ -24,7 +24,7 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages.progress import describe_grants
 from auditapp.batches.pure.estimating import Share, add_up, find_changes, settle, sum_shares
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import list_grants, revoke_grant, set_grant
+from auditapp.llm.grants import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant, ModelVariant
 from tests.auditapp.batches.counting import Numbers, answer, launch, make_variant
 from tests.conftest import make_user

@@ -19,14 +19,14 @@ from django.db import OperationalError, connections
 from kombu import Connection
 
 from auditapp.batches import command_options, kinds
-from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger import leases
 from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.pure import spool
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
-from auditapp.batches.runner import heartbeat, recovery, tasks
-from auditapp.batches.runner.heartbeat import Hearing, Heartbeat
+from auditapp.batches.runner import recovery, tasks, worker_process
 from auditapp.batches.runner.recovery import take_tick
+from auditapp.batches.runner.worker_process import Hearing, Heartbeat
 from auditapp.celery import app as celery_app
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.counting import Numbers, launch
@@ -115,7 +115,7 @@ class TestPulse:
     def test_a_beat_shows_that_the_worker_lives_and_sweeps(self, study: Study, notified: list[int]) -> None:
         batch = launch(study)
         Heartbeat(queues=3).beat()
-        [worker] = worker_signs.read_workers()
+        [worker] = leases.read_workers()
         assert (worker.name, worker.alive, worker.queues, worker.problem) == (
             f"{socket.gethostname()}:{os.getpid()}",
             True,
@@ -124,7 +124,7 @@ class TestPulse:
         )
         assert worker.started_at is not None
         assert notified == [batch.queues.get().pk]
-        assert worker_signs.is_worker_alive()
+        assert leases.is_worker_alive()
 
     def test_a_worker_that_has_ended_gives_no_sign_of_life(self) -> None:
         own = Heartbeat(queues=3)
@@ -132,7 +132,7 @@ class TestPulse:
         own.beat()
         own.end()
         own.run()
-        assert [each.name for each in worker_signs.read_workers()] == ["elsewhere:1"]
+        assert [each.name for each in leases.read_workers()] == ["elsewhere:1"]
         with pytest.raises(CommandError, match="No worker on this machine"):
             call_command("worker", "--check")
 
@@ -140,7 +140,7 @@ class TestPulse:
         launch(study)
         Heartbeat(queues=1, sweeps=False).beat()
         assert notified == []
-        assert worker_signs.is_worker_alive()
+        assert leases.is_worker_alive()
 
     @pytest.mark.usefixtures("stopped")
     def test_a_worker_that_is_told_to_end_notifies_nobody(self, study: Study, notified: list[int]) -> None:
@@ -157,16 +157,16 @@ class TestPulse:
             raise OperationalError("away")
 
         with monkeypatch.context() as patch:
-            patch.setattr(worker_signs, "write_sign", refuse)
+            patch.setattr(leases, "write_sign", refuse)
             for _ in range(3):
                 beating.beat()
         beating.beat()
-        said = [record.getMessage() for record in caplog.records if record.name == heartbeat.__name__]
+        said = [record.getMessage() for record in caplog.records if record.name == worker_process.__name__]
         assert said == [
             "The database cannot be reached (OperationalError); trying again until it can.",
             "The database answers again.",
         ]
-        assert worker_signs.is_worker_alive()
+        assert leases.is_worker_alive()
 
     def test_a_failing_beat_is_told_and_the_next_one_comes(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -183,7 +183,7 @@ class TestPulse:
         monkeypatch.setattr(spool, "MIN_FREE_BYTES", 2**80)
         monkeypatch.setattr(spool, "MIN_FREE_SHARE", 2.0)
         Heartbeat(queues=1).beat()
-        assert worker_signs.read_workers()[0].problem == worker_signs.DISK_FULL
+        assert leases.read_workers()[0].problem == leases.DISK_FULL
         tasks.run_queue(queue.pk)
         assert queue.batch.cells.filter(state="planned").count() == 3
         with pytest.raises(CommandError, match="nearly full"):
@@ -195,11 +195,11 @@ class TestForks:
         order: list[str] = []
 
         def fork() -> None:
-            heartbeat._before_fork()
+            worker_process._before_fork()
             order.append("fork")
-            heartbeat.fork_lock.release()
+            worker_process.fork_lock.release()
 
-        with heartbeat.fork_lock:
+        with worker_process.fork_lock:
             forking = threading.Thread(target=fork)
             forking.start()
             time.sleep(0.05)
@@ -259,21 +259,21 @@ class TestWorkers:
         now = read_now()
         WorkerSign.objects.create(name="here:1", seen_at=now - MINUTE, queues=2)
         WorkerSign.objects.create(name="there:1", seen_at=now - datetime.timedelta(days=2), queues=2)
-        assert not worker_signs.is_worker_alive()
-        worker_signs.forget_old_signs()
-        [worker] = worker_signs.read_workers()
+        assert not leases.is_worker_alive()
+        leases.forget_old_signs()
+        [worker] = leases.read_workers()
         assert (worker.name, worker.alive, worker.seen_at) == ("here:1", False, now - MINUTE)
 
     def test_a_sign_is_one_row_however_often_it_is_given(self) -> None:
         for queues in (1, 2):
-            worker_signs.write_sign(started_at=read_now(), queues=queues, problem="")
+            leases.write_sign(started_at=read_now(), queues=queues, problem="")
         assert WorkerSign.objects.get().queues == 2
 
     def test_the_check_asks_for_a_worker_of_this_very_machine(self) -> None:
         WorkerSign.objects.create(name="elsewhere:1", seen_at=read_now(), queues=2)
         with pytest.raises(CommandError, match="No worker on this machine"):
             call_command("worker", "--check")
-        worker_signs.write_sign(started_at=read_now(), queues=2, problem="")
+        leases.write_sign(started_at=read_now(), queues=2, problem="")
         said = StringIO()
         call_command("worker", "--check", stdout=said)
         assert "is running on this machine" in said.getvalue()

@@ -20,14 +20,14 @@ from django.urls import reverse
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.kinds import Answered
-from auditapp.batches.ledger import batch_state, due, statements, storing
+from auditapp.batches.ledger import batch_state, leases, statements, storing
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.batches.routes import job_ledger, jobs
 from auditapp.llm.actions import add_model, set_capabilities
-from auditapp.llm.providers import openai_jobs
+from auditapp.llm.providers import openai_compatible
 from auditapp.llm.providers.jobs_base import JobState, JobStatus
-from auditapp.llm.providers.openai_jobs import OpenAIJobs
+from auditapp.llm.providers.openai_compatible import OpenAIJobs
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.job_shop import Shop
 from tests.support.instance import FakeProvider
@@ -200,7 +200,7 @@ class TestWay:
         queue = launch(provider, inputs=4, after={2: 1, 4: 3})
         jobs.run_job_queue(queue.pk)
         Cell.objects.filter(input_id=2).update(state="planned")
-        assert not due.has_cells_to_submit(WorkQueue.objects.select_related("batch").get(), read_now())
+        assert not leases.has_cells_to_submit(WorkQueue.objects.select_related("batch").get(), read_now())
         Cell.objects.filter(input_id=2).update(state="waits")
         shop.order(seconds=0)
 
@@ -343,7 +343,7 @@ class TestSize:
     def test_a_second_job_of_an_account_is_told_from_the_first(
         self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from auditapp.llm.providers.anthropic_jobs import AnthropicJobs
+        from auditapp.llm.providers.anthropic import AnthropicJobs
 
         monkeypatch.setattr(AnthropicJobs, "max_calls", 3)
         shop.order(cut_creates=2)
@@ -393,7 +393,7 @@ class TestControl:
         assert 0 < answered < 10
         assert count_states() == {"done": answered, "planned": 10 - answered}
         assert shop.stats()["jobs"] == 1
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
 
     @pytest.mark.parametrize("place", ["job_written", "job_uploaded"])
     def test_a_pause_in_the_middle_of_submitting_still_counts(
@@ -423,7 +423,7 @@ class TestControl:
         for _ in range(3):
             jobs.run_job_queue(queue.pk)
         assert ProviderJob.objects.count() == 1
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
         look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
         assert shop.stats()["calls"] == [2, 2, 1]
@@ -433,7 +433,7 @@ class TestControl:
         queue = launch()
         jobs.run_job_queue(queue.pk)
         actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
         look_after(queue, times=2)
         assert shop.stats()["files"] == 0
         actions.resume_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
@@ -497,7 +497,7 @@ class TestRefusal:
         jobs.run_job_queue(queue.pk)
         look_after(queue)
         assert Batch.objects.get().state == "running"
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
         shop.order(refuse_jobs="")
         look_after(queue, times=3)
         assert Batch.objects.get().state == "done"
@@ -731,14 +731,14 @@ class TestDue:
         queue = launch()
         assert statements.find_queues_to_notify() == [queue.pk]
         jobs.run_job_queue(queue.pk)
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
         job = ProviderJob.objects.select_related("queue__batch").get()
         start = job.submitted_at
         assert start is not None
 
         def is_due(last: float, now: float) -> bool:
             job.checked_at = start + datetime.timedelta(seconds=last)
-            return due.is_due(job, start + datetime.timedelta(seconds=now))
+            return leases.is_due(job, start + datetime.timedelta(seconds=now))
 
         assert not is_due(0, 29)
         assert is_due(0, 30)
@@ -750,14 +750,14 @@ class TestDue:
     def test_cells_that_still_wait_for_their_next_try_hold_up_the_next_job(self, launch: Launch) -> None:
         queue = launch()
         Cell.objects.filter(input_id=1).update(not_before=read_now() + datetime.timedelta(seconds=30))
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
         Cell.objects.update(not_before=None)
-        assert due.find_due_queues() == [queue.pk]
+        assert leases.find_due_queues() == [queue.pk]
 
     def test_a_held_queue_is_not_due_and_a_second_runner_returns_at_once(self, launch: Launch, shop: Shop) -> None:
         queue = launch()
         WorkQueue.objects.update(runner="here:1:a", heartbeat_at=read_now())
-        assert due.find_due_queues() == []
+        assert leases.find_due_queues() == []
         assert jobs.run_job_queue(queue.pk) is False
         assert shop.stats()["files"] == 0
 
@@ -897,7 +897,7 @@ class TestGone:
         shop.order(seconds=0)
         queue = launch("openai_compatible", inputs=5)
         status = JobStatus(JobState.ENDED, ["/nowhere"])
-        monkeypatch.setattr(openai_jobs, "read_status", lambda _: status)
+        monkeypatch.setattr(openai_compatible, "read_status", lambda _: status)
         look_after(queue, times=2)
         assert ProviderJob.objects.get().gone_since
         self.wait_a_day()
@@ -992,13 +992,13 @@ class TestGone:
 def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(
     launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = openai_jobs.read_status
+    read = openai_compatible.read_status
 
     def fail(job: Mapping[str, object]) -> JobStatus:
         errors = {"data": [{"code": "internal_error", "message": "failed half-way"}]}
         return read({**job, "status": "failed", "errors": errors} if job.get("status") == "completed" else job)
 
-    monkeypatch.setattr(openai_jobs, "read_status", fail)
+    monkeypatch.setattr(openai_compatible, "read_status", fail)
     shop.order(seconds=0, leave_out=2)
     queue = launch("openai_compatible", inputs=5)
     look_after(queue, times=2)
@@ -1013,5 +1013,7 @@ def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(
 
 
 def test_a_job_that_fails_its_validation_is_refused() -> None:
-    status = openai_jobs.read_status({"status": "failed", "error_file_id": "e1", "errors": {"data": [{"code": "bad"}]}})
+    status = openai_compatible.read_status(
+        {"status": "failed", "error_file_id": "e1", "errors": {"data": [{"code": "bad"}]}}
+    )
     assert (status.state, status.error, list(status.results)) == (JobState.REFUSED, "bad", [])

@@ -17,7 +17,7 @@ from auditapp.batches.grants import find_left
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Batch, Cell, WorkQueue
 from auditapp.batches.planning import cancel_abandoned
-from auditapp.llm.granting import revoke_grant, set_grant
+from auditapp.llm.grants import revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant, ModelVariant
 from tests.auditapp.batches.counting import Numbers, count_states, launch, make_variant
 from transcripts.accounts.models import User

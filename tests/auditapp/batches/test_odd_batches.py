@@ -12,7 +12,7 @@ from django.urls import reverse
 from auditapp.batches import actions
 from auditapp.batches.models import Attempt, Batch, ProviderJob
 from auditapp.batches.pages import progress
-from auditapp.batches.pages.spending import SPEND, read_spend
+from auditapp.batches.pages.costs import SPEND, read_spend
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from auditapp.batches.pure.outage import MAX_WAIT, Outage
+from auditapp.batches.pure.limiter import MAX_WAIT, Outage
 from tests.auditapp.batches.test_limiter import Clock
 
 

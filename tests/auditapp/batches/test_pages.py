@@ -20,8 +20,8 @@ from auditapp.batches import actions
 from auditapp.batches.ledger import batch_state
 from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, WorkerSign, WorkQueue
 from auditapp.batches.pages import progress
-from auditapp.batches.pages.attempts import PER_PAGE
-from auditapp.batches.pages.spending import estimate_batch
+from auditapp.batches.pages.costs import estimate_batch
+from auditapp.batches.pages.live import PER_PAGE
 from auditapp.batches.pure.estimating import NANO
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant

@@ -11,7 +11,7 @@ from auditapp.batches import kinds
 from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, launch_batch
 from auditapp.batches.ledger import statements
 from auditapp.batches.models import WorkQueue
-from auditapp.batches.runner import slots, talks, tasks
+from auditapp.batches.runner import slots, tasks
 from tests.auditapp.batches.counting import make_variant
 from tests.auditapp.batches.talking import Talks, launch_talks
 from transcripts.audit_trail import trail
@@ -84,7 +84,7 @@ class TestTalks:
 
     def test_a_message_about_a_talk_goes_to_its_own_slot(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
         said: list[tuple[str, int]] = []
-        monkeypatch.setattr(talks, "run_talks", lambda queue_id: said.append(("talk", queue_id)))
+        monkeypatch.setattr(slots, "run_talks", lambda queue_id: said.append(("talk", queue_id)))
         monkeypatch.setattr(tasks, "work_on_queue", lambda queue_id: note(said, ("queue", queue_id)))
         talk, other = open_talk(study, "a"), launch_talks(study, make_variant("c")).queues.get()
         tasks.run_queue(talk.pk)

@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 
 from auditapp.batches import actions, command_options
 from auditapp.batches.models import Attempt, Batch
-from auditapp.batches.pages.spending import (
+from auditapp.batches.pages.costs import (
     SPEND,
     estimate_batch,
     list_prices,
@@ -156,7 +156,7 @@ class TestEstimate:
     def test_of_very_many_texts_some_stand_for_all(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
         batch = launch(study, inputs=90)
         whole = estimate_batch(batch)["high"] or 0
-        monkeypatch.setattr("auditapp.batches.pages.spending.MAX_PROMPTS_READ", 9)
+        monkeypatch.setattr("auditapp.batches.pages.costs.MAX_PROMPTS_READ", 9)
         assert estimate_batch(batch)["high"] == pytest.approx(whole, rel=0.02)
 
     def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, study: Study) -> None:

@@ -13,7 +13,7 @@ from django.db import connection
 from django.db.models import F
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.ledger import leases, worker_signs
+from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, Result, WorkerSign, WorkQueue
 from auditapp.outbound.clock import read_now
@@ -219,13 +219,13 @@ class TestStuck:
     def test_an_overdue_lease_counts_where_a_worker_had_the_time_to_mend_it(self, batch: Batch) -> None:
         Cell.objects.filter(state="leased").update(lease_until=read_now() - HOUR)
         assert verify_batches() == []
-        worker_signs.write_sign(started_at=read_now(), queues=1, problem="")
+        leases.write_sign(started_at=read_now(), queues=1, problem="")
         assert verify_batches() == []
         WorkerSign.objects.update(started_at=read_now() - HOUR)
         find("I8", "more than a minute ago")
 
     def test_a_queue_whose_runner_is_silent_for_minutes(self, batch: Batch) -> None:
-        worker_signs.write_sign(started_at=read_now() - HOUR, queues=1, problem="")
+        leases.write_sign(started_at=read_now() - HOUR, queues=1, problem="")
         queue = leases.acquire_queue(batch.queues.get().pk, "here:1:aaaa")
         assert queue is not None
         assert verify_batches() == []

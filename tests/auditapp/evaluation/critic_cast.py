@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Batch, Cell
-from auditapp.evaluation.actions.checks import launch_critic
+from auditapp.evaluation.actions import launch_critic
 from auditapp.evaluation.runner import CriticKind
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant

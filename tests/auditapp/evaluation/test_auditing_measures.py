@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditapp.evaluation.pure.auditing import Mark, build_report, settle
-from auditapp.evaluation.pure.spread import compare_annotators
+from auditapp.evaluation.pure.calibration import compare_annotators
+from auditapp.evaluation.pure.positives import Mark, build_report, settle
 
 A, D, U = "applies", "does_not", "unclear"
 

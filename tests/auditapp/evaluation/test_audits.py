@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from auditapp.annotators.models import Annotator, TurnArm
 from auditapp.audits.actions import open_results
-from auditapp.evaluation.actions.audits import draw_positive_audit, draw_sample, mark_positive
+from auditapp.evaluation.actions import draw_positive_audit, draw_sample, mark_positive
 from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit, PositiveMark, ResultsOpening
 from auditapp.evaluation.queries.positives import Positive, read_report
 from tests.auditapp.evaluation.critic_cast import judge, list_sentences, open_to, suggest

@@ -8,13 +8,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
 
-from auditapp.annotators.pure.figures import CrossTable
-from auditapp.evaluation.pure.calibrating import CodeLabels, calibrate, list_warnings, measure_table
+from auditapp.annotators.pure.figures import CrossTable, Estimate
+from auditapp.evaluation.pure.calibration import CodeLabels, calibrate, list_warnings
 from transcripts.statistics.figures import Mark
 from transcripts.statistics.intervals import wilson_interval
 
 counts = st.integers(0, 60)
 tables = st.builds(CrossTable, counts, counts, counts, counts)
+
+
+def measure_table(table: CrossTable) -> dict[str, Estimate]:
+    """The figures of one table, with intervals by formula alone."""
+    machine, person = (np.repeat(np.array(cells, dtype=bool), table) for cells in ([1, 1, 0, 0], [1, 0, 1, 0]))
+    labels = CodeLabels("c", machine, person[np.newaxis], np.ones((1, table.n), dtype=bool))
+    [found], _ = calibrate([labels], np.arange(table.n), seed=1, resamples=0)
+    return dict(found["figures"])
 
 
 def test_the_worked_table_gives_its_published_figures() -> None:

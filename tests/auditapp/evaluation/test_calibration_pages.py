@@ -19,7 +19,7 @@ from auditapp.annotators.models import Annotator
 from auditapp.annotators.pure.figures import CrossTable
 from auditapp.annotators.pure.prompts import write_ranges
 from auditapp.evaluation.models import Disagreement
-from auditapp.evaluation.pure.calibrating import calibrate
+from auditapp.evaluation.pure.calibration import calibrate
 from auditapp.evaluation.queries.calibration import find_listable, read_compared
 from tests.auditapp.evaluation.calibration_cast import (
     BALANCE,
@@ -295,7 +295,7 @@ class TestPage:
         shown = page(client_of(reader), study)
         assert f"Few turns:</span> {name}" in shown
         assert "Below 0.60" not in shown
-        monkeypatch.setattr("auditapp.evaluation.queries.calibration_rows.FEW", 1)
+        monkeypatch.setattr("auditapp.evaluation.queries.calibration_tables.FEW", 1)
         assert f"Below 0.60:</span> F1 or kappa of {name}" in page(client_of(reader), study)
 
     def test_a_seed_that_is_none_is_refused(self, study: Study, reader: User, client_of: ClientOf) -> None:

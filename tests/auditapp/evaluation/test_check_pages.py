@@ -20,7 +20,7 @@ from auditapp.annotators.models import Annotator, TurnArm
 from auditapp.annotators.pure.checking import build_reask_report
 from auditapp.annotators.queries.turn_answers import count_rates
 from auditapp.batches.models import Batch
-from auditapp.evaluation.actions.checks import launch_check
+from auditapp.evaluation.actions import launch_check
 from auditapp.evaluation.forms import CheckForm
 from auditapp.evaluation.queries.check_answers import read_reask
 from auditapp.llm.actions import add_model

@@ -17,7 +17,7 @@ from auditapp.annotators.queries.withholding import list_withheld_answers
 from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
-from auditapp.evaluation.actions.checks import draw_turns, launch_check
+from auditapp.evaluation.actions import draw_turns, launch_check
 from auditapp.llm.actions import add_model
 from tests.auditapp.evaluation.check_cast import PER_TURN, answer_all, bring_in
 from tests.support.databases import stored

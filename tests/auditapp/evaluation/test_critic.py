@@ -16,13 +16,13 @@ from auditapp.annotators.pure.prompts import CodeText
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Batch
-from auditapp.evaluation.actions.checks import plan_critic
-from auditapp.evaluation.pure.critic import read_critic_answer, write_critic_instructions, write_critic_message
+from auditapp.evaluation.actions import plan_critic
+from auditapp.evaluation.pure.positives import read_critic_answer, write_critic_instructions, write_critic_message
 from auditapp.evaluation.queries.positives import count_rejections, find_verdicts, list_positives
 from auditapp.evaluation.runner import CriticKind
 from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.models import ProviderAccount
-from auditapp.llm.pure.json_schemas import conforms
+from auditapp.llm.pure.json_answers import conforms
 from tests.auditapp.evaluation.calibration_cast import bring_in
 from tests.auditapp.evaluation.critic_cast import add_critic, answer, judge, launch, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.panel_cast import add_annotator, show_all, withhold_all

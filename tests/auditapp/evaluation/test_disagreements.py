@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.annotators.models import Annotator, CodeChoice
-from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
+from auditapp.evaluation.actions import choose_annotator, sort_disagreement
 from auditapp.evaluation.models import Disagreement
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from tests.transcripts.blinding.unblinding_cast import unblind_on
@@ -267,7 +267,7 @@ class TestChoosing:
         assert "Based on 6 blind labels on 6 sentences: F1 0.50" in shown
         assert "Few turns: people applied this code in fewer than 10" in shown
         assert "one call for this code alone" not in shown
-        monkeypatch.setattr("auditapp.evaluation.queries.calibration_rows.FEW", 1)
+        monkeypatch.setattr("auditapp.evaluation.queries.calibration_tables.FEW", 1)
         assert "one call for this code alone" in client.get(path).content.decode()
         assert "one call for this code alone" not in client.get(path, {"threshold": "0"}).content.decode()
         assert client.get(path, {"threshold": "2"}).status_code == 422

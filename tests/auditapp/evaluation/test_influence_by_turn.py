@@ -14,8 +14,17 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from auditapp.annotators.pure.figures import Tally
-from auditapp.evaluation.pure.influence_by_turn import difference_ps, direction_p, measure_by_turn
-from auditapp.evaluation.pure.turn_tables import Draws, TurnTable, add_tables, make_table, pool_tables, sum_families
+from auditapp.evaluation.pure.influence import (
+    Draws,
+    TurnTable,
+    add_tables,
+    difference_ps,
+    direction_p,
+    make_table,
+    measure_by_turn,
+    pool_tables,
+    sum_families,
+)
 from transcripts.statistics.clusters import ClusterShare, average_clusters
 from transcripts.statistics.significance import measure_mcnemar
 

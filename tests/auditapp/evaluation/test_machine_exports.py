@@ -11,7 +11,7 @@ from django.utils import timezone
 from pyarrow import parquet
 
 from auditapp.annotators.models import Annotator, CodeChoice, Suggestion
-from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
+from auditapp.evaluation.actions import draw_positive_audit, mark_positive
 from auditapp.evaluation.models import Disagreement
 from auditapp.llm.queries import find_part
 from auditapp.suggestions.models import Response, Showing

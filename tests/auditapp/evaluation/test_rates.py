@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from auditapp.annotators.models import Annotator, CodeChoice, TurnAnswer, TurnArm
 from auditapp.batches.models import Attempt, Result
-from auditapp.evaluation.actions.choices import choose_annotator
+from auditapp.evaluation.actions import choose_annotator
 from auditapp.evaluation.pure.corrected_rates import correct_prevalence, weigh_accuracy
-from auditapp.evaluation.queries.rates import Corpus
+from auditapp.evaluation.queries.calibration import Corpus
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User

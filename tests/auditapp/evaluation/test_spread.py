@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.models import Annotator
-from auditapp.evaluation.queries.compared_items import read_spread
+from auditapp.evaluation.queries.calibration_tables import read_spread
 from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, make_annotator, read
 from tests.transcripts.blinding.unblinding_cast import unblind_on
 from transcripts.accounts.models import User

@@ -7,8 +7,7 @@ import pytest
 
 from auditapp.llm.providers import max_output_tokens
 from auditapp.llm.providers.anthropic import complete_base_url, read_answer, write_body
-from auditapp.llm.providers.base import Account, CallOutcome, ChatRequest, ErrorClass, NextStep, Traits
-from auditapp.llm.providers.reasoning import SettingRefused
+from auditapp.llm.providers.base import Account, CallOutcome, ChatRequest, ErrorClass, NextStep, SettingRefused, Traits
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
 from tests.support.instance import FakeProvider
 

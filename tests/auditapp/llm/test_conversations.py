@@ -7,8 +7,9 @@ import json
 import pytest
 
 from auditapp.llm.providers import anthropic, openai_compatible
+from auditapp.llm.providers.anthropic import write_anthropic_line
 from auditapp.llm.providers.base import Account, ChatRequest, Traits
-from auditapp.llm.providers.job_lines import write_anthropic_line, write_openai_line
+from auditapp.llm.providers.openai_compatible import write_openai_line
 from tests.auditapp.llm.asking import ask, write_request
 
 HISTORY = (("Who is it?", "An engineer."), ("Why?", "You said so."))

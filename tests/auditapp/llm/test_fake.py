@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from auditapp.annotators.pure.answers import ParsedAnswer, parse_response
-from auditapp.annotators.pure.prompts import OLD_PROMPT_VERSION, CodeText, write_system_prompt, write_user_prompt
+from auditapp.annotators.pure.prompts import CodeText, write_system_prompt, write_user_prompt
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.formatter_answers import read_formatter_answer, write_message
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
@@ -81,15 +81,6 @@ def test_its_codings_hang_on_the_words_and_hardly_on_the_order_of_the_codes() ->
     given, turned = ({each[:2] for each in code_turn(codes).proposals} for codes in (CODES, CODES[::-1]))
     assert 0.7 < len(given & turned) / len(given | turned) < 1
     assert code_turn().proposals != code_turn(model="other").proposals
-
-
-def test_it_answers_the_prompt_of_earlier_batches() -> None:
-    system = "code theme.balance: Balance.\ncode theme.compassion: Compassion."
-    user = "BEGIN TURN\n" + "\n".join(f"[{number}] {text}" for number, text in SENTENCES.items())
-    answer = ask(system, user).content
-    read = parse_response(answer, sentences=SENTENCES, codes=NAMES, prompt_version=OLD_PROMPT_VERSION)
-    assert read.proposals
-    assert read.rejected == []
 
 
 def test_it_gives_one_of_three_verdicts_where_the_prompt_asks_for_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditapp.llm.pure.families import group_by_family, may_think, name_family
+from auditapp.llm.pure.model_settings import group_by_family, may_think, name_family
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from auditapp.batches.pure.answer_lines import read_answer_line
-from auditapp.llm.providers import anthropic_jobs, jobs_http, open_job_service, openai_jobs
+from auditapp.llm.providers import anthropic, jobs_http, open_job_service, openai_compatible
+from auditapp.llm.providers.anthropic import read_anthropic_line, write_anthropic_line
 from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep, ProviderNotReady
-from auditapp.llm.providers.job_lines import (
-    read_anthropic_line,
-    read_openai_line,
-    write_anthropic_line,
-    write_openai_line,
-)
 from auditapp.llm.providers.jobs_base import (
     JobService,
     JobState,
@@ -26,6 +21,7 @@ from auditapp.llm.providers.jobs_base import (
     Trouble,
     read_call_name,
 )
+from auditapp.llm.providers.openai_compatible import read_openai_line, write_openai_line
 from auditapp.llm.pure.key_removal import REMOVED
 from tests.auditapp.llm.asking import listen
 
@@ -127,14 +123,14 @@ def test_an_error_of_anthropic_counts_as_its_status_would(name: str, next_step: 
     ],
 )
 def test_the_words_of_openai_are_understood(word: str, state: JobState, cut_short: bool) -> None:
-    status = openai_jobs.read_status({"status": word, "output_file_id": "out", "error_file_id": None})
+    status = openai_compatible.read_status({"status": word, "output_file_id": "out", "error_file_id": None})
     assert (status.state, status.cut_short) == (state, cut_short)
     assert status.results == (["/files/out/content"] if state is JobState.ENDED else ())
 
 
 def test_results_of_anthropic_are_fetched_from_the_account_s_own_address() -> None:
     job = {"id": "b1", "processing_status": "ended", "results_url": "http://169.254.169.254/latest"}
-    assert anthropic_jobs.read_status(job).results == ["/messages/batches/b1/results"]
+    assert anthropic.read_status(job).results == ["/messages/batches/b1/results"]
 
 
 async def arrive(*chunks: bytes) -> AsyncGenerator[bytes, None]:
@@ -242,6 +238,6 @@ def test_only_providers_with_a_batch_service_have_one(provider: str) -> None:
 
 
 def test_both_services_keep_the_protocol() -> None:
-    services: list[type[JobService]] = [openai_jobs.OpenAIJobs, anthropic_jobs.AnthropicJobs]
+    services: list[type[JobService]] = [openai_compatible.OpenAIJobs, anthropic.AnthropicJobs]
     assert [service.max_calls for service in services] == [50_000, 100_000]
     assert [service.max_bytes // 10**6 for service in services] == [200, 256]

@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 
 from auditapp.llm.actions import add_account, add_model, ensure_local_model, set_capabilities, set_price
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
-from auditapp.llm.pure.families import read_families
+from auditapp.llm.pure.model_settings import read_families
 from auditapp.llm.queries import find_capabilities, find_prices
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

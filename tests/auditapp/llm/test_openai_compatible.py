@@ -4,9 +4,16 @@ import json
 
 import pytest
 
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep, Traits, make_storable
+from auditapp.llm.providers.base import (
+    CallOutcome,
+    ChatAnswer,
+    ErrorClass,
+    NextStep,
+    SettingRefused,
+    Traits,
+    make_storable,
+)
 from auditapp.llm.providers.openai_compatible import read_answer, write_body
-from auditapp.llm.providers.reasoning import SettingRefused
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
 from tests.support.instance import FakeProvider
 

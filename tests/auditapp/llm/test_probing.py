@@ -16,7 +16,7 @@ from django.urls import reverse
 from auditapp.batches.launching import LaunchOptions, PlannedArm, check_launch
 from auditapp.llm.actions import add_model, check_model, disallow_address, set_capabilities
 from auditapp.llm.models import Capabilities, ModelVariant
-from auditapp.llm.pure.json_schemas import conforms, make_example, make_object, strip_limits
+from auditapp.llm.pure.json_answers import conforms, make_example, make_object, strip_limits
 from tests.support.instance import FakeProvider
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from auditapp.llm.providers.base import Traits
+from auditapp.llm.providers.base import BUDGETS, MIN_BUDGET, SettingRefused, Traits, max_output_tokens
 from auditapp.llm.providers.openai_compatible import write_body
-from auditapp.llm.providers.reasoning import BUDGETS, MIN_BUDGET, SettingRefused, max_output_tokens
 from tests.auditapp.llm.asking import write_request
 
 DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "providers.md"

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from auditapp.llm.providers.base import CallOutcome, ErrorClass, NextStep
+from auditapp.llm.providers.http import read_retry_after
 from auditapp.llm.providers.openai_compatible import read_answer
-from auditapp.llm.providers.statuses import read_retry_after
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
 DATE = email.utils.format_datetime(NOW, usegmt=True)

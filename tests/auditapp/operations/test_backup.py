@@ -18,7 +18,7 @@ import pytest
 from django.db import OperationalError
 
 from auditapp.batches.models import Batch
-from auditapp.operations import actions, archive
+from auditapp.operations import actions
 from tests.conftest import copy_instance
 from tests.support.databases import is_postgres, run_on_server
 from tests.support.instance import ROOT, Instance
@@ -132,25 +132,25 @@ def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
 def backup(tmp_path: Path) -> Path:
     file, database = tmp_path / "a.backup", tmp_path / "database"
     database.write_bytes(b"rows" * 1000)
-    with archive.written_whole(file) as partial:
-        archive.write_archive(
+    with actions.written_whole(file) as partial:
+        actions.write_archive(
             partial, database=database, stored_as="database.sqlite3", files=tmp_path / "none", manifest={}
         )
     return file
 
 
 def test_a_backup_cut_off_or_changed_is_refused(backup: Path, tmp_path: Path) -> None:
-    assert archive.read_manifest(backup)["database"] == "database.sqlite3"
+    assert actions.read_manifest(backup)["database"] == "database.sqlite3"
     cut = tmp_path / "cut"
     cut.write_bytes(backup.read_bytes()[:-50])
     with pytest.raises(Refused, match="not a whole backup"):
-        archive.read_manifest(cut)
+        actions.read_manifest(cut)
     changed = tmp_path / "changed"
     with zipfile.ZipFile(backup) as zipped, zipfile.ZipFile(changed, "w") as target:
         target.writestr("manifest.json", zipped.read("manifest.json"))
         target.writestr("database.sqlite3", b"other rows")
     with pytest.raises(Refused, match="does not match its hash"):
-        archive.read_manifest(changed)
+        actions.read_manifest(changed)
 
 
 def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path: Path) -> None:
@@ -158,13 +158,13 @@ def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path: Path) -> 
     database.touch()
     files.mkdir()
     (files / "secret_key").write_text("stolen", encoding="ascii")
-    archive.write_archive(file, database=database, stored_as="database.sqlite3", files=files, manifest={})
+    actions.write_archive(file, database=database, stored_as="database.sqlite3", files=files, manifest={})
     with pytest.raises(Refused, match="which no backup holds"):
-        archive.read_manifest(file)
+        actions.read_manifest(file)
 
 
 def test_a_file_that_fails_half_way_is_not_left_behind(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError), archive.written_whole(tmp_path / "a") as partial:
+    with pytest.raises(IsADirectoryError), actions.written_whole(tmp_path / "a") as partial:
         partial.write_text(tmp_path.read_text(encoding="ascii"), encoding="ascii")
     assert list(tmp_path.iterdir()) == []
 
@@ -183,13 +183,13 @@ def leave_remains(folder: Path) -> list[Path]:
 def test_what_a_killed_backup_left_is_found_and_what_is_at_work_is_not(tmp_path: Path) -> None:
     left = leave_remains(tmp_path)
     (tmp_path / "notes.partial").touch()
-    with archive.written_whole(tmp_path / "a") as partial, archive.make_folder(tmp_path) as folder:
+    with actions.written_whole(tmp_path / "a") as partial, actions.make_folder(tmp_path) as folder:
         for each in (partial, folder):
             os.utime(each, (0, 0))
-        assert archive.find_leftovers(tmp_path) == sorted(left)
+        assert actions.find_leftovers(tmp_path) == sorted(left)
     for each in left:
-        archive.remove(each)
-    assert archive.find_leftovers(tmp_path) == []
+        actions.remove(each)
+    assert actions.find_leftovers(tmp_path) == []
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "notes.partial"]
 
 
@@ -201,7 +201,7 @@ def test_a_folder_of_somebody_s_own_is_no_remains_of_a_backup(tmp_path: Path) ->
         each.touch()
     for each in (own, partial):
         os.utime(each, (0, 0))
-    assert archive.find_leftovers(tmp_path) == []
+    assert actions.find_leftovers(tmp_path) == []
 
 
 @pytest.mark.django_db
@@ -223,7 +223,7 @@ def test_a_backup_removes_remains_and_says_what_it_could_not_record(
     monkeypatch.setattr("transcripts.audit_trail.trail.record", refuse)
     with pytest.raises(Refused, match=r"is a whole backup .* not on record, because .* disk is full"):
         actions.back_up(tmp_path / "again.backup")
-    assert archive.read_manifest(tmp_path / "again.backup")["counts"] == {}
+    assert actions.read_manifest(tmp_path / "again.backup")["counts"] == {}
 
 
 def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(

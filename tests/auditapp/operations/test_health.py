@@ -7,7 +7,7 @@ from django.db import OperationalError, ProgrammingError, connection
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client, RequestFactory
 
-from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger import leases
 from auditapp.batches.pure import spool
 from auditapp.outbound.clock import read_now
 from auditapp.site.log_lines import is_outage
@@ -24,7 +24,7 @@ def test_readiness_names_a_silent_worker_and_stays_ready(client: Client) -> None
     answer = client.get("/readyz").json()
     assert answer["ready"] is True
     assert answer["checks"]["worker"] == "silent"
-    worker_signs.write_sign(started_at=read_now(), queues=1, problem="")
+    leases.write_sign(started_at=read_now(), queues=1, problem="")
     assert client.get("/readyz").json()["checks"]["worker"] == "ok"
 
 
@@ -34,7 +34,7 @@ def test_readiness_tells_a_worker_that_something_hinders_and_a_full_disk(
 ) -> None:
     monkeypatch.setattr(spool, "MIN_FREE_BYTES", 2**80)
     monkeypatch.setattr(spool, "MIN_FREE_SHARE", 2.0)
-    worker_signs.write_sign(started_at=read_now(), queues=1, problem=worker_signs.find_problem())
+    leases.write_sign(started_at=read_now(), queues=1, problem=leases.find_problem())
     answer = client.get("/readyz")
     assert answer.status_code == 503
     checks = answer.json()["checks"]

@@ -16,7 +16,7 @@ from auditapp.annotators.queries.boundary_edits import count_moved, read_passage
 from auditapp.annotators.queries.machine_labels import read_machine_labels
 from auditapp.evaluation.models import Disagreement
 from auditapp.evaluation.queries.calibration import read_compared
-from auditapp.evaluation.queries.compared_items import read_compared_items
+from auditapp.evaluation.queries.calibration_tables import read_compared_items
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.queries.positives import list_positives
 from auditapp.suggestions.actions import PLACED_NOWHERE, accept_suggestion, reject_suggestion, undo_response

@@ -17,7 +17,7 @@ from auditapp.batches.models import Batch
 from auditapp.webhooks import actions, runner, tasks
 from auditapp.webhooks.actions import send_test, turn_off_webhook
 from auditapp.webhooks.models import Delivery, Webhook
-from auditapp.webhooks.pure.protocol import MAX_TRIES, PAUSES
+from auditapp.webhooks.pure import MAX_TRIES, PAUSES
 from tests.auditapp.llm.test_guard import FlippingResolver
 from tests.auditapp.llm.test_sealing import make_field_key
 from tests.auditapp.webhooks.conftest import AddHook

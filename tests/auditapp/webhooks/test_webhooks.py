@@ -20,7 +20,7 @@ from auditapp.llm.sealing import open_key
 from auditapp.webhooks import actions, runner
 from auditapp.webhooks.actions import add_webhook, send_test, turn_off_webhook
 from auditapp.webhooks.models import EVENTS, Delivery, Webhook
-from auditapp.webhooks.pure.protocol import make_signing_secret, write_headers
+from auditapp.webhooks.pure import make_signing_secret, write_headers
 from auditapp.webhooks.queries import list_webhooks
 from tests.auditapp.llm.test_sealing import make_field_key
 from tests.auditapp.webhooks.conftest import AddHook

@@ -10,7 +10,7 @@ from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from auditapp.batches.ledger import worker_signs
+from auditapp.batches.ledger import leases
 from auditapp.batches.runner import tasks
 from auditapp.site.environment import make_site_files
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         self._run(options)
 
     def _check(self) -> None:
-        problem = worker_signs.find_problem_here()
+        problem = leases.find_problem_here()
         if problem:
             raise CommandError(problem)
         self.stdout.write("A worker is running on this machine.")

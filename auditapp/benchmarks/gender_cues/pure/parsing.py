@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from auditapp.llm.providers.base import make_storable
-from auditapp.llm.pure.own_words import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
+from auditapp.llm.pure.json_answers import Judged, find_json, goes_on, is_cut_off, is_withheld, takes_back
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
 from transcripts.formats.thinking import drop_thinking
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from auditapp.llm.pure.own_words import takes_back
+from auditapp.llm.pure.json_answers import takes_back
 from transcripts.formats.json_lines import WrongField, list_choices, refuse_field, refuse_others, shorten
 from transcripts.formats.thinking import split_thinking
 

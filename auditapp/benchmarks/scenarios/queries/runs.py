@@ -28,7 +28,7 @@ from auditapp.benchmarks.scenarios.pure.outcomes import (
 )
 from auditapp.benchmarks.scenarios.queries.sessions import latest_scripts, read_turns
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.pure.own_words import explain_end
+from auditapp.llm.pure.json_answers import explain_end
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.queries import Selection, find_active, list_families

@@ -13,8 +13,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Length
 from django.utils import timezone
 
-from auditapp.batches.kinds import Answered, ArmOutcomes, sum_by_model
-from auditapp.batches.ledger.batch_state import NO_ROOM, NOT_STORABLE
+from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, Answered, ArmOutcomes, sum_by_model
 from auditapp.batches.models import Arm, Batch, Cell, Result
 from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.benchmarks.sob.models import Interpretation, Judgment, Text
@@ -34,7 +33,7 @@ from auditapp.benchmarks.sob.pure.formatter_answers import (
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, TASKS
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, parse_answer, parse_verdict
 from auditapp.benchmarks.sob.queries import KIND, find_schema
-from auditapp.llm.pure.own_words import NOTHING, Judged
+from auditapp.llm.pure.json_answers import NOTHING, Judged
 
 # An answer of a megabyte may list more things than a small integer can count.
 MAX_COUNTED = 32_000

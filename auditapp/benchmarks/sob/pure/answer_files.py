@@ -38,7 +38,7 @@ from auditapp.benchmarks.sob.pure.instruments import TASKS as SCORED_TASKS
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, VERDICTS, parse_answer, parse_verdict
 from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.scores import USABLE, Observation, tally_observations
-from auditapp.llm.pure.own_words import NOTHING, Judged
+from auditapp.llm.pure.json_answers import NOTHING, Judged
 from transcripts.formats.json_lines import (
     Row,
     WrongField,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from auditapp.audits.pure.marks import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
+from auditapp.audits.pure import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from transcripts.statistics.figures import MIN_CLUSTERS
 from transcripts.statistics.intervals import Interval, wilson_interval

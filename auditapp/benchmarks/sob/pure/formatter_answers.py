@@ -19,8 +19,7 @@ from typing import Any
 
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome, Parsed, is_refusal, says_nothing
 from auditapp.benchmarks.sob.pure.parsing import is_supposed
-from auditapp.llm.pure.json_schemas import make_object
-from auditapp.llm.pure.own_words import Judged, explain_end, find_json, goes_on
+from auditapp.llm.pure.json_answers import Judged, explain_end, find_json, goes_on, make_object
 from transcripts.formats.thinking import drop_thinking
 
 _FILE = Path(__file__).parents[1] / "data" / "formatter.json"
@@ -115,7 +114,7 @@ def read_formatter_answer(
     """The interpretation of ``answer`` that the formatter's ``raw`` words give; None where there is none to store.
 
     ``schema`` has the characteristics that the answer was asked for. ``finish_reason``, in the provider's words, and the rule
-    of ``own_words`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
+    of ``json_answers`` say what of ``raw`` is the formatter's own: not what it repeats from ``answer``.
     """
     if raw is None:
         return FormatterEnd.NO_ANSWER, None

@@ -34,7 +34,7 @@ from auditapp.benchmarks.sob.pure.answer_words import (
     states_unknown_elsewhere,
 )
 from auditapp.benchmarks.sob.pure.descriptions import judge_object
-from auditapp.llm.pure.own_words import NOTHING, Judged, is_cut_off, is_withheld, takes_back
+from auditapp.llm.pure.json_answers import NOTHING, Judged, is_cut_off, is_withheld, takes_back
 from transcripts.formats.thinking import drop_thinking
 
 PARSER_VERSION = "rules-5"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Aggregate, Count, Exists, F, Max, OuterRef, Q, Sum, TextField, Value
 
-from auditapp.batches.ledger.worker_signs import SILENT_AFTER, is_worker_alive, name_host
+from auditapp.batches.ledger.leases import SILENT_AFTER, is_worker_alive, name_host
 from auditapp.batches.models import OPEN_STATES, Batch, WorkerSign
 from auditapp.benchmarks.sob.models import Interpretation, Judgment, StoredReport
 from auditapp.benchmarks.sob.pure.answer_words import LEXICON_VERSION, NO_ATTRIBUTES, OVERALL, Counts, Outcome

@@ -11,8 +11,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from auditapp.annotators.actions.annotators import ensure_annotator
-from auditapp.annotators.actions.launching import launch_model
-from auditapp.annotators.actions.offline import launch_offline
+from auditapp.annotators.actions.launching import launch_model, launch_offline
 from auditapp.annotators.launch_review import summarise_launch
 from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.annotators.pure import checking
@@ -31,9 +30,9 @@ from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.command_options import REPEATS, USUAL_PILOT, LaunchCommand
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch
-from auditapp.evaluation.actions.checks import USUAL_REPEATS, USUAL_SAMPLE, launch_check
+from auditapp.evaluation.actions import USUAL_REPEATS, USUAL_SAMPLE, launch_check
 from auditapp.evaluation.pure import label_files
-from auditapp.evaluation.pure.calibrating import USUAL_RESAMPLES
+from auditapp.evaluation.pure.calibration import USUAL_RESAMPLES
 from auditapp.evaluation.pure.label_files import Row, list_report, read_file
 from transcripts.audit_trail import trail
 from transcripts.corpus.management.finding import INTERVIEW, find_interviews

@@ -8,7 +8,7 @@ from auditapp.llm.actions import add_model, check_model, find_price_change, set_
 from auditapp.llm.forms import ModelForm
 from auditapp.llm.management.finding import LABEL, describe_allowed, find_variant
 from auditapp.llm.models import Capabilities, ModelVariant, Price, ProviderAccount
-from auditapp.llm.pure.sampling import read_stop
+from auditapp.llm.pure.model_settings import read_stop
 from auditapp.llm.queries import read_allowed_addresses
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused

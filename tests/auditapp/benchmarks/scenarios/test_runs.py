@@ -18,7 +18,7 @@ from django.db import OperationalError
 from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.pages.reviewing import review_launch
+from auditapp.batches.pages.costs import review_launch
 from auditapp.benchmarks.scenarios.actions import storing
 from auditapp.benchmarks.scenarios.actions.scripts import load_scripts, plan_scenarios
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions, sweep_sessions

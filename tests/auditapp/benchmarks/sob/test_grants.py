@@ -14,7 +14,7 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
-from auditapp.llm.granting import set_grant
+from auditapp.llm.grants import set_grant
 from auditapp.llm.models import Commitment, ModelVariant
 from transcripts.accounts.actions import create_user, set_rights
 from transcripts.accounts.models import User

@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 
 from auditapp.batches.actions import cancel_batch, retry_failed
 from auditapp.batches.ledger.batch_state import finish_if_complete
-from auditapp.batches.ledger.worker_signs import name_worker
+from auditapp.batches.ledger.leases import name_worker
 from auditapp.batches.models import Batch, Cell, WorkerSign
 from auditapp.batches.runner.recovery import sweep_others
 from auditapp.benchmarks.sob.models import Dataset, Judgment, MappingTable, StoredReport, TargetTable

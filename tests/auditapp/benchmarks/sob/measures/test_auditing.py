@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from auditapp.audits.pure.marks import measure_kappa
+from auditapp.audits.pure import measure_kappa
 from auditapp.benchmarks.sob.pure.audits import (
     Item,
     Mark,

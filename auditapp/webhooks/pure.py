@@ -36,7 +36,7 @@ def write_headers(secret: str, *, delivery: str, timestamp: int, body: bytes) ->
 
 
 def find_pause(tries: int) -> int | None:
-    """How many seconds to wait after so many failed tries; ``None``: give up."""
+    """How many seconds to wait after ``tries`` failed tries; ``None``: give up."""
     return PAUSES[tries - 1] if tries <= len(PAUSES) else None
 
 

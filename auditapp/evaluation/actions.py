@@ -1,38 +1,57 @@
-"""Asking an annotator about a sample of turns in several ways, before it reads everything."""
+"""What people do to evaluate annotators: check one before it annotates everything, have a critic test its suggestions, audit its
+positives, and choose one for each code.
+
+A check asks an annotator about a sample of turns in several ways. An audit is a seeded sample of an annotator's suggestions of
+each code, with people's verdict on each of them.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import random
+import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Count
+from django.utils import timezone
 
 from auditapp.annotators.actions.annotators import MAX_TASK, render_instructions
 from auditapp.annotators.actions.launching import plan_annotation
 from auditapp.annotators.actions.withholding import ensure_arms
-from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, Annotator
+from auditapp.annotators.models import CHECK_KIND, CRITIC_KIND, Annotator, CodeChoice
 from auditapp.annotators.pure.checking import REPEAT, change_codes, list_conditions
 from auditapp.annotators.pure.prompts import PROMPT_VERSION, CodeText
 from auditapp.annotators.queries.annotators import find_sent_redaction, make_code_text, read_prompt_codebook
 from auditapp.annotators.queries.withholding import list_withheld_answers
+from auditapp.audits.actions import check_seed, store_mark, store_sample
 from auditapp.batches.kinds import ANSWER_SCHEMA
 from auditapp.batches.launching import DEFAULT_OPTIONS, LaunchOptions, LaunchPlan, PlannedArm, launch_once
 from auditapp.batches.models import Batch
-from auditapp.evaluation.pure.critic import CRITIC_VERSION, write_critic_instructions
+from auditapp.evaluation.models import (
+    MAX_PER_CODE,
+    USUAL_PER_CODE,
+    AuditedSuggestion,
+    Disagreement,
+    PositiveAudit,
+    PositiveMark,
+)
+from auditapp.evaluation.pure.positives import CRITIC_VERSION, write_critic_instructions
 from auditapp.evaluation.queries.positives import Positive, list_positives, list_read
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_answer_schema
+from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
+from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Consent, Sentence
 from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import Refused
+from transcripts.studies.access import find_role
 from transcripts.studies.models import Study
-from transcripts.ui.typed_text import MAX_SEED
+from transcripts.ui.typed_text import MAX_NOTE, MAX_SEED, check_reason, check_text
 
 USUAL_SAMPLE, MAX_SAMPLED = 50, 1_000
 USUAL_REPEATS, MAX_REPEATS = 3, 10
@@ -134,7 +153,7 @@ def plan_check(
 
 
 def draw_turns(sentences: Mapping[int, int], sample: int, seed: int) -> list[int]:
-    """Turns at random until they have so many sentences; all of them where there are fewer. ``sentences``: by turn."""
+    """Turns at random until they have the wanted number of sentences; all of them where there are fewer. ``sentences``: by turn."""
     shuffled = sorted(sentences)
     random.Random(seed).shuffle(shuffled)  # noqa: S311 - a sample, not a secret
     drawn: list[int] = []
@@ -307,4 +326,272 @@ def _explain_nothing_left(critic: ModelVariant, positives: int, fresh: Sequence[
     return (
         f"No interview of these {len(fresh):,} suggestions has consent to processing by external models such as "
         f"{critic.label}. Record the consent first, or choose a model that runs on your own site."
+    )
+
+
+@transaction.atomic
+def draw_positive_audit(
+    *,
+    annotator: Annotator,
+    seed: int,
+    by: trail.Actor,
+    per_code: int = USUAL_PER_CODE,
+    with_critic: bool = False,
+    codes: Collection[str] | None = None,
+) -> PositiveAudit:
+    """Draw ``per_code`` of the current suggestions of each code, all where there are no more; never of withheld turns.
+
+    ``with_critic``: only what no critic rejected. The same choice and seed of the same suggestions give the same sample,
+    as a new audit. Reads annotator.study. Raises ``Refused``.
+    """
+    if not 1 <= per_code <= MAX_PER_CODE:
+        raise Refused(f"An audit needs between 1 and {MAX_PER_CODE:,} suggestions of each code.")
+    check_seed(seed)
+    frame = _find_frame(annotator, codes=codes, with_critic=with_critic, by=by)
+    drawn = draw_sample(frame, per_code=per_code, seed=seed)
+    audit = PositiveAudit(
+        annotator=annotator,
+        with_critic=with_critic,
+        per_code=per_code,
+        seed=seed,
+        made_at=timezone.now(),
+        made_by_name=by.get_username(),
+    )
+    details = {
+        "annotator": annotator.pk,
+        "per_code": per_code,
+        "seed": seed,
+        "with_critic": with_critic,
+        "items": len(drawn),
+        "frame": len(frame),
+    }
+    items = [AuditedSuggestion(suggestion_id=each.suggestion, population=population) for each, population in drawn]
+    store_sample(audit=audit, items=items, by=by, details=details)
+    return audit
+
+
+def _find_frame(
+    annotator: Annotator, *, codes: Collection[str] | None, with_critic: bool, by: trail.Actor
+) -> list[Positive]:
+    """What an audit draws from: current suggestions, on turns that show suggestions."""
+    positives = list_positives(annotator, codes=codes, with_critic=with_critic)
+    ensure_arms(study=annotator.study, interviews={each.interview for each in positives}, by=by)
+    withheld = list_withheld_answers(annotator.study)
+    frame = [each for each in positives if each.turn not in withheld]
+    if not frame:
+        raise Refused(
+            f"There is nothing to draw from, because {annotator} has no current suggestion on a turn that shows suggestions."
+        )
+    return frame
+
+
+def draw_sample(frame: Sequence[Positive], *, per_code: int, seed: int) -> list[tuple[Positive, int]]:
+    """A simple random sample of each code, shuffled over all codes; with how many there were of the code.
+
+    Each code has a source of its own, so that one more code moves no other's sample.
+    """
+    of_code: dict[str, list[Positive]] = {}
+    for each in sorted(frame):
+        of_code.setdefault(each.code, []).append(each)
+    drawn = []
+    for code, own in of_code.items():
+        source = random.Random(f"{seed} {code}")  # noqa: S311 - a sample that can be drawn again, not a secret
+        drawn += [(each, len(own)) for each in source.sample(own, min(per_code, len(own)))]
+    drawn.sort()
+    random.Random(seed).shuffle(drawn)  # noqa: S311 - an order, not a secret
+    return drawn
+
+
+@transaction.atomic
+def mark_positive(
+    *, item: AuditedSuggestion, verdict: str, by: User, number: int, idempotency_key: uuid.UUID, note: str = ""
+) -> PositiveMark:
+    """Store whether the code applies, as ``by`` reads the sentence. See ``store_mark``.
+
+    People who code themselves must have unblinded the interview before, so that what they code there afterwards is assisted.
+    Reads item.audit.annotator.study and item.suggestion.sentence.turn. Raises ``Refused``.
+    """
+    if verdict not in PositiveMark.Verdict.values:
+        raise Refused("Choose whether the code applies, does not apply, or cannot be decided.")
+    study = item.audit.annotator.study
+    role = find_role(by, study)
+    if role is None or Viewer(study, by, role).blinded([item.suggestion.sentence.turn.interview_id]):
+        raise Refused(
+            "Unblind this interview first. Marking shows you a machine's label in it, and what you code there afterwards counts "
+            "as assisted."
+        )
+    mark = PositiveMark(item=item, verdict=verdict, note=note, number=number, idempotency_key=idempotency_key)
+    return store_mark(mark, by=by)
+
+
+@transaction.atomic
+def choose_annotator(
+    *,
+    study: Study,
+    code_identifier: str,
+    annotator: Annotator | None,
+    reason: str,
+    by: trail.Actor,
+    with_critic: bool = False,
+) -> CodeChoice:
+    """Choose ``annotator`` for a code, or ``None`` to leave it to people. An earlier choice is superseded and stays on record.
+
+    Raises ``Refused``.
+    """
+    reason = check_reason(reason, needed="Give a reason. People who use the rates will read it.", one_line=True)
+    with_critic = with_critic and annotator is not None
+    _check(study, code_identifier, annotator)
+    choices = CodeChoice.objects.select_for_update().filter(study=study, code_identifier=code_identifier)
+    current = choices.filter(superseded_at__isnull=True).first()
+    if current is not None:
+        if (current.annotator, current.with_critic, current.reason) == (annotator, with_critic, reason):
+            return current
+        current.superseded_at = timezone.now()
+        current.save(update_fields=["superseded_at"])
+    choice = CodeChoice(
+        study=study,
+        code_identifier=code_identifier,
+        annotator=annotator,
+        with_critic=with_critic,
+        reason=reason,
+        chosen_at=timezone.now(),
+        chosen_by_name=by.get_username(),
+    )
+    try:
+        with transaction.atomic():
+            choice.save()
+    except IntegrityError as error:
+        raise Refused(
+            "Another person chose for this code in the meantime. Look at that choice, then choose again."
+        ) from error
+    _record(choice, by, current)
+    return choice
+
+
+def _record(choice: CodeChoice, by: trail.Actor, current: CodeChoice | None) -> None:
+    trail.record(
+        "annotators.annotator.chosen",
+        target=choice,
+        by=by,
+        details={
+            "code": choice.code_identifier,
+            "annotator": choice.annotator_id,
+            "critic": int(choice.with_critic),
+            "before": current.pk if current else None,
+        },
+    )
+
+
+def _check(study: Study, code_identifier: str, annotator: Annotator | None) -> None:
+    codes = Code.objects.filter(identifier=code_identifier, family__unit=CodeFamily.Unit.SENTENCE)
+    if annotator is None:
+        known = codes.filter(version__study=study, version__published_at__isnull=False).exists()
+        if not known:
+            raise Refused("This study's codebook has no such code for sentences.")
+        return
+    if annotator.study_id != study.pk:
+        raise Refused("This annotator is not part of this study.")
+    if not codes.filter(version=annotator.version_id).exists():
+        raise Refused(
+            f"{annotator} does not annotate this code, because its codebook {annotator.version} does not have it."
+        )
+    if not has_read_for(annotator, code_identifier):
+        raise Refused(
+            f"{annotator} has annotated no sentence for this code, so it cannot be chosen. "
+            "Let it annotate first, or choose another annotator or people only."
+        )
+
+
+def list_choices(study: Study) -> list[CodeChoice]:
+    """The annotator now chosen for each code."""
+    rows = CodeChoice.objects.filter(study=study, superseded_at__isnull=True)
+    return list(rows.select_related("annotator__version", "annotator__study").order_by("code_identifier"))
+
+
+def has_read_for(annotator: Annotator, code_identifier: str) -> bool:
+    """Whether it read any sentence for a code; its silence about a code it was never asked about is no word."""
+    from auditapp.annotators.queries.machine_labels import read_machine_labels
+
+    machine = read_machine_labels(annotator)
+    return code_identifier in machine.codes and bool(machine.was_read[machine.codes.index(code_identifier)].any())
+
+
+OVERTAKEN = "Another person sorted this in the meantime. Look at that decision, then decide again."
+
+
+@transaction.atomic
+def sort_disagreement(
+    *,
+    study: Study,
+    annotator: Annotator,
+    sentence: Sentence,
+    code_identifier: str,
+    category: str,
+    by: User,
+    note: str = "",
+    replaces: int | None = None,
+) -> Disagreement:
+    """Say why the machine and people differ on a code of a sentence. What was said before is superseded, and stays.
+
+    ``replaces`` is the row that was shown; if another is active by now, nothing is stored. Reads sentence.turn.interview.
+    Raises ``Refused``.
+    """
+    note = check_text(note, field="note", max_length=MAX_NOTE, one_line=True)
+    _check_place(study, annotator, sentence, code_identifier)
+    if category not in Disagreement.Category.values:
+        raise Refused("Choose one of the six categories.")
+    said = Disagreement.objects.filter(annotator=annotator, sentence=sentence, code_identifier=code_identifier)
+    current = said.select_for_update().filter(superseded_by__isnull=True).first()
+    if (current.pk if current else None) != replaces:
+        raise Refused(OVERTAKEN)
+    if current is not None and (current.category, current.note) == (category, note):
+        return current
+    row = Disagreement(
+        annotator=annotator,
+        sentence=sentence,
+        code_identifier=code_identifier,
+        category=category,
+        note=note,
+        sorted_at=timezone.now(),
+        sorted_by=by,
+        # Only one may be active: until the old row is superseded, the new one points to the first, to which nothing points.
+        superseded_by=said.filter(supersedes__isnull=True).first(),
+    )
+    _store(row, current)
+    _record_sorting(row, study, by, current)
+    return row
+
+
+def _store(row: Disagreement, current: Disagreement | None) -> None:
+    try:
+        with transaction.atomic():
+            row.save()
+    except IntegrityError as error:
+        raise Refused(OVERTAKEN) from error
+    if current is not None:
+        Disagreement.objects.filter(pk=current.pk).update(superseded_by=row)
+        row.superseded_by = None
+        row.save(update_fields=["superseded_by"])
+
+
+def _check_place(study: Study, annotator: Annotator, sentence: Sentence, code_identifier: str) -> None:
+    if annotator.study_id != study.pk or sentence.turn.interview.study_id != study.pk:
+        raise Refused("This is not part of this study.")
+    if not Code.objects.filter(version=annotator.version_id, identifier=code_identifier).exists():
+        raise Refused("The annotator's codebook has no such code.")
+
+
+def _record_sorting(row: Disagreement, study: Study, by: User, current: Disagreement | None) -> None:
+    trail.record(
+        "evaluation.disagreement.sorted",
+        target=row,
+        by=by,
+        stream=trail.study_stream(study.pk),
+        details={
+            "annotator": row.annotator_id,
+            "sentence": row.sentence_id,
+            "code": row.code_identifier,
+            "category": row.category,
+            "before": current.pk if current else None,
+        },
     )

@@ -1,6 +1,6 @@
 """Where suggestions for old sentences belong after boundary edits. Plain Python: places in a turn's text.
 
-An answer and its suggestions stay as they came. Whether a current sentence holds the words of a suggestion, and
+An answer and its suggestions stay as they were stored. Whether a current sentence contains the words of a suggestion, and
 whether an answer spoke of all its words, follows from where old and new sentences lie.
 """
 
@@ -42,9 +42,9 @@ class EditedTurn:
         return [each for each in self.current if each.made_by is not None]
 
     def find_place(self, words: Extent) -> int | None:
-        """The one current sentence that holds all these words; ``None`` where they lie in several, or outside."""
-        holds = (each for each in self.current if each.start <= words.start and words.end <= each.end)
-        return next((each.pk for each in holds), None)
+        """The one current sentence that contains all these words; ``None`` where they lie in several, or outside."""
+        found = (each for each in self.current if each.start <= words.start and words.end <= each.end)
+        return next((each.pk for each in found), None)
 
     def list_touched(self, words: Extent) -> list[int]:
         """The current sentences that hold any of these words, in the order of the text."""

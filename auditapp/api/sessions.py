@@ -1,4 +1,4 @@
-"""Interviews held by programs: opening one, asking, closing; and those that are there."""
+"""Interviews held by programs: how one is opened, asked, and closed, and a list of them."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class SessionView(StudyView):
 
     @property
     def viewer(self) -> Viewer:
-        """The person, and what she may see."""
+        """As now: a session that was just opened is visible."""
         return Viewer(self.study, self.person, self.role)
 
     def find_session(self, session_id: int) -> Session:

@@ -17,7 +17,7 @@ from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
 from transcripts.corpus.standing import FIELDS, SEALED, name_kind, read_details
 from transcripts.formats.interviews import FORMATS
 from transcripts.formats.interviews.base import MAX_BASIS_LENGTH
-from transcripts.formats.interviews.interview_jsonl import PROMPT_KINDS
+from transcripts.formats.interviews.datasets import PROMPT_KINDS
 from transcripts.history.views import NextForm
 from transcripts.ui.forms import ReplacingForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON

@@ -24,7 +24,7 @@ from transcripts.corpus.actions import import_file, import_files, plan_imports
 from transcripts.corpus.models import Interview
 from transcripts.corpus.pure.previews import Choices
 from transcripts.formats import interviews as readers
-from transcripts.formats.interviews import Content, ReadError, Reading, contents, decoding
+from transcripts.formats.interviews import Content, ReadError, Reading, contents
 from transcripts.jobs import running, runs
 from transcripts.jobs.actions import cancel_job, start_job
 from transcripts.jobs.models import ImportJob
@@ -232,6 +232,6 @@ def test_a_format_that_is_read_as_a_whole_is_limited_before_it_is_read(
 
 def test_an_entry_of_an_archive_may_not_be_larger_than_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pack({"conversations.json": ACCOUNT})
-    monkeypatch.setattr(decoding, "MAX_FILE_SIZE", len(ACCOUNT) - 1)
+    monkeypatch.setattr(contents, "MAX_FILE_SIZE", len(ACCOUNT) - 1)
     with pytest.raises(ReadError, match=r"found more than .* bytes"):
         list(Reading(Content.of("export.zip", data)))

@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
-from transcripts.formats.interviews.base import ReadTurn
-from transcripts.formats.interviews.details import note_clock, read_time
+from transcripts.formats.interviews.base import ReadTurn, note_clock, read_time, write_plain
 from transcripts.formats.json_lines import JsonObject, name_json_type, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.formats.thinking import split_thinking
@@ -230,7 +229,7 @@ class MessageReader:
         elif isinstance(given, dict) and isinstance(given.get("value"), str):
             text = given["value"]
         else:
-            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            text = write_plain(given)
         yield Piece("tool_result", text, find_name(part), _read_call_id(part) or find_call_id(part), details)
 
 
@@ -428,7 +427,7 @@ def _read_joined(turn: ReadTurn, calls: Sequence[ReadTurn]) -> Iterator[ReadTurn
         if given and given != call.call_id:
             # An id that the call does not bear pairs nothing: their order does.
             details["other"] = {**details.get("other", {}), _ID_OF_RESULT: given}
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        text = write_plain(content)
         yield replace(turn, speaker=call.speaker, text=text, call_id=call.call_id, details=details)
 
 

@@ -15,9 +15,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
+from transcripts.formats.interviews.base import (
+    Links,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    Source,
+    Start,
+    find_list,
+    find_object,
+    list_left_out,
+    read_day,
+)
 from transcripts.formats.interviews.chat_content import MessageReader, name_results
-from transcripts.formats.interviews.details import list_left_out, read_day
 from transcripts.formats.interviews.threads import Node, Thread, divide_tree, find_models, name_threads
 from transcripts.formats.json_lines import JsonLine, JsonObject, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
@@ -137,11 +147,8 @@ def _is_said(content: JsonObject) -> bool:
 
 def _read_agent(content: JsonObject) -> tuple[str, str] | None:
     """The agent whose work a result tells, and the id of the call that started it."""
-    told = content.get("toolUseResult")
-    agent = told.get("agentId") if isinstance(told, dict) else None
-    message = content.get("message")
-    parts = message.get("content") if isinstance(message, dict) else None
-    for part in parts if isinstance(parts, list) else []:
+    agent = find_object(content, "toolUseResult").get("agentId")
+    for part in find_list(content.get("message"), "content"):
         if isinstance(part, dict) and isinstance(part.get("tool_use_id"), str) and isinstance(agent, str):
             return agent, part["tool_use_id"]
     return None

@@ -19,8 +19,7 @@ from io import StringIO
 from typing import Any
 
 from transcripts.formats.codebook_rules import fold_heading
-from transcripts.formats.interviews.base import ROLES, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.formats.interviews.details import list_left_out
+from transcripts.formats.interviews.base import ROLES, ReadFile, ReadInterview, ReadTurn, Source, list_left_out
 from transcripts.formats.interviews.documents import find_heads
 from transcripts.formats.interviews.speaker_text import assign_roles
 from transcripts.formats.json_lines import shorten

@@ -33,8 +33,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from transcripts.formats.interviews.base import NOTHING_SAID, Naming, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.formats.interviews.details import say_times
+from transcripts.formats.interviews.base import (
+    NOTHING_SAID,
+    Naming,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    Source,
+    say_times,
+)
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
 

@@ -20,9 +20,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Start
+from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Start, list_left_out
 from transcripts.formats.interviews.chat_content import read_json_text
-from transcripts.formats.interviews.details import list_left_out
 
 _STAGES = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
 

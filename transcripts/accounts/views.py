@@ -28,12 +28,12 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts import actions, queries, second_factor
+from transcripts.accounts import actions, adapter, queries
 from transcripts.accounts.actions import SIGN_IN_LINK_LIFE
 from transcripts.accounts.forms import SignInForm, TokenForm
 from transcripts.accounts.models import ApiToken, User
 from transcripts.refusals import Refused
-from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import at_form, at_top
 
 CAME_BY_LINK = "came_by_link_at"
 # As long as a link lives.
@@ -165,7 +165,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
 def show_second_factor(request: HttpRequest) -> HttpResponse:
     """Whether one has a second factor, and how to set one up."""
     user = queries.person_of(request)
-    page = {"has_second_factor": queries.has_second_factor(user), "is_required": second_factor.is_required(user)}
+    page = {"has_second_factor": queries.has_second_factor(user), "is_required": adapter.is_required(user)}
     return render(request, "mfa/index.html", page)
 
 

@@ -22,7 +22,7 @@ from transcripts.corpus.models import (
     Sentence,
     Turn,
 )
-from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.markdown_lines import describe
 from transcripts.corpus.pure.redacting import (
     EMPTIED,
     LETTERS,

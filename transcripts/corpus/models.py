@@ -19,7 +19,7 @@ from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON
 
 if TYPE_CHECKING:
-    from transcripts.corpus.pure.descriptives import InterviewCounts
+    from transcripts.corpus.pure.markdown_lines import InterviewCounts
 
 
 class ImportedFile(models.Model):
@@ -160,7 +160,7 @@ class Interview(models.Model):
     ``study``, so none of them finds the others; only what is about archives asks for those of a ``owning_study``.
 
     The counts tell of text that never changes, so they are taken once, at import; what counts as a question and as a
-    word is said in descriptives.py.
+    word is said in pure/markdown_lines.py.
     """
 
     if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class Interview(models.Model):
     def counts(self) -> InterviewCounts:
         """What is summed up over interviews."""
         # The counting loads a Markdown parser, which most commands do without.
-        from transcripts.corpus.pure.descriptives import InterviewCounts
+        from transcripts.corpus.pure.markdown_lines import InterviewCounts
 
         return InterviewCounts(self.questions, self.author_words, self.model_words)
 

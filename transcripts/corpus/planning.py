@@ -31,7 +31,7 @@ from transcripts.formats.interviews import (
 )
 from transcripts.formats.interviews.speaker_text import is_guess
 from transcripts.formats.interviews.threads import FileOutline, Joined, Outline
-from transcripts.formats.unseen import drop_unseen
+from transcripts.formats.text_input import drop_unseen
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study

@@ -33,8 +33,8 @@ from transcripts.corpus.models import (
 )
 from transcripts.corpus.pure.segmenting import is_answer
 from transcripts.formats.interviews.base import ReadTurn
-from transcripts.formats.numbers import round_percent
 from transcripts.hooks import interviews_listed, send
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.models import Study
 
 IDS_AT_A_TIME = 500

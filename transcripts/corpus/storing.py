@@ -31,7 +31,7 @@ from transcripts.corpus.models import (
     Standing,
     Turn,
 )
-from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.markdown_lines import describe
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn
 from transcripts.formats.interviews import ReadInterview, ReadTurn
 from transcripts.hooks import interviews_given_up, send

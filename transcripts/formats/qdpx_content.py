@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from transcripts.formats.codebook_rules import UNSTORABLE
+from transcripts.formats.guarded_input import refuse_unstorable
 from transcripts.formats.json_lines import read_line
-from transcripts.formats.refi import read_guid, refuse_unstorable
-from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.refi import QdcCode, QdcSet, read_guid
 from transcripts.formats.text_input import unfold
 
 NOTHING: Mapping[str, str] = MappingProxyType({})

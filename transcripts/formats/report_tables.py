@@ -26,8 +26,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from transcripts.formats.numbers import write_estimate, write_number
 from transcripts.formats.tabular import escape_formula, group_rows, show_cell, write_json
+from transcripts.statistics.figures import write_estimate, write_number
 
 Source = TypeVar("Source")
 """What the rows of a table are read from: a report, or rows that a query found."""

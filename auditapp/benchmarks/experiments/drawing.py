@@ -16,8 +16,8 @@ from auditapp.benchmarks.experiments.pure.effects import (
     write_side,
 )
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
-from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends
+from transcripts.statistics.figures import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 
 SIDES = ("variant", "baseline")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from auditapp.audits.pure.marks import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import wilson_interval
 
 APPLIES, DOES_NOT, UNCLEAR = "applies", "does_not", "unclear"
 MANY_UNCLEAR = 0.2

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from auditapp.evaluation.pure.turn_tables import Draws, Numbers, TurnTable
-from transcripts.statistics.clusters import ClusterShare, average_clusters, subtract_shares
+from transcripts.statistics.resampling import ClusterShare, average_clusters, subtract_shares
 from transcripts.statistics.significance import toss_signs
 
 SEED = 1

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 from auditapp.annotators.pure.figures import Tally
 from auditapp.evaluation.pure.influence_by_turn import difference_ps, direction_p, measure_by_turn
 from auditapp.evaluation.pure.turn_tables import Draws, TurnTable, add_tables, make_table, pool_tables, sum_families
-from transcripts.statistics.clusters import ClusterShare, average_clusters
+from transcripts.statistics.resampling import ClusterShare, average_clusters
 from transcripts.statistics.significance import measure_mcnemar
 
 Turn = tuple[int, int, bool, int]

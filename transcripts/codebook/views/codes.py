@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from transcripts.codebook import actions, queries
-from transcripts.codebook.forms.codes import (
+from transcripts.codebook.forms import (
     AttributeFormSet,
     CodeForm,
     FamilyForm,
@@ -22,13 +22,12 @@ from transcripts.codebook.forms.codes import (
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.pure import editing
 from transcripts.codebook.queries import FamilyNode
-from transcripts.codebook.views.common import at_edit, draft_url, draft_view, find_clashes
+from transcripts.codebook.views import at_edit, draft_url, draft_view, find_clashes
 from transcripts.codebook.views.proposals import make_example_context
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import post_again
+from transcripts.ui.forms import at_form, post_again
 from transcripts.ui.typed_text import find_numbers
 
 

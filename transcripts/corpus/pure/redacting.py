@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from transcripts.formats.interviews.base import ReadInterview, ReadTurn
-from transcripts.formats.unseen import BLOCK, FILLER
+from transcripts.formats.text_input import BLOCK, FILLER
 
 MAX_TEXT_LENGTH = 200
 MAX_REPLACEMENT_LENGTH = 60

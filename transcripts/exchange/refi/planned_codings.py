@@ -16,8 +16,8 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions.checks import check_answer, fits_side
 from transcripts.coding.models import Coding
 from transcripts.corpus.consent import HOW_TO_RECORD
-from transcripts.exchange.pure import refi_texts as naming
-from transcripts.exchange.pure.refi_texts import PlacedText, Touch
+from transcripts.exchange import pure
+from transcripts.exchange.pure import PlacedText, Touch
 from transcripts.exchange.refi.details import (
     Guids,
     StudyReport,
@@ -329,7 +329,7 @@ class CodingPlan:
         self, coding: QdpxCoding, count: int, *, name: str, made: datetime, coder_id: int
     ) -> list[tuple[str, datetime]]:
         """Names and times of the codings that one becomes: those that they had, where the file tells them and they are free."""
-        named = [naming.name_part(name, number) for number in range(count)]
+        named = [pure.name_part(name, number) for number in range(count)]
         told = read_parts(coding.details)
         if len(told) != count - 1:
             return [(part, made) for part in named]

@@ -3,7 +3,7 @@
     read_bytes(data, name="notes.jsonl")                       # finds out the format
     read_bytes(data, name="talk.txt", format="speaker_text")   # the format is given
 
-A new format is a module with a function from `Source` to `ReadFile` and an entry in ``FORMATS``.
+A new format is a function from `Source` to `ReadFile`, in the module of its family, and an entry in ``FORMATS``.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from transcripts.formats.interviews import (
     account_exports,
     agent_runs,
     captions,
-    chat_messages,
     claude_code,
-    datasets,
+    conversations,
+    documents,
     inspect_log,
     loose_messages,
-    speaker_table,
     speaker_text,
     traces,
 )
@@ -74,17 +73,19 @@ READERS_VERSION = "3"
 """Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
 
 FORMATS: dict[str, Reader] = {
-    datasets.INTERVIEW_JSONL: Reader("Interviews as JSON objects", datasets.read_interview_lines, divisible=True),
-    chat_messages.CHAT_MESSAGES: Reader(
-        "Chat messages (OpenAI) as JSON objects", chat_messages.read_chat_lines, divisible=True
+    conversations.INTERVIEW_JSONL: Reader(
+        "Interviews as JSON objects", conversations.read_interview_lines, divisible=True
+    ),
+    conversations.CHAT_MESSAGES: Reader(
+        "Chat messages (OpenAI) as JSON objects", conversations.read_chat_lines, divisible=True
     ),
     account_exports.CHATGPT: Reader("Export of a ChatGPT account", account_exports.read_chatgpt_export, divisible=True),
     account_exports.CLAUDE: Reader("Export of a Claude account", account_exports.read_claude_export, divisible=True),
-    datasets.SHAREGPT: Reader("ShareGPT conversations", datasets.read_sharegpt, divisible=True),
-    datasets.OASST: Reader("Open Assistant message trees", datasets.read_oasst, divisible=True),
-    datasets.HH_RLHF: Reader("HH-RLHF pairs", datasets.read_hh_rlhf, divisible=True),
-    chat_messages.RESPONSES: Reader("OpenAI Responses", chat_messages.read_responses, divisible=True),
-    chat_messages.MESSAGE_LIST: Reader("One list of chat messages", chat_messages.read_message_list),
+    conversations.SHAREGPT: Reader("ShareGPT conversations", conversations.read_sharegpt, divisible=True),
+    conversations.OASST: Reader("Open Assistant message trees", conversations.read_oasst, divisible=True),
+    conversations.HH_RLHF: Reader("HH-RLHF pairs", conversations.read_hh_rlhf, divisible=True),
+    conversations.RESPONSES: Reader("OpenAI Responses", conversations.read_responses, divisible=True),
+    conversations.MESSAGE_LIST: Reader("One list of chat messages", conversations.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
     agent_runs.ATIF: Reader("Agent Trajectory Interchange Format (ATIF)", agent_runs.read_atif, log=True, joins=True),
     claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code, log=True, joins=True),
@@ -95,7 +96,7 @@ FORMATS: dict[str, Reader] = {
     traces.OTEL_GENAI: Reader("OpenTelemetry spans (GenAI)", traces.read_otel, log=True),
     loose_messages.FORMAT: Reader("Transcribed recordings (JSON with utterances)", loose_messages.read_utterances),
     captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
-    speaker_table.FORMAT: Reader("Table of speakers and text (CSV)", speaker_table.read_speaker_table),
+    documents.FORMAT: Reader("Table of speakers and text (CSV)", documents.read_speaker_table),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
     speaker_text.WHOLE_FORMAT: Reader("A text without speakers, as one turn", speaker_text.read_whole),
 }
@@ -110,20 +111,20 @@ _FORMAT_OF_KEYS = {
     ("history",): agent_runs.SWE_AGENT,
     ("messages", "trajectory_format"): agent_runs.MINI_SWE_AGENT,
     ("traj",): agent_runs.TAU_BENCH,
-    ("message_tree_id",): datasets.OASST,
-    ("chosen",): datasets.HH_RLHF,
+    ("message_tree_id",): conversations.OASST,
+    ("chosen",): conversations.HH_RLHF,
     ("mapping",): account_exports.CHATGPT,
     ("chat_messages",): account_exports.CLAUDE,
-    ("conversations",): datasets.SHAREGPT,
-    ("messages",): chat_messages.CHAT_MESSAGES,
-    ("turns",): datasets.INTERVIEW_JSONL,
+    ("conversations",): conversations.SHAREGPT,
+    ("messages",): conversations.CHAT_MESSAGES,
+    ("turns",): conversations.INTERVIEW_JSONL,
     ("sessionId", "type"): claude_code.FORMAT,
     ("leafUuid", "type"): claude_code.FORMAT,
     ("snapshot", "type"): claude_code.FORMAT,
-    ("object", "output"): chat_messages.RESPONSES,
-    ("role", "content"): chat_messages.MESSAGE_LIST,
+    ("object", "output"): conversations.RESPONSES,
+    ("role", "content"): conversations.MESSAGE_LIST,
     ("utterances",): loose_messages.FORMAT,
-    ("id", "text"): datasets.INTERVIEW_JSONL,
+    ("id", "text"): conversations.INTERVIEW_JSONL,
 }
 _JSON_OBJECT = re.compile(r"\s*\{")
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
@@ -294,11 +295,11 @@ def recognise_format(source: Source) -> tuple[str, str]:
         raise ReadError(source.name, number, found, f"the keys of a format that is known; the nearest are {nearest}")
     if captions.is_captions(source.text):
         return captions.FORMAT, "it has lines of times"
-    if speaker_table.is_speaker_table(source.text):
-        return speaker_table.FORMAT, "its first row names the columns of speakers and text"
+    if documents.is_speaker_table(source.text):
+        return documents.FORMAT, "its first row names the columns of speakers and text"
     if speaker_text.find_starts(source.text, source.naming):
         return speaker_text.FORMAT, "its lines begin with who speaks"
-    if columns := speaker_table.find_unknown_columns(source.text):
+    if columns := documents.find_unknown_columns(source.text):
         named = ", ".join(map(shorten, columns[:10]))
         raise ReadError(source.name, 1, f"a table with the columns {named}", "columns named speaker and text")
     raise ReadError(
@@ -330,15 +331,15 @@ _TEXTS = frozenset(HEADS["text"])
 
 # What the objects of a list have, and the format that keeps such a list under a key.
 _LISTS = {
-    ("role", "content"): (chat_messages.CHAT_MESSAGES, "messages"),
-    ("from", "value"): (datasets.SHAREGPT, "conversations"),
-    ("role", "text"): (datasets.INTERVIEW_JSONL, "turns"),
+    ("role", "content"): (conversations.CHAT_MESSAGES, "messages"),
+    ("from", "value"): (conversations.SHAREGPT, "conversations"),
+    ("role", "text"): (conversations.INTERVIEW_JSONL, "turns"),
     ("speaker", "text"): (loose_messages.FORMAT, "utterances"),
 }
 _SHAPES = {
-    datasets.INTERVIEW_JSONL: '"id" and "turns", a list of {"role": "interviewer", "text": "…"}, or "id" and "text", one answer of '
-    "the model",
-    chat_messages.CHAT_MESSAGES: '"messages", a list of {"role": "user", "content": "…"}',
+    conversations.INTERVIEW_JSONL: '"id" and "turns", a list of {"role": "interviewer", "text": "…"}, or "id" and "text", one '
+    "answer of the model",
+    conversations.CHAT_MESSAGES: '"messages", a list of {"role": "user", "content": "…"}',
 }
 
 
@@ -380,9 +381,7 @@ def _find_by_speakers(content: JsonObject) -> dict[str, str]:
     text = next((key for key in content if fold_heading(key) in _TEXTS), None)
     if speaker is None or text is None:
         return {}
-    return {
-        speaker_table.FORMAT: f"a table with the columns speaker and text, here {shorten(speaker)} and {shorten(text)}"
-    }
+    return {documents.FORMAT: f"a table with the columns speaker and text, here {shorten(speaker)} and {shorten(text)}"}
 
 
 def _measure_distance(keys: tuple[str, ...], content: JsonObject) -> float:

@@ -26,7 +26,7 @@ from transcripts.formats.interviews.base import (
     write_plain,
 )
 from transcripts.formats.interviews.chat_content import MessageReader, name_results
-from transcripts.formats.interviews.chat_messages import read_messages
+from transcripts.formats.interviews.conversations import read_messages
 from transcripts.formats.interviews.threads import find_models
 from transcripts.formats.json_lines import (
     JsonLine,

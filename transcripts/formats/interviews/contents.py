@@ -16,6 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from transcripts.formats.guarded_input import NO_ZIP, ZipInput, ZipLimits, open_zip
 from transcripts.formats.interviews.base import MAX_FILE_SIZE, MAX_WHOLE_SIZE, ReadFile, refuse_by_ending
 from transcripts.formats.interviews.documents import (
     FROM_OPEN_DOCUMENT,
@@ -30,7 +31,6 @@ from transcripts.formats.interviews.documents import (
 from transcripts.formats.interviews.inspect_log import is_inspect_archive, read_inspect_archive
 from transcripts.formats.problems import InputRefused, ReadError
 from transcripts.formats.text_input import GUESSED, MARKS, guess_encoding, say_guessed
-from transcripts.formats.zip_input import NO_ZIP, ZipInput, ZipLimits, open_zip
 
 CHUNK_BYTES = 1 << 20
 

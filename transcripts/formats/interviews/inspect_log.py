@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from transcripts.formats.guarded_input import ZipInput
 from transcripts.formats.interviews.base import (
     ReadFile,
     ReadInterview,
@@ -28,7 +29,7 @@ from transcripts.formats.interviews.base import (
     write_plain,
 )
 from transcripts.formats.interviews.chat_content import MessageReader
-from transcripts.formats.interviews.chat_messages import read_messages
+from transcripts.formats.interviews.conversations import read_messages
 from transcripts.formats.interviews.threads import find_kind, find_models
 from transcripts.formats.json_lines import (
     BrokenPart,
@@ -38,7 +39,6 @@ from transcripts.formats.json_lines import (
     read_part,
 )
 from transcripts.formats.problems import InputRefused, ReadError
-from transcripts.formats.zip_input import ZipInput
 
 FORMAT = "inspect"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditapp.benchmarks.experiments.models import Experiment
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui.commands import find_row
 
 

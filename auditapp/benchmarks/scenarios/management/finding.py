@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.queries.runs import KIND
-from transcripts.formats.command_files import input_file
 from transcripts.refusals import Refused
-from transcripts.ui.commands import find_row, read_pairs, reading
+from transcripts.ui.commands import find_row, input_file, read_pairs, reading
 
 
 def find_run(number: int, slug: str = "") -> Batch:

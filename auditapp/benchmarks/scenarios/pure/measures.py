@@ -15,10 +15,15 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from transcripts.formats.comparisons import Share, Sides, compare_sides, take_share
-from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, mark_clusters
-from transcripts.statistics.intervals import (
+from transcripts.statistics.figures import (
+    FEW,
+    MIN_CLUSTERS,
+    TOO_FEW,
+    Calibration,
     Interval,
+    Stated,
+    mark_clusters,
+    measure_calibration,
     paired_difference_interval,
     paired_ratio_interval,
     wilson_interval,

@@ -9,10 +9,9 @@ from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome
 from auditapp.benchmarks.scenarios.pure.outcomes import describe_readings
 from transcripts.formats.comparisons import declare_comparisons, describe_comparisons, print_mark, write_holm
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_text, take_truth, take_whole
-from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError, show_count
 from transcripts.formats.report_tables import ReportTable, declare_each, name_ends
-from transcripts.statistics.figures import explain_marks_in
+from transcripts.statistics.figures import NONE, explain_marks_in, write_estimate, write_number, write_p
 
 Report = Mapping[str, Any]
 Rows = Iterator[Mapping[str, object]]

@@ -20,6 +20,7 @@ from auditapp.benchmarks.scenarios.pure.outputs import (
     name_condition,
 )
 from transcripts.charts.figures import (
+    CANNOT_TELL,
     Chart,
     Dot,
     Missing,
@@ -31,15 +32,14 @@ from transcripts.charts.figures import (
     RowChart,
     Tone,
     Verdict,
+    judge_cases,
+    judge_ratio,
 )
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
 from transcripts.formats.comparisons import draw_comparisons
-from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable
-from transcripts.statistics.calibration import MIN_STATED
 from transcripts.statistics.differences import LEVEL
-from transcripts.statistics.figures import explain_marks
+from transcripts.statistics.figures import MIN_STATED, explain_marks, write_estimate
 
 Report = Mapping[str, Any]
 KINDS = {

@@ -39,8 +39,7 @@ from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.downloads import address_files, offer_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
+from transcripts.ui.forms import at_form, takes_uploads
 
 NAMES = {
     "retention": "Retention",

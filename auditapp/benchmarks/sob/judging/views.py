@@ -58,8 +58,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
+from transcripts.ui.forms import at_form, takes_uploads
 from transcripts.ui.typed_text import find_number
 
 CHECK = "check"

@@ -8,7 +8,7 @@ from auditapp.benchmarks.sob.queries import KIND
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.studies.models import Study
 from transcripts.ui.commands import find_row
 

@@ -38,7 +38,7 @@ from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.store import read_report
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import ScorecardFigure, ScorecardPart
-from transcripts.formats.numbers import write_estimate, write_number
+from transcripts.statistics.figures import write_estimate, write_number
 from transcripts.studies.models import Study
 
 Models = tuple[str, str]

@@ -18,13 +18,23 @@ from auditapp.benchmarks.gender_cues.pure.tables import AXES
 from auditapp.benchmarks.gender_cues.pure.trials import RAW, read_themes, read_trials
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_words
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading
+from transcripts.ui.commands import (
+    ActCommand,
+    Argument,
+    Noun,
+    OneOf,
+    find_row,
+    input_file,
+    pick,
+    read_pairs,
+    reading,
+    say_file,
+)
 from transcripts.ui.typed_text import find_number
 
 MAX_RULES_BYTES = 1_000_000

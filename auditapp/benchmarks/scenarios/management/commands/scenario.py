@@ -18,11 +18,10 @@ from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, li
 from auditapp.benchmarks.scenarios.queries.runs import count_states, run_sessions
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import ReadError
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, input_file, reading
 
 
 class Load(ActCommand):

@@ -33,13 +33,23 @@ from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets
 from auditapp.llm.management.finding import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, say_file
-from transcripts.formats.numbers import write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError
-from transcripts.statistics.figures import explain_marks
+from transcripts.statistics.figures import explain_marks, write_estimate, write_number, write_p
 from transcripts.studies.models import Study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
+from transcripts.ui.commands import (
+    ActCommand,
+    Argument,
+    Noun,
+    OneOf,
+    find_row,
+    input_file,
+    pick,
+    read_pairs,
+    reading,
+    say_file,
+    writing,
+)
 from transcripts.ui.typed_text import MAX_SEED, find_number
 
 if TYPE_CHECKING:
@@ -467,7 +477,7 @@ def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def write_pair(test: Mapping[str, Any]) -> str:
     """A comparison of two models in a line."""
     from auditapp.benchmarks.sob.pure.showing.figures import name_pair
-    from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
+    from transcripts.charts.figures import CANNOT_TELL, judge_cases
 
     place = f"{name_pair(test)}, {test['task']}, {test['target']}"
     if test["difference"] is None:

@@ -15,8 +15,8 @@ from typing import Any
 from auditapp.benchmarks.sob.pure.importing_results.rows import MAX_FILE_BYTES, ResultError, ResultFile, ResultRow
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments
 from auditapp.llm.providers.base import make_storable
+from transcripts.formats.guarded_input import ZipInput, ZipLimits, open_zip
 from transcripts.formats.problems import InputRefused
-from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 
 FORMAT = "inspect"
 _LIMITS = ZipLimits(

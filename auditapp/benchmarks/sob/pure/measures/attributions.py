@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from auditapp.benchmarks.sob.pure.counting import OVERALL
 from auditapp.benchmarks.sob.pure.measures.mapping import Kind, Rule, TargetMapping, name_value, published_mapping
 from auditapp.benchmarks.sob.pure.parsing import is_known
-from transcripts.statistics.figures import MIN_CLUSTERS
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import MIN_CLUSTERS, wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from transcripts.statistics.figures import FEW
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, Interval
 from transcripts.statistics.resampling import draw_sums, find_percentiles, open_stream, sum_all_resamples
 
 if TYPE_CHECKING:

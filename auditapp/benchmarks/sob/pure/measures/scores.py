@@ -11,8 +11,7 @@ from auditapp.benchmarks.sob.pure.measures.cautions import are_apart, explain_no
 from auditapp.benchmarks.sob.pure.measures.score_intervals import Sample, resample_scores
 from auditapp.benchmarks.sob.pure.measures.tallies import USABLE, Group, ItemMatrix, Tallies, split_rows
 from auditapp.benchmarks.sob.pure.parsing import Outcome
-from transcripts.statistics.figures import FEW
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, Interval
 
 if TYPE_CHECKING:
     import numpy as np

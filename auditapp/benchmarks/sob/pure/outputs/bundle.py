@@ -29,9 +29,9 @@ from auditapp.benchmarks.sob.pure.measures.tallies import Observation, tally_obs
 from auditapp.benchmarks.sob.pure.parsing import ATTRIBUTES, PARSER_VERSION, Outcome, Parsed, parse_answer
 from auditapp.benchmarks.sob.pure.verdicts import parse_verdict
 from auditapp.llm.pure.own_words import NOTHING, Judged
+from transcripts.formats.guarded_input import ZipInput, ZipLimits, open_zip
 from transcripts.formats.json_lines import read_line
 from transcripts.formats.problems import InputRefused, ReadError
-from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 from transcripts.refusals import Refused
 
 LIMITS = ZipLimits(

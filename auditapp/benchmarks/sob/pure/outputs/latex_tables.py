@@ -13,8 +13,8 @@ from auditapp.benchmarks.sob.pure.measures.cautions import APART_MARK, CAVEATS, 
 from auditapp.benchmarks.sob.pure.measures.mapping import PUBLISHED, Rows, published_rows
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.showing.figures import TASK_NAMES, TASKS, Entry, Figures
-from transcripts.formats.numbers import write_number
 from transcripts.formats.report_tables import DASH, PREAMBLE, escape_latex, shade, show_value, span, write_table
+from transcripts.statistics.figures import write_number
 
 MAX_VALUES = 5
 MAX_LENGTH = 24

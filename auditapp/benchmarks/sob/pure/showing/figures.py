@@ -37,8 +37,7 @@ from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from transcripts.charts.figures import Cell, GridChart, GridRow
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.svg import fit
-from transcripts.formats.numbers import write_number
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval, write_number
 
 TASKS = ("acceptability", "non_acceptability")
 TASK_NAMES = {"acceptability": "Acceptability", "non_acceptability": "Non-acceptability"}

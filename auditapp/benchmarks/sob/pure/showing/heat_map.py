@@ -20,7 +20,7 @@ from auditapp.benchmarks.sob.pure.showing.figures import (
 )
 from transcripts.charts.figures import Cell, Dot, GridChart, GridRow, Row, RowChart, Verdict
 from transcripts.charts.layout import ChartFile
-from transcripts.formats.numbers import write_number, write_p
+from transcripts.statistics.figures import write_number, write_p
 
 STEPS = 20
 RATE = "rate"

@@ -7,9 +7,14 @@ from typing import Any
 
 from auditapp.benchmarks.sob.pure.metrics import OVERALL
 from auditapp.benchmarks.sob.pure.showing.figures import Entry, in_words, read_score
-from transcripts.charts.figures import Dot, Part, Reference, Row, RowChart, Verdict
-from transcripts.charts.verdicts import (
+from transcripts.charts.figures import (
     LEADING_RULE,
+    Dot,
+    Part,
+    Reference,
+    Row,
+    RowChart,
+    Verdict,
     judge_cases,
     judge_difference,
     judge_lead,
@@ -17,9 +22,7 @@ from transcripts.charts.verdicts import (
     summarise,
 )
 from transcripts.formats.comparisons import chart_differences, judge_sides
-from transcripts.formats.numbers import write_figure, write_number
-from transcripts.statistics.figures import FEW, Figure
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, Figure, Interval, write_figure, write_number
 
 CHARTED_VALUES = 3
 Link = Callable[..., str]

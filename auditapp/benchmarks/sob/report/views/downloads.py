@@ -33,7 +33,7 @@ from auditapp.benchmarks.sob.report.store import find_failure, read_report
 from auditapp.benchmarks.sob.report.views.reports import find_batch, open_batch
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from transcripts.charts.svg import NoRenderer
-from transcripts.exchange.export_jobs import TooLong, watch_time
+from transcripts.exchange.actions.exporting import TooLong, watch_time
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files

@@ -49,7 +49,7 @@ from auditapp.benchmarks.sob.tables.queries import (
 from auditapp.benchmarks.sob.texts.queries import find_dataset, name_targets
 from auditapp.llm.queries import list_noted
 from transcripts.charts.figures import Cell, GridChart, GridRow, Missing
-from transcripts.formats.numbers import write_number
+from transcripts.statistics.figures import write_number
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission

@@ -22,7 +22,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.formats.problems import ReadError
-from transcripts.jobs import running, runs
+from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob
 from transcripts.studies.models import Study
 
@@ -101,7 +101,7 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
         seen.append(study.datasets.count())
         return False
 
-    running.run_job(job.pk, should_pause=look)
+    actions.run_job(job.pk, should_pause=look)
     job.refresh_from_db()
     assert (job.state, set(seen)) == (ImportJob.State.DONE, {0})
     assert [text.target for text in Text.objects.order_by("position")] == ["Women", "elves"]
@@ -109,7 +109,7 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
     assert "Texts is loaded: 2 texts." in client_of(lead).get(loading.location).content.decode()
     again = loading.send(UNUSUAL, "load", typed)
     second = ImportJob.objects.latest("pk")
-    running.run_job(second.pk)
+    actions.run_job(second.pk)
     assert "was already loaded" in client_of(lead).get(second.get_absolute_url()).content.decode(), again
 
 
@@ -131,12 +131,12 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
     with monkeypatch.context() as patch:
         patch.setattr(datasets, "_record_load", die)
         with pytest.raises(Killed):
-            running.run_job(job.pk)
+            actions.run_job(job.pk)
     assert not Text.objects.exists()
     ImportJob.objects.update(
         touched_at=timezone.now() - datetime.timedelta(hours=1), options={**job.options, "table": 9}
     )
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert job.state == ImportJob.State.REFUSED
     assert "no target table 9" in job.problem

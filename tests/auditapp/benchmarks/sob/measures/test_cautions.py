@@ -27,7 +27,7 @@ from auditapp.benchmarks.sob.pure.showing.figures import Figures, describe_cell,
 from auditapp.benchmarks.sob.pure.verdicts import VERDICTS
 from auditapp.benchmarks.sob.templatetags.sob_figures import few_mark, marks
 from tests.auditapp.benchmarks.sob.measures.answering import answer, answer_in_turn, score
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval
 
 
 @pytest.mark.parametrize(

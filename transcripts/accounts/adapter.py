@@ -5,6 +5,7 @@ Second factors are codes of an app (TOTP) and recovery codes: how they are store
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -24,10 +25,13 @@ from django.urls import reverse
 from django.utils.http import urlencode
 
 from transcripts.accounts import actions, queries, sealing
+from transcripts.accounts.actions import SIGN_IN_LINK_LIFE
 from transcripts.accounts.models import User
 from transcripts.accounts.passwords import find_known_browser, remember_browser
-from transcripts.accounts.views import came_by_link
 
+CAME_BY_LINK = "came_by_link_at"
+# As long as a link lives.
+CAME_BY_LINK_SECONDS = SIGN_IN_LINK_LIFE.total_seconds()
 PURPOSE = "second factor"
 # What somebody may open who has to set one up, or use it, first.
 OPEN_BEFORE = frozenset(
@@ -52,6 +56,22 @@ def is_required(user: User) -> bool:
 def was_used(request: HttpRequest, user: User) -> bool:
     """Whether the second factor was used in this session."""
     return any(record.get("method") == "mfa" for record in get_authentication_records(request, user))
+
+
+def note_link(request: HttpRequest, user: User) -> None:
+    """Note in the session that ``user`` came by a link."""
+    request.session[CAME_BY_LINK] = [user.pk, time.time()]
+
+
+def forget_link(request: HttpRequest) -> None:
+    """Forget that somebody came by a link: it counts once."""
+    request.session.pop(CAME_BY_LINK, None)
+
+
+def came_by_link(request: HttpRequest, user: User) -> bool:
+    """Whether ``user`` came by a link within the last half hour."""
+    noted = request.session.get(CAME_BY_LINK)
+    return isinstance(noted, list) and noted[0] == user.pk and time.time() - noted[1] < CAME_BY_LINK_SECONDS
 
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]

@@ -273,17 +273,11 @@ def add_change(
     )
 
 
-def record_event(
-    action: str, *, version: CodebookVersion, target: Code | CodeFamily, by: trail.Actor, **details: object
-) -> None:
-    """Record an event of a draft in the study's trail."""
-    trail.record(
-        action,
-        target=target,
-        by=by,
-        stream=trail.study_stream(version.study_id),
-        details={"version": version.number, **details},
-    )
+def record_event(action: str, row: Code | CodeFamily, by: trail.Actor, **details: object) -> None:
+    """Record an event of a code or a family of a draft in the study's trail."""
+    version = row.version
+    given = {"version": version.number, "identifier": row.identifier, **details}
+    trail.record(action, target=row, by=by, stream=trail.study_stream(version.study_id), details=given)
 
 
 def refuse(error: editing.EditRefused) -> WrongInput:

@@ -83,7 +83,7 @@ class PatternValidator:
             raise ValidationError(SENTENCE, code="password_is_pattern")
 
     def get_help_text(self) -> str:
-        """What Django's forms say beside the field."""
+        """What Django's forms say next to the field."""
         return "Your password can’t be a repetition, a row of keys, or a common password with a few characters added."
 
 
@@ -96,7 +96,7 @@ LIFE_SECONDS = 365 * 24 * 3600
 
 
 def find_known_browser(request: HttpRequest, user: User | None) -> str:
-    """What tells this browser from others in which ``user`` signed in before; empty for one in which she did not."""
+    """What distinguishes this browser from others in which ``user`` signed in before; empty for one in which she did not."""
     value = str(request.get_signed_cookie(_name_cookie(), default="", salt=SALT, max_age=LIFE_SECONDS))
     return value if user is not None and value.startswith(f"{user.pk}:") else ""
 

@@ -65,7 +65,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a row chart: dots, or a bar made of parts. ``text`` is printed beside a bar."""
+    """One line of a row chart: dots, or a bar made of parts. ``text`` is printed next to a bar."""
 
     name: str
     dots: Sequence[Dot] = ()
@@ -89,7 +89,7 @@ class RowChart:
     """Names below one another, with dots or bars on one scale.
 
     ``key`` names the chart on its page and in files. The scale begins at ``low`` and ends at ``high``; it grows where a
-    number lies outside, and without ``high`` it ends at the largest. ``unit`` is written behind its numbers.
+    number lies outside, and without ``high`` it ends at the largest. ``unit`` is written after its numbers.
     """
 
     key: str
@@ -247,7 +247,7 @@ def _sentence(name: str, said: Sequence[str], verdict: Verdict | None) -> str:
 
 
 def tabulate(chart: Chart) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of the table behind a chart; the first column names the row."""
+    """Heads and rows of the table of a chart; the first column names the row."""
     if isinstance(chart, RowChart):
         series = list(chart.series) or ["Figure"]
         has_dots = any(row.dots for row in chart.rows)
@@ -347,7 +347,7 @@ def judge_difference(interval: Sequence[float] | None, *, more: str, less: str) 
 
 
 def judge_ratio(value: float | None, interval: Sequence[float] | None, *, more: str, less: str) -> Verdict:
-    """A ratio by its interval: wholly above 1, wholly below it, or neither. One that nothing bounds tells nothing."""
+    """A ratio by its interval: wholly above 1, wholly below it, or neither. One without bounds says nothing."""
     if value is None or interval is None:
         return Verdict("not defined" if value is None else f"{CANNOT_TELL}: no interval")
     return judge_difference([end - 1 for end in interval], more=more, less=less)
@@ -362,14 +362,14 @@ def judge_within(value: float | None, interval: Sequence[float] | None) -> Verdi
 
 
 def judge_steadiness(same: int, compared: int) -> Verdict:
-    """A code whose readings are ``same`` as before in so many of those ``compared``."""
+    """A code whose readings are the ``same`` as before, out of those ``compared``."""
     if few := judge_cases(compared):
         return few
     return Verdict("steady", Tone.GOOD) if same / compared >= STEADY else Verdict("moved", Tone.WARN)
 
 
 def judge_lead(first: int, answers: int) -> Verdict:
-    """The most common value: named by ``first`` of so many answers."""
+    """The most common value, which ``first`` of the answers name."""
     if few := judge_cases(answers, things="answers"):
         return few
     return Verdict("one value leads", Tone.WARN) if first / answers >= LEADING else Verdict("mixed")

@@ -119,7 +119,7 @@ def find_refused(
 def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) -> dict[str, object]:
     """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event.
 
-    ``hides``: interviews came in masked, so nothing of the files is told but how much they brought.
+    ``hides``: interviews were imported masked, so the report says nothing of the files but how much they brought.
     """
     if hides:
         reports = [
@@ -136,7 +136,7 @@ def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) ->
 
 
 def _make_teller(plans: Sequence[Plan], run: JobRun | None) -> Callable[[int], None]:
-    """What adds to the turns that are stored, of all that are new in these files, and tells it to the run."""
+    """What adds to the turns that are stored, of all that are new in these files, and reports it to the run."""
     total = sum(plan.report.turns for plan in plans)
     done = 0
 

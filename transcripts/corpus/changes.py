@@ -160,7 +160,7 @@ class UndoRefused(Refused):
 
 def count_work(file: ImportedFile) -> list[Work]:
     """What refers to the interviews of a file, their turns and sentences, by person and interview: labels, memos, quotes,
-    suggestions and whatever else any room keeps, withdrawn or not. No label is told of."""
+    suggestions and whatever else any room keeps, withdrawn or not. No label is named."""
     found: Counter[tuple[str, int]] = Counter()
     for model, path in _list_references():
         owner = next((each.name for each in model._meta.fields if each.related_model is User), None)

@@ -90,7 +90,7 @@ def name_note(coding: str) -> str:
 
 
 def name_link_note(link: str) -> str:
-    """The note that tells of a link of a coding."""
+    """The note that describes a link of a coding."""
     return make_guid("note of link", link)
 
 

@@ -171,7 +171,7 @@ def hash_text(text: str) -> str:
 
 
 def list_own_lines(source: QdpxSource, line_ends: Sequence[int]) -> Iterator[bytes]:
-    """What is kept of a source beside what the standard holds. ``line_ends``: the Windows ones, in the text as written."""
+    """What is kept of a source in addition to what the standard has. ``line_ends``: the Windows ones, in the text as written."""
     for turn in source.turns:
         for text in turn[2:]:
             refuse_unstorable(str(text))

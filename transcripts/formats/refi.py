@@ -501,7 +501,7 @@ def lay_out_codes(content: CodebookContent, *, scope: str) -> list[QdcCode]:
     """The families of a codebook as codes that are not codable, and below each its codes and categories.
 
     ``scope`` is the study's stable name: GUIDs are made of it and of the identifiers, so that exports of the same
-    codebook have the same. What a code has beside name, colour and what its description carries stays behind.
+    codebook have the same. Besides name, colour and what its description has, nothing of a code is written.
     """
     examples: defaultdict[str, list[CodeExample]] = defaultdict(list)
     for example in content.examples:

@@ -211,7 +211,7 @@ def _short_transaction() -> Iterator[None]:
 logger = logging.getLogger(__name__)
 
 BEAT_SECONDS = SILENT_AFTER.total_seconds() / 6
-# How soon it writes what a run tells within a transaction.
+# How soon it writes the progress of a run within a transaction.
 PULSE_SECONDS = 1.0
 MAX_LOST_RUNS = 4
 # Each may take half a gigabyte. Others wait for the next sweep.

@@ -221,7 +221,7 @@ class Figure(NamedTuple):
 
 
 NONE = "–"
-"""Stands where there is no number."""
+"""Written where there is no number."""
 MINUS = "−"
 _CONTEXT = Context(prec=400, rounding=ROUND_HALF_UP)
 

@@ -210,7 +210,7 @@ def make_text_field(
 
 
 def takes_uploads(largest_file: int) -> Callable[[View], View]:
-    """Decorate a view that takes files of up to so many bytes. Somewhat larger ones reach it too, so that it can say so in
+    """Decorate a view that takes files of up to this many bytes. Somewhat larger ones reach it too, so that it can say so in
     words of its own."""
 
     def mark(view: View) -> View:

@@ -281,5 +281,5 @@ def record_event(action: str, row: Code | CodeFamily, by: trail.Actor, **details
 
 
 def refuse(error: editing.EditRefused) -> WrongInput:
-    """An edit that makes no sense, as wrong input beside its field."""
+    """An edit that makes no sense, as wrong input of its field."""
     return WrongInput([Problem(error.field, "", str(error))])

@@ -33,7 +33,7 @@ def find_coder(request: StudyRequest) -> User | None:
 
 
 def add_problems(form: forms.BaseForm, error: actions.CodebookRefused) -> None:
-    """Say beside the file what is wrong with it, and in its help how its columns were read."""
+    """Show next to the file what is wrong with it, and in its help how its columns were read."""
     form.add_error("file", error.problems)
     if error.note:
         form.fields["file"].help_text = f"{form.fields['file'].help_text} {error.note}".strip()

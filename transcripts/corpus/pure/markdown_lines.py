@@ -233,7 +233,7 @@ class _MarkdownReading:
         self.lines[number] = Span(start + begin, end, kind)
 
     def _strip_markers(self, number: int) -> int:
-        """Where the content of a line begins: behind those of its containers' markers that it carries."""
+        """Where the content of a line begins: after those of its containers' markers that it has."""
         content = self._contents[number]
         begin = 0
         for marker in self._markers.get(number, ()):
@@ -278,7 +278,7 @@ class _MarkdownReading:
                 self._take_paragraph(number, number + 1)
 
     def _take_fence(self, token: Token, first: int, stop: int) -> None:
-        """One word behind the opening fence names a language and is part of the marker; more is text."""
+        """One word after the opening fence names a language and is part of the marker; more is text."""
         opening = _FENCE.match(self._contents[first], self._strip_markers(first))
         self._claimed.add(first)
         if opening and len(self._contents[first][opening.end() :].split()) > 1:

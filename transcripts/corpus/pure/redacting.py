@@ -254,7 +254,7 @@ class Sealed:
 
 @dataclass(frozen=True)
 class MaskedInterview(ReadInterview):
-    """A thread as it comes in masked. What it hangs on is still named by the id in the file."""
+    """A thread as it is imported masked. What it hangs on is still named by the id in the file."""
 
     sealed: Sealed = field(default_factory=Sealed)
 

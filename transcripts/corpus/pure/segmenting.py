@@ -103,7 +103,7 @@ _EMOJI_BEHIND = re.compile(rf"\s*{PICTURE}(?:\s?{PICTURE})*(?=\s)")
 # Arrows, ticks and coloured shapes stand before what they point to.
 _POINTERS = re.compile("[\u2190-\u21ff\u25a0-\u25ff\u2600-\u27bf\u2b00-\u2bff👉👇💡📌📍🔹🔸🔴🔵🟠🟡🟢🟣🚨🛑]")
 
-# An end without a space behind it: "it was late.She left".
+# An end without a space after it: "it was late.She left".
 _TIGHT_END = re.compile(r"(?P<end>[.!?])(?P<closers>[)\]\"”’»*]*)(?P<opener>[“„«]?)(?=[^\W\d_])")
 _TIGHT_LEFT = re.compile(r"(?:[^\W\d_]+[-'’])*[^\W\d_]{2,}")
 _TIGHT_RIGHT = re.compile(r"(?P<word>[^\W\d_]+)(?=(?:['’][^\W\d_]+)?[,;:.!?…]*[\"”’»)]*(?:\s|\Z))")
@@ -188,7 +188,7 @@ def is_taken_back(line: str, start: int, cut: int, after: str, language: str) ->
 
 
 def skip_emoji(line: str, cut: int) -> int:
-    """The cut behind the emoji that follow it: they go with the sentence before, unless they point to what follows."""
+    """The cut after the emoji that follow it: they go with the sentence before, unless they point to what follows."""
     found = _EMOJI_BEHIND.match(line, cut)
     return found.end() if found and not _POINTERS.search(found[0]) else cut
 
@@ -320,7 +320,7 @@ def segment(text: str, language: str = "en") -> list[Span]:
 
     ``language`` is an IETF tag ("en", "pt-BR"); an unknown one is cut by general rules. Headings, table rows, lines of
     code and lines that are no Markdown block ("other": a link definition, a line of tags or of emoji) are one unit each.
-    To no unit belong white space and markers: of lists, headings, quotes, rules, fences (with the name of a language behind one)
+    To no unit belong white space and markers: of lists, headings, quotes, rules, fences (with the name of a language after one)
     and the line under a table's head or a heading. Same text and language, same result.
 
     There are two stages. ``markdown_lines`` finds lines and their kinds; a line break always ends a unit, also a soft wrap. Inside

@@ -143,7 +143,7 @@ def _sync(draft: Path) -> None:
 
 
 def _watch(export: Export, scope: Scope) -> Groups:
-    """The rows of a table; ``scope.watch`` is told of them from time to time."""
+    """The rows of a table; ``scope.watch`` gets their number from time to time."""
     assert export.read_rows is not None  # noqa: S101 - a table is written
     return Groups(_watch_groups(export.read_rows(scope), len(export.columns), scope))
 

@@ -193,7 +193,7 @@ def read_link_notes(codings: QuerySet[Coding], guids: StudyGuids) -> Iterator[Qd
 
 
 def is_link_note(note: QdpxNote) -> bool:
-    """Whether a note of a file tells of a link."""
+    """Whether a note of a file describes a link."""
     return note.name.startswith(pure.LINK_NOTE)
 
 
@@ -268,7 +268,7 @@ class Accounts:
         try:
             return _store_placeholder(name, by=self._by)
         except IntegrityError:
-            # Another file that comes in at the same time has made it.
+            # Another file that is imported at the same time has made it.
             user = _find_account(name)
             if user is None:
                 raise

@@ -70,7 +70,7 @@ divided, and so is any file beyond the first where they are more."""
 HEAD = 1_000
 """Characters of a text, at least, by which it is looked at."""
 READERS_VERSION = "3"
-"""Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
+"""Kept with each imported file; increased when a reader reads the same bytes differently."""
 
 FORMATS: dict[str, Reader] = {
     conversations.INTERVIEW_JSONL: Reader(

@@ -53,7 +53,7 @@ def read_chatgpt_export(source: Source) -> ReadFile:
 
     The thread of a conversation is the path that was in sight at last: up from ``current_node``; without it, up from the leaf that
     was written last; and where no message names a parent, all messages by their time. Other leaves are questions or answers
-    that were made anew: each is a branch, a thread that hangs on the last turn that it shares. ``user`` is the interviewer,
+    that were made again: each is a branch, a thread that hangs on the last turn that it shares. ``user`` is the interviewer,
     ``assistant`` the model. Thoughts are reasoning; code and what is said to a tool are tool calls, with the tool's name as
     speaker; what a tool says is a tool result. Messages that ChatGPT hides, such as custom instructions, are left out and
     counted, as are pictures and other parts without text.
@@ -196,7 +196,7 @@ def read_claude_export(source: Source) -> ReadFile:
 
     ``human`` is the interviewer, ``assistant`` the model. Of a message the parts of ``content`` are read, as in chat messages;
     its ``text``, which may say the thinking once more, only where there are none. Text that was taken out of an attachment is a
-    turn of the interviewer, with the file's name as speaker. Where messages name their parents, those that were made anew are
+    turn of the interviewer, with the file's name as speaker. Where messages name their parents, those that were made again are
     branches. Mostly the file does not name the model. The day a conversation began is its period; every other key of it is kept as
     metadata.
 

@@ -21,7 +21,7 @@ CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
 KINDS = ("interview", "trajectory")
 RELATIONS = ("", "branch", "subagent", "continuation")
 """How a thread hangs on a turn of another: what was said otherwise from there on, a run that the turn started, or what
-goes on behind a summary."""
+goes on after a summary."""
 CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
 MAX_BASIS_LENGTH = 2_000
 """Characters of what a consent rests on."""
@@ -44,7 +44,7 @@ class ReadTurn:
 
     ``role`` is one of `ROLES`, ``channel`` one of `CHANNELS`; ``speaker`` is the name the file gives, for tool traffic
     the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is. ``call_id`` joins a result with
-    its call. ``details``, what the file tells of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
+    its call. ``details``, what the file says of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
     ``tokens`` ({"input": 3, "output": 4}), ``is_summary``, ``redacted``, ``prefilled`` (words put into the model's mouth),
     ``error`` (true, or what went wrong), ``error_type`` (its kind, such as timeout), ``truncated`` ({"bytes", "sha256"} of the
     whole text).
@@ -377,7 +377,7 @@ def list_left_out(left_out: Counter[str]) -> list[str]:
 
 
 def say_times(sentence: str, count: int) -> str:
-    """A sentence with how often what it tells happened, unless once."""
+    """A sentence with how often it happened, unless once."""
     return sentence if count == 1 else f"{sentence} ({count:,} times)"
 
 

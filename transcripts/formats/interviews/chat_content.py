@@ -167,7 +167,7 @@ class MessageReader:
         yield from _split_thinking(said) if role == "model" else said
         if isinstance(message.get("refusal"), str):
             yield Piece("utterance", message["refusal"])
-        # Some servers write a call among the parts and once more beside them.
+        # Some servers write a call among the parts and once more next to them.
         known = {piece.call_id for piece in said if piece.channel == "tool_call" and piece.call_id}
         yield from (call for call in map(_read_call, calls) if call.call_id not in known)
 
@@ -282,7 +282,7 @@ def _make_thought(text: str, *, is_summary: bool = False) -> Piece:
 
 
 def _read_thought(part: JsonObject) -> Piece:
-    """Reasoning, or the summary of reasoning that is told in cipher only."""
+    """Reasoning, or the summary of reasoning that the file has only encrypted."""
     summary = part.get("summary")
     if part.get("redacted") is True or not any(isinstance(part.get(key), str) and part[key] for key in _TEXT_KEYS[:-1]):
         told = summary if isinstance(summary, str) else ""

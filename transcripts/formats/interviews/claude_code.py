@@ -146,7 +146,7 @@ def _is_said(content: JsonObject) -> bool:
 
 
 def _read_agent(content: JsonObject) -> tuple[str, str] | None:
-    """The agent whose work a result tells, and the id of the call that started it."""
+    """The agent whose work a result describes, and the id of the call that started it."""
     agent = find_object(content, "toolUseResult").get("agentId")
     for part in find_list(content.get("message"), "content"):
         if isinstance(part, dict) and isinstance(part.get("tool_use_id"), str) and isinstance(agent, str):
@@ -216,7 +216,7 @@ def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> li
 
 
 def _cut_summaries(threads: list[Thread]) -> list[Thread]:
-    """Every thread that goes on behind a summary, cut in two: the second hangs on the last turn before the summary."""
+    """Every thread that goes on after a summary, cut in two: the second hangs on the last turn before the summary."""
     cut = list(threads)
     for place, thread in enumerate(threads):
         at = next((at for at, turn in enumerate(thread.turns) if at and turn.details.get("is_summary")), None)

@@ -47,7 +47,7 @@ _KNOWN = (".json", ".jsonl", ".txt", ".md", ".vtt", ".srt", ".sbv", ".tsv", ".do
 _EXPECTED = (
     f"a document (.docx, .odt), a log (.eval), the archive of an account's export with {CONVERSATIONS}, or a text file"
 )
-# So much of the files of an archive is unpacked into memory; of those behind, each is unpacked when it is read.
+# So much of the files of an archive is unpacked into memory; of the rest, each is unpacked when it is read.
 _UNPACKED_AT_ONCE = 50_000_000
 _AS_CSV = "the sheet saved as CSV, with a first row that names the columns speaker and text"
 _AS_DOCX = "the transcript saved as .docx, .odt or .txt"
@@ -307,9 +307,9 @@ def _is_utf_8(chunks: Iterable[bytes]) -> bool:
 def read_text(
     content: Content, encoding: Encoding = UTF_8, *, note: Callable[[int], None] = lambda _size: None
 ) -> Iterator[str]:
-    """The text of a file, piece by piece, without a byte order mark; ``note`` is told how many bytes have been read.
+    """The text of a file, piece by piece, without a byte order mark; ``note`` gets the number of bytes read so far.
 
-    Raises `ReadError` for what is empty, too large or in another encoding, at the latest behind the last piece.
+    Raises `ReadError` for what is empty, too large or in another encoding, at the latest after the last piece.
     """
     name = content.name
     decoder = codecs.getincrementaldecoder(encoding.codec)()

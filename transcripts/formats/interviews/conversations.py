@@ -334,7 +334,7 @@ def read_chat_lines(source: Source) -> ReadFile:
     of that type, or in a ``<think>`` block that opens an assistant's content), utterance, and tool calls, each with its
     arguments as JSON for text and the tool's name as speaker. A tool's message, and the part of a user's message that bears a
     result, is a tool result; a tool's message that holds the results of several calls becomes one for each. Parts without text,
-    such as pictures, are left out with a warning. A ``system`` beside the messages is the first turn. With tool calls a
+    such as pictures, are left out with a warning. A ``system`` next to the messages is the first turn. With tool calls a
     conversation is a trajectory.
 
     A file that is one list of messages is one conversation; in it a message that begins with ``<returncode>``, as mini-swe-agent
@@ -373,7 +373,7 @@ def read_messages(messages: list[Any], reader: MessageReader) -> tuple[ReadTurn,
 
 
 def read_system(content: object, reader: MessageReader) -> list[ReadTurn]:
-    """The instructions that stand beside the messages: text, or a list of parts."""
+    """The instructions next to the messages: text, or a list of parts."""
     if not content or not isinstance(content, str | list):
         return []
     return reader.read({"role": "system", "content": content}, 0)

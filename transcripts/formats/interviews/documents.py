@@ -97,7 +97,7 @@ class _Lines:
         self.counted: Counter[tuple[str, str]] = Counter()
 
     def count(self, one: str, more: str, times: int = 1) -> None:
-        """Count what a sentence tells, given for one and, with "{}", for more."""
+        """Count what a sentence says, given for one and, with "{}", for more."""
         if times:
             self.counted[one, more] += times
 

@@ -431,7 +431,7 @@ def _is_bot(name: str) -> bool:
 
 
 def is_voice(name: str) -> bool:
-    """Whether a program that tells voices apart gave this name, such as SPEAKER_00."""
+    """Whether a program that distinguishes voices gave this name, such as SPEAKER_00."""
     bare = _without_number(name)
     return bare != name and bare in _VOICES
 

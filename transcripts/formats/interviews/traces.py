@@ -123,7 +123,7 @@ def _says(turn: ReadTurn) -> bool:
 
 
 def _add_results(thread: Thread, runs: list[ToolRun]) -> list[ToolRun]:
-    """Put what tools gave back behind calls whose result no later call was sent, in the order of the calls. Returns the
+    """Put what tools gave back after calls whose result no later call was sent, in the order of the calls. Returns the
     runs that remain."""
     remaining = list(runs)
     pairs = pair_results(thread.turns)

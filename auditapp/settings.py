@@ -111,7 +111,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
-    "transcripts.accounts.second_factor.RequireSecondFactor",
+    "transcripts.accounts.adapter.RequireSecondFactor",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -172,7 +172,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Sign-in rate limits must hold over all web processes, so they live in the database.
 CACHES = {
     "default": {
-        "BACKEND": "transcripts.accounts.attempts.CountingCache",
+        "BACKEND": "transcripts.accounts.passwords.CountingCache",
         "LOCATION": "cache_entry",
         # Beyond this, counts are thrown away: too small a table lets a flood of names empty it.
         "OPTIONS": {"MAX_ENTRIES": 100_000},
@@ -203,7 +203,7 @@ ACCOUNT_RATE_LIMITS = {
     "login_failed_known": "5/5m/key",
     "login_failed_anywhere": "30/h/key",
 }
-MFA_ADAPTER = "transcripts.accounts.second_factor.SecondFactorAdapter"
+MFA_ADAPTER = "transcripts.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_RECOVERY_CODES_SHOW_ONCE = True
 MFA_TOTP_TOLERANCE = 1  # a clock may be half a minute off

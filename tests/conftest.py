@@ -40,7 +40,7 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.desk.desk import _read_frozen_families
 from transcripts.hooks import load_registrations
-from transcripts.jobs import running
+from transcripts.jobs import actions
 from transcripts.studies.actions import create_study, set_member_role
 from transcripts.studies.models import Study
 
@@ -173,7 +173,7 @@ def _programs_are_not_slowed() -> None:
 def _no_import_is_taken_for_cancelled() -> None:
     """The thread that shows that an import lives looks by a connection of its own. It sees nothing of a test that does not
     commit, and would stop what takes longer than a second there."""
-    running.PULSE_SECONDS = running.BEAT_SECONDS = 3600.0
+    actions.PULSE_SECONDS = actions.BEAT_SECONDS = 3600.0
 
 
 @pytest.fixture(scope="session", autouse=True)

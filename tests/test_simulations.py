@@ -46,11 +46,24 @@ from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
 from transcripts.negotiation.pure.scoring import Counts, SignTest, compare_conditions
 from transcripts.negotiation.pure.sequences import is_starred, measure_transitions
-from transcripts.statistics.calibration import BINS, MIN_STATED, Stated, measure_calibration
-from transcripts.statistics.clusters import average_clusters, correlate_shares, subtract_shares
 from transcripts.statistics.differences import Comparison, Moments, Paired, compare_family
-from transcripts.statistics.intervals import Interval, Share, paired_difference_interval, wilson_interval
-from transcripts.statistics.resampling import draw_sums, find_percentiles
+from transcripts.statistics.figures import (
+    BINS,
+    MIN_STATED,
+    Interval,
+    Share,
+    Stated,
+    measure_calibration,
+    paired_difference_interval,
+    wilson_interval,
+)
+from transcripts.statistics.resampling import (
+    average_clusters,
+    correlate_shares,
+    draw_sums,
+    find_percentiles,
+    subtract_shares,
+)
 from transcripts.statistics.significance import measure_chi_square, measure_fisher, measure_mcnemar
 
 SIZES = (3, 5, 10, 20, 50)

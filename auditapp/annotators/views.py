@@ -62,7 +62,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 from transcripts.ui.typed_text import find_number
 
 MAX_LISTED = 10

@@ -19,7 +19,7 @@ from auditapp.api.views import PageParameters, Pages, StudyView
 from transcripts.accounts.models import Scope as TokenScope
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.queries import is_fact
-from transcripts.exchange.export_jobs import EXPORT, find_hidden, write_or_leave
+from transcripts.exchange.actions.exporting import EXPORT, find_hidden, write_or_leave
 from transcripts.exchange.rows import Column, Export, Scope, find_export, list_exports
 from transcripts.jobs.actions import record_taking
 from transcripts.jobs.models import ImportJob

@@ -16,8 +16,7 @@ from auditapp.audits.actions import open_results
 from auditapp.audits.models import BaseAudit, BaseItem, BaseMark
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import OnceForm, RowForm
+from transcripts.ui.forms import OnceForm, RowForm, at_form
 
 
 class BaseMarkForm(OnceForm, RowForm):

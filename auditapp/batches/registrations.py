@@ -15,7 +15,7 @@ from transcripts.blinding.viewers import get_viewer
 from transcripts.hooks import job_waiting, on, worker_swept
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.models import Study
-from transcripts.studies.overview import Card, register_overview
+from transcripts.studies.queries import Card, register_overview
 
 BATCHES_SHOWN = 5
 

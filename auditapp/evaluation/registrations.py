@@ -13,7 +13,7 @@ from auditapp.evaluation.runner import CriticKind, write_critic_schema
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export, register_machines
 from transcripts.studies.access import StudyRequest
-from transcripts.studies.overview import Card, register_overview
+from transcripts.studies.queries import Card, register_overview
 from transcripts.studies.roles import Permission
 
 

@@ -23,8 +23,7 @@ from transcripts.accounts.models import User
 from transcripts.accounts.queries import person_of
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.forms import ChangedMeanwhile
+from transcripts.ui.forms import ChangedMeanwhile, at_form, at_top
 from transcripts.ui.typed_text import MAX_ID
 
 # A page does not wait longer for one call; the command does.

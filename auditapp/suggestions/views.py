@@ -41,7 +41,7 @@ from transcripts.desk.forms import read_answers
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 
 SCRIPT_HEADER = "X-Desk"
 

@@ -145,4 +145,4 @@ class TestKnownToServer:
                 text = path.read_text(encoding="utf-8")
                 if re.search(r"\b(StreamingHttpResponse|FileResponse)\(|\bsend_export\(|\b_send_bundle\(", text):
                     modules[str(path.relative_to(ROOT))] = set(re.findall(r"^@sends_files$", text, re.MULTILINE))
-        assert {path for path, marked in modules.items() if not marked} == {"transcripts/exchange/export_jobs.py"}
+        assert {path for path, marked in modules.items() if not marked} == {"transcripts/exchange/actions/exporting.py"}

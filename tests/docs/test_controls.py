@@ -23,13 +23,12 @@ from auditapp.site.environment import NUMBERS
 from tests.docs.test_code_rules import read_sources
 from tools.environment import ROOT
 from transcripts.accounts import actions, sealing
-from transcripts.accounts.attempts import LIFE_SECONDS
 from transcripts.accounts.models import MAX_TOKEN_DAYS, TOKEN_DAYS
-from transcripts.accounts.passwords import OWN_WORDS
-from transcripts.codebook.forms.versions import MAX_FILE_SIZE as LARGEST_CODEBOOK
+from transcripts.accounts.passwords import LIFE_SECONDS, OWN_WORDS
+from transcripts.codebook.forms import MAX_FILE_SIZE as LARGEST_CODEBOOK
 from transcripts.corpus.forms import MAX_UPLOAD_SIZE
 from transcripts.exchange.views import MAX_FILE_SIZE as LARGEST_PROJECT
-from transcripts.formats.zip_input import ZipLimits
+from transcripts.formats.guarded_input import ZipLimits
 from transcripts.ui.forms import MEGABYTE, USUAL_BYTES
 
 CRYPTOGRAPHY = {"hmac", "cryptography", "ssl"}

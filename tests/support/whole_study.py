@@ -38,7 +38,7 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Link, Memo
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.exchange.export_jobs import start_export
+from transcripts.exchange.actions.exporting import start_export
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.jobs.models import ImportJob
 from transcripts.negotiation.actions import pair_threads, write_case_sheet, write_stance

@@ -271,7 +271,7 @@ def revoke_sign_in_links(*, user: User, by: trail.Actor) -> bool:
 
 @transaction.atomic
 def use_sign_in_link(*, secret: str) -> User:
-    """The person behind an unused link; the link is spent by this call. Raises ``LinkRefused``."""
+    """The person whom an unused link signs in; this call uses it up. Raises ``LinkRefused``."""
     # Locked before it is looked at: of two who use it at once, the second finds it spent.
     link = SignInLink.objects.select_for_update().filter(secret_hash=hash_secret(secret)).first()
     if link is None or not queries.open_links().filter(pk=link.pk).exists():

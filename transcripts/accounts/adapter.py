@@ -1,20 +1,151 @@
-"""How allauth behaves here: nobody registers herself; attempts to sign in are counted, and each leaves an event."""
+"""How allauth behaves here. Nobody registers herself; attempts to sign in are counted, and each leaves an event.
+
+Second factors are codes of an app (TOTP) and recovery codes: how they are stored, asked for and required.
+"""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.internal.flows.login import get_authentication_records
+from allauth.account.stages import LoginStage
 from allauth.core.internal import ratelimit
 from allauth.core.internal.ratelimit import RateLimitUsage
+from allauth.mfa.adapter import DefaultMFAAdapter
+from allauth.mfa.models import Authenticator
+from django.conf import settings
 from django.contrib.auth.base_user import AbstractBaseUser
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 
-from transcripts.accounts import actions, queries, second_factor
-from transcripts.accounts.attempts import find_known_browser, remember_browser
+from transcripts.accounts import actions, queries, sealing
+from transcripts.accounts.actions import SIGN_IN_LINK_LIFE
 from transcripts.accounts.models import User
-from transcripts.accounts.views import came_by_link
+from transcripts.accounts.passwords import find_known_browser, remember_browser
+
+CAME_BY_LINK = "came_by_link_at"
+# As long as a link lives.
+CAME_BY_LINK_SECONDS = SIGN_IN_LINK_LIFE.total_seconds()
+PURPOSE = "second factor"
+# What somebody may open who has to set one up, or use it, first.
+OPEN_BEFORE = frozenset(
+    {
+        "account_logout",
+        "account_reauthenticate",
+        "help",
+        "livez",
+        "mfa_activate_totp",
+        "mfa_reauthenticate",
+        "mfa_view_recovery_codes",
+        "readyz",
+    }
+)
+
+
+def is_required(user: User) -> bool:
+    """Whether this site requires a second factor of ``user``."""
+    return settings.REQUIRE_SECOND_FACTOR == "owners" and user.is_superuser
+
+
+def was_used(request: HttpRequest, user: User) -> bool:
+    """Whether the second factor was used in this session."""
+    return any(record.get("method") == "mfa" for record in get_authentication_records(request, user))
+
+
+def note_link(request: HttpRequest, user: User) -> None:
+    """Note in the session that ``user`` came by a link."""
+    request.session[CAME_BY_LINK] = [user.pk, time.time()]
+
+
+def forget_link(request: HttpRequest) -> None:
+    """Forget that somebody came by a link: it counts once."""
+    request.session.pop(CAME_BY_LINK, None)
+
+
+def came_by_link(request: HttpRequest, user: User) -> bool:
+    """Whether ``user`` came by a link within the last half hour."""
+    noted = request.session.get(CAME_BY_LINK)
+    return isinstance(noted, list) and noted[0] == user.pk and time.time() - noted[1] < CAME_BY_LINK_SECONDS
+
+
+class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
+    """Secrets are sealed in the database, and a second factor that the site requires stays on."""
+
+    error_messages: ClassVar[dict[str, Any]] = {
+        **DefaultMFAAdapter.error_messages,
+        "incorrect_code": "This code is wrong, or has already been used. The app shows a new one every thirty seconds.",
+        "cannot_delete_authenticator": "This site requires a second factor of its owners.",
+        "seal_broken": (
+            "This site can no longer read your second factor, because its FIELD_KEY has changed. Ask the person who runs the "
+            "server to put the former key back, or for: manage.py user remove-second-factor NAME."
+        ),
+    }
+
+    def encrypt(self, text: str) -> str:
+        return sealing.seal({"for": PURPOSE, "secret": text})
+
+    def decrypt(self, encrypted_text: str) -> str:
+        try:
+            content = sealing.open_seal(encrypted_text)
+        except sealing.SealBroken:
+            raise self.validation_error("seal_broken") from None
+        if content.get("for") != PURPOSE:
+            raise self.validation_error("seal_broken")
+        return content["secret"]
+
+    def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
+        return not is_required(authenticator.user)
+
+    def build_totp_svg(self, url: str) -> str:
+        """Nothing: our page draws the code itself."""
+        return ""
+
+
+class AskSecondFactor(LoginStage):  # type: ignore[misc]
+    """The step of signing in that asks for the second factor, whether somebody came by password or by link.
+
+    allauth's own does the same, and loads libraries for security keys that take 20 MB.
+    """
+
+    key = "mfa_authenticate"
+    urlname = "mfa_authenticate"
+
+    def handle(self) -> tuple[HttpResponse | None, bool]:
+        user: AbstractBaseUser | None = self.login.user
+        if user is None or not queries.has_second_factor(user):
+            return None, True
+        return HttpResponseRedirect(reverse(self.urlname)), True
+
+
+class RequireSecondFactor:
+    """Leads a person who has to have a second factor to the page that sets it up, or asks for it, and nowhere else."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, *_: object) -> HttpResponse | None:
+        """The way to the second factor, or ``None`` for a person who may go on."""
+        if (
+            settings.REQUIRE_SECOND_FACTOR == "no"
+            or not isinstance(request.user, User)
+            or not is_required(request.user)
+        ):
+            return None
+        match = request.resolver_match
+        if (match and match.view_name in OPEN_BEFORE) or was_used(request, request.user):
+            return None
+        if queries.has_second_factor(request.user):
+            return redirect(f"{reverse('mfa_reauthenticate')}?{urlencode({'next': reverse('studies:list')})}")
+        return redirect("mfa_activate_totp")
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
@@ -76,12 +207,12 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         super().login(request, user)
         if isinstance(user, User):
             actions.record_sign_in(
-                user=user, by_link=came_by_link(request, user), second_factor=second_factor.was_used(request, user)
+                user=user, by_link=came_by_link(request, user), second_factor=was_used(request, user)
             )
 
     def get_login_stages(self) -> list[str]:
         """What comes between a password, or a link, and being signed in."""
-        return ["transcripts.accounts.second_factor.AskSecondFactor"]
+        return ["transcripts.accounts.adapter.AskSecondFactor"]
 
     def authentication_failed(self, request: HttpRequest, **credentials: Any) -> None:
         actions.record_failed_sign_in(username=str(credentials.get("username", "")))

@@ -28,7 +28,7 @@ REFERENCE_LENGTH = 16
 
 
 class OpenSession(NamedTuple):
-    """A browser in which somebody is signed in. ``reference`` stands for its key, which no page may show."""
+    """A browser in which somebody is signed in. ``reference`` replaces its key, which no page may show."""
 
     reference: str
     device: str
@@ -46,7 +46,7 @@ class LinkOrigin(NamedTuple):
 
 
 def person_of(request: HttpRequest) -> User:
-    """The person behind a request to a page for signed-in people: LoginRequiredMiddleware let nobody else in."""
+    """The person who requests a page for signed-in people: LoginRequiredMiddleware let nobody else in."""
     return cast("User", request.user)
 
 
@@ -125,7 +125,7 @@ def list_sessions(user: User, *, this: str | None) -> list[OpenSession]:
 
 
 def refer_to_session(key: str) -> str:
-    """What stands for a session in an address."""
+    """What represents a session in an address."""
     return hash_secret(key)[:REFERENCE_LENGTH]
 
 

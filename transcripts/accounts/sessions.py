@@ -1,4 +1,4 @@
-"""Sessions, the people behind them and the messages to them, read on the way to every page.
+"""Sessions, their people and the messages to them, read on the way to every page.
 
 A session ends when it was not used for SESSION_IDLE_HOURS, and SESSION_DAYS after its person signed in.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
@@ -28,33 +27,14 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from transcripts.accounts import actions, queries, second_factor
-from transcripts.accounts.actions import SIGN_IN_LINK_LIFE
+from transcripts.accounts import actions, queries
+from transcripts.accounts.adapter import came_by_link, forget_link, is_required, note_link
 from transcripts.accounts.forms import SignInForm, TokenForm
 from transcripts.accounts.models import ApiToken, User
 from transcripts.refusals import Refused
-from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import at_form, at_top
 
-CAME_BY_LINK = "came_by_link_at"
-# As long as a link lives.
-CAME_BY_LINK_SECONDS = SIGN_IN_LINK_LIFE.total_seconds()
 DAY = 24 * 3600
-
-
-def note_link(request: HttpRequest, user: User) -> None:
-    """Note in the session that ``user`` came by a link."""
-    request.session[CAME_BY_LINK] = [user.pk, time.time()]
-
-
-def forget_link(request: HttpRequest) -> None:
-    """Once is enough."""
-    request.session.pop(CAME_BY_LINK, None)
-
-
-def came_by_link(request: HttpRequest, user: User) -> bool:
-    """Whether it was this person, within the last half hour."""
-    noted = request.session.get(CAME_BY_LINK)
-    return isinstance(noted, list) and noted[0] == user.pk and time.time() - noted[1] < CAME_BY_LINK_SECONDS
 
 
 class SignIn(LoginView):  # type: ignore[misc]
@@ -165,7 +145,7 @@ def revoke_token(request: HttpRequest, token_id: int) -> HttpResponse:
 def show_second_factor(request: HttpRequest) -> HttpResponse:
     """Whether one has a second factor, and how to set one up."""
     user = queries.person_of(request)
-    page = {"has_second_factor": queries.has_second_factor(user), "is_required": second_factor.is_required(user)}
+    page = {"has_second_factor": queries.has_second_factor(user), "is_required": is_required(user)}
     return render(request, "mfa/index.html", page)
 
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from transcripts.coding.models import Coding, Decision
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.models import MethodChoice, Study
-from transcripts.studies.overview import Card, register_overview
-from transcripts.studies.queries import read_methods
+from transcripts.studies.queries import Card, read_methods, register_overview
 from transcripts.studies.roles import ROLES, Permission
 
 

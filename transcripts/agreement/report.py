@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from transcripts.accounts.models import User
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
 from transcripts.agreement.queries import Selection
-from transcripts.charts.figures import Dot, Reference, Row, RowChart
-from transcripts.charts.verdicts import RELIABILITY_RULE, RELIABLE, TENTATIVE, judge_reliability, summarise
+from transcripts.charts.figures import (
+    RELIABILITY_RULE,
+    RELIABLE,
+    TENTATIVE,
+    Dot,
+    Reference,
+    Row,
+    RowChart,
+    judge_reliability,
+    summarise,
+)
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Layer
-from transcripts.formats.numbers import write_figure
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
-from transcripts.statistics.figures import Figure, Mark, explain_mark, explain_marks, mark_clusters
+from transcripts.statistics.figures import Figure, Mark, explain_mark, explain_marks, mark_clusters, write_figure
 
 if TYPE_CHECKING:
     from transcripts.coding.blind import BlindTable

@@ -19,8 +19,8 @@ from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_unlocked_rounds
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
-from transcripts.ui.told import write_value
 from transcripts.ui.typed_text import check_reason
+from transcripts.ui.values import write_value
 
 LABELS_NAMED = 5
 # What a person is shown, in this order, by the names of columns.

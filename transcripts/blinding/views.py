@@ -26,7 +26,7 @@ from transcripts.refusals import Refused
 from transcripts.rounds.queries import find_open, find_unlocked_rounds
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 from transcripts.ui.typed_text import find_numbers
 
 

@@ -66,7 +66,7 @@ MAX_RADIUS, CIRCLE_CELL, CIRCLE_HEAD = 12.0, 30, 22
 """Circles stand close; their columns have short names, such as numbers."""
 
 Place = Callable[[float], float]
-"""Where on the drawing a number stands."""
+"""Where on the drawing a number is."""
 
 
 def lay_out_narrow(chart: Chart) -> Drawing:

@@ -38,7 +38,7 @@ _PLAIN = re.compile(r"(?:[\w.,:;/()%$+–−-]+(?: [\w.,:;/()%$+–−-]+)*)?")
 
 @dataclass(frozen=True)
 class Shape:
-    """One element. ``style`` is its class on a page, and stands for the attributes in ``STYLES`` in a file."""
+    """One element. ``style`` is its class on a page, and is replaced by the attributes in ``STYLES`` in a file."""
 
     tag: str
     style: str
@@ -48,7 +48,7 @@ class Shape:
 
 @dataclass
 class Mark:
-    """Shapes that say one thing together: ``label`` says it in words, ``href`` leads to what is behind it.
+    """Shapes that say one thing together: ``label`` says it in words, ``href`` leads to its source.
 
     Without a label the shapes only help the eye, as the lines of a scale do.
     """

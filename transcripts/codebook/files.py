@@ -16,9 +16,7 @@ from transcripts.formats.codebook_json import read_codebook_json
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
 from transcripts.formats.codebook_rules import CodeExample as FileExample
 from transcripts.formats.problems import show_count
-from transcripts.formats.qdc import lay_out_codes, read_description, read_qdc
-from transcripts.formats.refi import make_guid
-from transcripts.formats.refi_codes import QdcCode
+from transcripts.formats.refi import QdcCode, make_guid, read_description, read_qdc
 
 ALL_OF_A_CODE = frozenset(CodeContent.__dataclass_fields__)
 ALL_OF_A_FAMILY = frozenset(FamilyContent.__dataclass_fields__)
@@ -82,11 +80,6 @@ def make_rows(content: CodebookContent) -> Iterator[CodeRow]:
             **{name: getattr(code, name) for name in names},
             **{rule: getattr(family, rule) for rule in FAMILY_RULES},
         )
-
-
-def make_qdc_codes(version: CodebookVersion) -> list[QdcCode]:
-    """The families and codes of a version as a REFI-QDA codebook holds them. Reads version.study."""
-    return lay_out_codes(read_version(version), scope=version.study.slug)
 
 
 def read_file(data: bytes, *, name: str, scope: str, known: CodebookContent, used: Iterable[str]) -> FileContent:

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from transcripts.codebook.models import CodeProposal
 from transcripts.studies.access import StudyRequest
-from transcripts.studies.overview import Waiting, register_overview
+from transcripts.studies.queries import Waiting, register_overview
 from transcripts.studies.roles import Permission
 
 

@@ -2,21 +2,21 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from transcripts.codebook.views import codes, drafts, proposals, reading
+from transcripts.codebook.views import codes, proposals, versions
 
 app_name = "codebook"
 
 version_urls: list[URLPattern | URLResolver] = [
     # /studies/<slug>/codebook/v<number>/
-    path("", reading.show_version, name="version"),
-    path("keys/", reading.show_key_card, name="key_card"),
-    path("codes/<int:code_id>/", reading.show_code, name="code"),
-    path("publish/", drafts.publish, name="publish"),
-    path("discard/", drafts.discard, name="discard"),
+    path("", versions.show_version, name="version"),
+    path("keys/", versions.show_key_card, name="key_card"),
+    path("codes/<int:code_id>/", versions.show_code, name="code"),
+    path("publish/", versions.publish, name="publish"),
+    path("discard/", versions.discard, name="discard"),
     # /studies/<slug>/codebook/v<number>/edit/
-    path("edit/", drafts.show_draft, name="draft"),
-    path("edit/move/", drafts.move, name="move"),
-    path("edit/restore/", drafts.restore, name="restore"),
+    path("edit/", versions.show_draft, name="draft"),
+    path("edit/move/", versions.move, name="move"),
+    path("edit/restore/", versions.restore, name="restore"),
     path("edit/merge/", codes.merge_codes, name="merge"),
     path("edit/families/add/", codes.add_family, name="add_family"),
     path("edit/families/<int:family_id>/", codes.edit_family, name="edit_family"),
@@ -33,12 +33,12 @@ version_urls: list[URLPattern | URLResolver] = [
 
 codebook_urls: list[URLPattern | URLResolver] = [
     # /studies/<slug>/codebook/
-    path("", reading.show_current, name="current"),
-    path("import/", drafts.import_file, name="import"),
-    path("draft/", drafts.start_draft, name="start_draft"),
-    path("draft/built-in/", drafts.take_newer_parts, name="take_newer_parts"),
-    path("compare/", reading.choose_comparison, name="choose_comparison"),
-    path("v<int:older>..v<int:number>/", reading.compare_versions, name="compare"),
+    path("", versions.show_current, name="current"),
+    path("import/", versions.import_file, name="import"),
+    path("draft/", versions.start_draft, name="start_draft"),
+    path("draft/built-in/", versions.take_newer_parts, name="take_newer_parts"),
+    path("compare/", versions.choose_comparison, name="choose_comparison"),
+    path("v<int:older>..v<int:number>/", versions.compare_versions, name="compare"),
     path("pin/", proposals.pin_from_desk, name="pin"),
     path("propose/", proposals.propose, name="propose"),
     path("proposals/", proposals.list_proposals, name="proposals"),
@@ -47,6 +47,6 @@ codebook_urls: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("new-study/", reading.start_study, name="start_study"),
+    path("new-study/", versions.start_study, name="start_study"),
     path("studies/<slug:slug>/codebook/", include(codebook_urls)),
 ]

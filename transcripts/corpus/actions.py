@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus import boundary_edits, masked, queries, storing
-from transcripts.corpus.boundary_edits import Migrate, SentenceRetired
+from transcripts.corpus import changes, masked, queries, storing
+from transcripts.corpus.changes import Migrate, SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Consent, ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.planning import READING, ImportReport, Plan, plan_files
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, name_pieces, split_extent
-from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.markdown_lines import describe
 from transcripts.corpus.pure.previews import Choices
 from transcripts.corpus.pure.redacting import MASKED
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, SentenceRow, prepare_interview
@@ -78,11 +78,6 @@ def import_files(
     return _store_plans(study, plans, None, by=by, run=run)
 
 
-def plan_import(*, study: Study, name: str, data: bytes, format: str = "auto") -> ImportReport:
-    """What ``import_file`` would report or refuse; stores nothing."""
-    return plan_imports(study=study, files=[(name, data)], format=format)[0]
-
-
 def plan_imports(
     *,
     study: Study,
@@ -124,7 +119,7 @@ def find_refused(
 def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) -> dict[str, object]:
     """The outcome of a job: its reports without the numbers of the interviews, which are in the audit event.
 
-    ``hides``: interviews came in masked, so nothing of the files is told but how much they brought.
+    ``hides``: interviews were imported masked, so the report says nothing of the files but how much they brought.
     """
     if hides:
         reports = [
@@ -141,7 +136,7 @@ def describe_reports(reports: Sequence[ImportReport], *, hides: bool = False) ->
 
 
 def _make_teller(plans: Sequence[Plan], run: JobRun | None) -> Callable[[int], None]:
-    """What adds to the turns that are stored, of all that are new in these files, and tells it to the run."""
+    """What adds to the turns that are stored, of all that are new in these files, and reports it to the run."""
     total = sum(plan.report.turns for plan in plans)
     done = 0
 
@@ -393,21 +388,21 @@ def split_sentence(
 
     ``migrate`` migrates the work on it, in the same transaction. Raises ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
-    turn = boundary_edits.lock_turn(study, sentence)
-    if (stored := boundary_edits.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
+    turn = changes.lock_turn(study, sentence)
+    if (stored := changes.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.SPLIT, by)) is not None:
         return stored
-    old = boundary_edits.lock_current(sentence.pk)
-    first, second = split_extent(turn.text, boundary_edits.extent_of(old), at)
-    edit = boundary_edits.retire([old], turn=turn, kind=BoundaryEdit.Kind.SPLIT, by=by, idempotency_key=idempotency_key)
-    pieces = boundary_edits.find_merged(old, second.start)
+    old = changes.lock_current(sentence.pk)
+    first, second = split_extent(turn.text, changes.extent_of(old), at)
+    edit = changes.retire([old], turn=turn, kind=BoundaryEdit.Kind.SPLIT, by=by, idempotency_key=idempotency_key)
+    pieces = changes.find_merged(old, second.start)
     if not pieces:
-        suffixes = name_pieces(old.suffix, taken=boundary_edits.read_suffixes(turn.pk, old.position))
+        suffixes = name_pieces(old.suffix, taken=changes.read_suffixes(turn.pk, old.position))
         pieces = [
             Sentence(start=extent.start, end=extent.end, position=old.position, suffix=suffix, kind=old.kind)
             for extent, suffix in zip((first, second), suffixes, strict=True)
         ]
     for piece in pieces:
-        boundary_edits.make_sentence(edit, piece)
+        changes.make_sentence(edit, piece)
     return _record_boundary_edit(edit, study=study, added=1, migrate=migrate)
 
 
@@ -426,10 +421,10 @@ def merge_sentences(
     ``second_id`` is the sentence that the person saw below; for ``migrate`` see ``split_sentence``. Raises
     ``BoundaryEditRefused`` or ``SentenceRetired``.
     """
-    turn = boundary_edits.lock_turn(study, first)
-    if (stored := boundary_edits.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.MERGE, by)) is not None:
+    turn = changes.lock_turn(study, first)
+    if (stored := changes.find_boundary_edit(idempotency_key, turn, BoundaryEdit.Kind.MERGE, by)) is not None:
         return stored
-    above = boundary_edits.lock_current(first.pk)
+    above = changes.lock_current(first.pk)
     next_id = queries.find_next_in_turn(above)
     if next_id is None:
         raise BoundaryEditRefused(
@@ -437,22 +432,22 @@ def merge_sentences(
         )
     if second_id not in {None, next_id}:
         raise SentenceRetired("The sentence below has since changed. Reload the page.")
-    below = boundary_edits.lock_current(next_id)
+    below = changes.lock_current(next_id)
     extent = Extent(above.start, below.end)
-    edit = boundary_edits.retire(
+    edit = changes.retire(
         [above, below], turn=turn, kind=BoundaryEdit.Kind.MERGE, by=by, idempotency_key=idempotency_key
     )
     like_above = Sentence(
         start=extent.start, end=extent.end, position=above.position, suffix=above.suffix, kind=above.kind
     )
-    [whole] = boundary_edits.find_whole(turn.pk, extent) or [like_above]
-    boundary_edits.make_sentence(edit, whole)
+    [whole] = changes.find_whole(turn.pk, extent) or [like_above]
+    changes.make_sentence(edit, whole)
     return _record_boundary_edit(edit, study=study, added=-1, migrate=migrate)
 
 
 def _record_boundary_edit(edit: BoundaryEdit, *, study: Study, added: int, migrate: Migrate | None) -> BoundaryEdit:
     """Update the count of sentences, migrate the work on the retired ones, and write the one audit event."""
-    boundary_edits.change_sentence_count(edit, by=added)
+    changes.change_sentence_count(edit, by=added)
     migrated, rows = migrate(edit) if migrate else ({}, [])
     trail.record(
         f"corpus.sentence.{edit.kind}",

@@ -11,13 +11,13 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import QueryDict
 from django.template.defaultfilters import filesizeformat
 
+from transcripts.corpus.changes import FIELDS, SEALED, name_kind, read_details
 from transcripts.corpus.models import Consent, Interview, RedactionList, Turn
 from transcripts.corpus.pure.previews import ChoiceRefused, read_choices
 from transcripts.corpus.pure.redacting import BadEntry, Entry, read_lines
-from transcripts.corpus.standing import FIELDS, SEALED, name_kind, read_details
 from transcripts.formats.interviews import FORMATS
 from transcripts.formats.interviews.base import MAX_BASIS_LENGTH
-from transcripts.formats.interviews.interview_jsonl import PROMPT_KINDS
+from transcripts.formats.interviews.conversations import PROMPT_KINDS
 from transcripts.history.views import NextForm
 from transcripts.ui.forms import ReplacingForm, RowForm
 from transcripts.ui.typed_text import MAX_REASON

@@ -22,7 +22,7 @@ from transcripts.corpus.models import (
     Sentence,
     Turn,
 )
-from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.markdown_lines import describe
 from transcripts.corpus.pure.redacting import (
     EMPTIED,
     LETTERS,
@@ -77,7 +77,7 @@ class MaskLabels:
 
 
 class MaskedThreads:
-    """Threads of a file as they come in masked, each under a new label; read anew each time."""
+    """Threads of a file as they are imported masked, each under a new label; read again each time."""
 
     def __init__(self, threads: Iterable[ReadInterview], labels: MaskLabels) -> None:
         self._threads, self._labels = threads, labels
@@ -107,7 +107,7 @@ def drop_turns(read: ReadInterview) -> ReadInterview:
 def mix(
     group: list[tuple[ReadInterview, list[list[SentenceRow]]]],
 ) -> list[tuple[ReadInterview, list[list[SentenceRow]]]]:
-    """Threads that are stored together: masked ones by their random labels, so that the order in the file tells nothing."""
+    """Threads that are stored together: masked ones by their random labels, so that the order in the file reveals nothing."""
     return sorted(group, key=lambda each: find_label(each[0]))
 
 
@@ -157,7 +157,7 @@ def find_taken(study: Study, staged: InterviewQuerySet, *, limit: int) -> list[s
 def seal_more(
     interview: Interview, read: ReadInterview, *, there: int, file: ImportedFile, told: FileFacts
 ) -> tuple[ReadTurn, ...]:
-    """The turns of ``read`` behind its first ``there`` as a masked interview gets them; what is taken out is sealed."""
+    """The turns of ``read`` after its first ``there`` as a masked interview gets them; what is taken out is sealed."""
     facts = MaskedFacts.objects.select_for_update().get(interview=interview)
     old_names = {facts.facts.get("model_label", ""), facts.facts.get("vendor", "")} - {""}
     stored = dict(interview.turns.exclude(call_id="").values_list("position", "call_id"))
@@ -175,7 +175,7 @@ def unseal(interviews: Sequence[Interview], *, at: datetime.datetime) -> dict[in
     """Put back what was sealed of locked interviews: columns, turns, the hashes of sentences. They are unmasked ``at`` this time.
 
     What was written meanwhile in a column that was emptied, or as the kind of a prompt, stays. A turn whose text was left out
-    gets its sentences now, counted on behind the last. Each group of interviews takes the same few statements. Returns the files
+    gets its sentences now, numbered after the last. Each group of interviews takes the same few statements. Returns the files
     that brought these interviews, as they were, by number. Part of an action.
     """
     files: dict[int, FileFacts] = {}

@@ -19,11 +19,11 @@ from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON
 
 if TYPE_CHECKING:
-    from transcripts.corpus.pure.descriptives import InterviewCounts
+    from transcripts.corpus.pure.markdown_lines import InterviewCounts
 
 
 class ImportedFile(models.Model):
-    """A file that was read into a study: what it was, who brought it, and its hash, so that it comes in once.
+    """A file that was read into a study: what it was, who brought it, and its hash, so that it is imported once.
 
     While its rows come in, its interviews belong to no study and nobody sees them; see storing.py.
     """
@@ -74,7 +74,7 @@ class ImportedFile(models.Model):
 
 
 RUN_FACTS = {"task": "Task", "agent": "Agent", "status": "Status", "epoch": "Epoch", "sample": "Sample"}
-"""What lists and exports can be narrowed by, of what a file tells of a run."""
+"""What lists and exports can be narrowed by, of what a file says of a run."""
 
 
 class InterviewQuerySet(models.QuerySet["Interview"]):
@@ -148,7 +148,7 @@ SAYS_EXCLUDED = ("excluded", "exclude")
 class Interview(models.Model):
     """One thread: a conversation with a model, or the run of an agent, in one line ("" is not known).
 
-    What was said otherwise from some turn on, a run that a turn started, and what goes on behind a summary are threads of
+    What was said otherwise from some turn on, a run that a turn started, and what goes on after a summary are threads of
     their own: each ``hangs_on`` that turn of another thread, in a ``relation``. ``run`` says what is known of a run; see
     ``ReadInterview``.
 
@@ -160,7 +160,7 @@ class Interview(models.Model):
     ``study``, so none of them finds the others; only what is about archives asks for those of a ``owning_study``.
 
     The counts tell of text that never changes, so they are taken once, at import; what counts as a question and as a
-    word is said in descriptives.py.
+    word is said in pure/markdown_lines.py.
     """
 
     if TYPE_CHECKING:
@@ -313,7 +313,7 @@ class Interview(models.Model):
     def counts(self) -> InterviewCounts:
         """What is summed up over interviews."""
         # The counting loads a Markdown parser, which most commands do without.
-        from transcripts.corpus.pure.descriptives import InterviewCounts
+        from transcripts.corpus.pure.markdown_lines import InterviewCounts
 
         return InterviewCounts(self.questions, self.author_words, self.model_words)
 
@@ -321,7 +321,7 @@ class Interview(models.Model):
 class MaskedFacts(models.Model):
     """What was sealed of a masked interview at its import, and is put back when a lead unmasks it.
 
-    ``external_id``: its id in its file, by which it is recognised when it comes in again. ``facts``: columns of the interview by
+    ``external_id``: its id in its file, by which it is recognised when it is imported again. ``facts``: columns of the interview by
     their names, and under ``files`` the name and format of each file that brought some of it, by the file's number as text.
     ``turns``: what was taken out of turns (``text``, ``speaker``, ``prompt_kind``, ``details``, ``call_id``), by their positions
     as text; ``text`` is there where the words of a turn were covered or left out. ``names_covered``: how many names of models and

@@ -31,19 +31,19 @@ from transcripts.formats.interviews import (
 )
 from transcripts.formats.interviews.speaker_text import is_guess
 from transcripts.formats.interviews.threads import FileOutline, Joined, Outline
-from transcripts.formats.unseen import drop_unseen
+from transcripts.formats.text_input import drop_unseen
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 
 IDS_NAMED = 5
 READING = "Reading the files"
-# Cutting so many characters into sentences takes two seconds or three; a preview does not count those of a larger file.
+# Cutting this many characters into sentences takes two seconds or three; a preview does not count those of a larger file.
 COUNTED_CHARACTERS = 20_000_000
 LONG_UNIT = 1_000
 # Units that full stops end; a line of code, or what a tool gave back, may be long.
 PROSE_KINDS = frozenset({"prose", "list_item"})
-# Interviews of so many characters are compared with the study at once.
+# Interviews of this many characters are compared with the study at once.
 COMPARED_CHARACTERS = 4_000_000
 
 Contents = Sequence[tuple[str, ...]]
@@ -139,7 +139,7 @@ def plan_files(
 
 
 def _join_files(study: Study, plannings: Sequence[_Planning]) -> None:
-    """Hang what a file tells of another on its thread: one that is imported with it or, of a session, that the study has. The files
+    """Hang what a file says of another on its thread: one that is imported with it or, of a session, that the study has. The files
     are read one after the other, and only an outline of each is kept for this."""
     readings: list[Reading] = []
     outlines: list[FileOutline] = []
@@ -165,7 +165,7 @@ def _join_files(study: Study, plannings: Sequence[_Planning]) -> None:
 
 
 def _make_teller(contents: Sequence[Content], run: JobRun | None) -> Callable[[Content, float], None]:
-    """What tells the run how many bytes of all the files are read, when a share of one of them is."""
+    """Reports to the run how many bytes of all the files are read, when a share of one of them is."""
     sizes = [content.size for content in contents] if run else []
     before = {id(content): sum(sizes[:number]) for number, content in enumerate(contents)}
 
@@ -354,12 +354,12 @@ def _group(interviews: Iterable[ReadInterview]) -> Iterator[list[ReadInterview]]
 
 
 def _mark(contents: Contents) -> list[bytes]:
-    """What tells each turn from every other, in a few bytes."""
+    """What distinguishes each turn from every other, in a few bytes."""
     return [hashlib.sha256(repr(turn).encode("utf-8", "surrogatepass")).digest()[:16] for turn in contents]
 
 
 def _find_difference(known: Sequence[object], read: Sequence[object]) -> int:
-    """The position of the first turn that differs; behind the shorter one if all of it is in the other."""
+    """The position of the first turn that differs; after the shorter one if all of it is in the other."""
     pairs = zip(known, read, strict=False)
     return next((at for at, (one, other) in enumerate(pairs, 1) if one != other), min(len(known), len(read)) + 1)
 

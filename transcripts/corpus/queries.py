@@ -33,15 +33,15 @@ from transcripts.corpus.models import (
 )
 from transcripts.corpus.pure.segmenting import is_answer
 from transcripts.formats.interviews.base import ReadTurn
-from transcripts.formats.numbers import round_percent
 from transcripts.hooks import interviews_listed, send
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.models import Study
 
 IDS_AT_A_TIME = 500
 # A list of more than these is no choice.
 MAX_FACTS = 50
 TURN_COLUMNS = ("role", "channel", "speaker", "prompt_kind", "text")
-# What tells a conversation that is known from one whose words changed. The names of tools were not always read.
+# What distinguishes a known conversation from one whose words changed. The names of tools were not always read.
 COMPARED_COLUMNS = ("role", "channel", "prompt_kind", "text")
 TurnRow = tuple[Any, ...]
 SENTENCE_COLUMNS = ("turn_id", "position", "start", "end", "kind", "text_hash")

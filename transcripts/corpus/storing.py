@@ -1,4 +1,4 @@
-"""How the rows of an import come in: in short transactions, visible all at once, or behind what is there."""
+"""How the rows of an import are stored: in short transactions, visible all at once, or after what is there."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from transcripts.corpus.models import (
     Standing,
     Turn,
 )
-from transcripts.corpus.pure.descriptives import describe
+from transcripts.corpus.pure.markdown_lines import describe
 from transcripts.corpus.pure.segmenting import SentenceRow, cut_turn
 from transcripts.formats.interviews import ReadInterview, ReadTurn
 from transcripts.hooks import interviews_given_up, send
@@ -123,7 +123,7 @@ def store_group(
 ) -> int:
     """Store interviews of one file with their turns and sentences; returns the number of records of consent.
 
-    ``beside``: all files that come in together, this one among them. None of them was given up, or nothing is stored.
+    ``beside``: all files that are imported together, including this one. None of them was given up, or nothing is stored.
     ``told`` is what is sealed of the file where they come in masked.
     """
     consents = 0

@@ -22,6 +22,16 @@ from django_htmx.http import HttpResponseClientRedirect, retarget
 from transcripts.accounts.models import User
 from transcripts.corpus import queries
 from transcripts.corpus.actions import find_refused, import_files, plan_imports
+from transcripts.corpus.changes import (
+    FIELDS,
+    PROMPT_KIND,
+    UndoRefused,
+    archive_interviews,
+    count_work,
+    edit_details,
+    restore_interviews,
+    undo_import,
+)
 from transcripts.corpus.consent import preview, record_consent, save_redaction, suggest_entries, tidy_entries
 from transcripts.corpus.forms import (
     MAX_UPLOAD_SIZE,
@@ -32,10 +42,9 @@ from transcripts.corpus.forms import (
     ImportForm,
     RedactionForm,
 )
-from transcripts.corpus.import_jobs import INTERVIEWS
 from transcripts.corpus.models import RUN_FACTS, Consent, ImportedFile, Interview, Kind, RedactionList
 from transcripts.corpus.planning import ImportReport
-from transcripts.corpus.pure.descriptives import summarise
+from transcripts.corpus.pure.markdown_lines import summarise
 from transcripts.corpus.pure.previews import ChoiceRefused, Choices, read_choices
 from transcripts.corpus.pure.redacting import read_stored, write_lines
 from transcripts.corpus.queries import (
@@ -49,16 +58,7 @@ from transcripts.corpus.queries import (
     list_scopes,
     read_wanted,
 )
-from transcripts.corpus.standing import (
-    FIELDS,
-    PROMPT_KIND,
-    UndoRefused,
-    archive_interviews,
-    count_work,
-    edit_details,
-    restore_interviews,
-    undo_import,
-)
+from transcripts.corpus.registrations import INTERVIEWS
 from transcripts.history.views import at_next
 from transcripts.jobs.actions import start_job
 from transcripts.jobs.runs import list_recent_jobs
@@ -66,8 +66,7 @@ from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark, explain_mark, mark_clusters
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
+from transcripts.ui.forms import ChangedMeanwhile, at_form, at_top, takes_uploads
 from transcripts.ui.typed_text import find_numbers
 
 INTERVIEWS_PER_PAGE = 50

@@ -20,7 +20,7 @@ from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_sign
 from transcripts.corpus.models import Interview, Relation, Sentence, Turn
 from transcripts.desk.annotations import CodingView, SentenceAnnotations, read_annotations_in
 from transcripts.desk.exchanges import Exchange, Row, Shown, TurnBlock, apply_filter, pair_calls
-from transcripts.formats.numbers import round_percent
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.models import Study
 
 

@@ -11,7 +11,7 @@ from transcripts.coding.next_sentence import Reason
 from transcripts.corpus.models import Interview, Turn
 from transcripts.desk.annotations import SentenceAnnotations
 from transcripts.formats.interviews.chat_content import pair_results
-from transcripts.ui.told import write_time
+from transcripts.ui.values import write_time
 
 LONG_QUESTION = 240
 SHORT_QUESTION = 60

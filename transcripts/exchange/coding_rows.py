@@ -315,7 +315,7 @@ def _find_sentences(scope: Scope) -> Any:
 def write_interviews(scope: Scope, path: Path) -> int:
     """Write every interview as a line of interview_jsonl, each after the one that it hangs on; returns how many.
 
-    What hangs on an interview that the file leaves out stands by itself: a line may name only what the file holds.
+    What hangs on an interview that the file leaves out is written alone: a line may name only what the file holds.
     """
     written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:

@@ -152,7 +152,7 @@ def read_ledger(scope: Scope) -> Iterator[Sequence[object]]:
 
 
 def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
-    """What stands of each feature after each turn of the model, by coder: from its first entry on, each track by itself."""
+    """What holds of each feature after each turn of the model, by coder: from its first entry on, each track by itself."""
     begins = Coalesce("quote_start", "sentence__start")
     entries = _find_entries(scope).annotate(begins=begins)
     ordered = entries.order_by(

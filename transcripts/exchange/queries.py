@@ -19,7 +19,7 @@ from transcripts.exchange.rows import Column, Scope, column, columns, list_expor
 from transcripts.formats.codebook_csv import COLUMNS, CodeRow
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.codebook_rules import CodebookContent
-from transcripts.formats.qdc import lay_out_codes, write_qdc
+from transcripts.formats.refi import lay_out_codes, write_qdc
 
 CODEBOOK = [Column(name, "", meaning) for name, meaning in COLUMNS.items()]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.db.models import QuerySet
 
 from transcripts.coding.models import Coding
-from transcripts.exchange.export_jobs import EXPORT, PROJECT_FILE
+from transcripts.exchange.actions.exporting import EXPORT, PROJECT_FILE
 from transcripts.exchange.exports import CODINGS, NEGOTIATION, RECORD, STUDY, TEAM, THEMES
 from transcripts.exchange.rows import register_export
 from transcripts.hooks import interviews_given_up, on

@@ -247,7 +247,7 @@ class Export(NamedTuple):
     ``read_rows`` yields rows in the order of ``columns``, in constant memory; None where there is no table. ``files`` are
     further formats, or other forms of those of a table. An export with ``unblinds`` unblinds a coder to colleagues' work, and
     to what it ``also_reveals`` (machines' labels, case sheets) of the interviews that ``find_unblinded`` returns.
-    ``count_rows`` tells beforehand how long a table is that may be long; it comes as Parquet too. ``count_long`` counts the
+    ``count_rows`` says beforehand how long a table is that may be long; it is offered as Parquet too. ``count_long`` counts the
     cells of its texts that are longer than a spreadsheet keeps. ``find_quoted`` returns the interviews whose words would be in
     the file. ``begin_name`` returns what the name of the file has to begin with for other programs to find it.
     """
@@ -283,7 +283,7 @@ class Export(NamedTuple):
 
     @property
     def formats(self) -> list[str]:
-        """Every format it comes in, tables first."""
+        """Every format that it has, tables first."""
         tables = TABLES if self.read_rows else ()
         return list(dict.fromkeys([*tables, *([PARQUET] if self.read_rows and self.count_rows else []), *self.files]))
 

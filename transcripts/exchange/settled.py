@@ -189,7 +189,7 @@ def _list_episodes(
 
 
 class _Place(NamedTuple):
-    """Where a sentence stands: the position of its turn, its start there, and how many sentences the turn has."""
+    """The place of a sentence: the position of its turn, its start there, and how many sentences the turn has."""
 
     position: int
     sentence: int

@@ -17,7 +17,7 @@ from transcripts.charts.svg import NoRenderer, write_png
 from transcripts.corpus.models import RUN_FACTS, Kind
 from transcripts.corpus.queries import count_left_out, is_fact, list_run_facts
 from transcripts.exchange import actions
-from transcripts.exchange.export_jobs import PROJECT_FILE, find_hidden, write_or_leave
+from transcripts.exchange.actions.exporting import PROJECT_FILE, find_hidden, write_or_leave
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.rows import (
@@ -36,9 +36,8 @@ from transcripts.jobs.runs import list_own_files, list_recent_jobs
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, send_download, sends_files
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.chart_files import read_chart
-from transcripts.ui.forms import limit_size, takes_uploads
+from transcripts.ui.forms import at_form, at_top, limit_size, takes_uploads
+from transcripts.ui.templatetags.charts import read_chart
 
 MAX_FILE_SIZE = 200 * 1024 * 1024
 MAX_TOLD = 20

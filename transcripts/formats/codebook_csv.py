@@ -461,7 +461,7 @@ def _refer_to(code: CodeRow) -> str:
 
 
 def _find_repeated_names(codes: Sequence[tuple[int, CodeRow]]) -> Iterator[Problem]:
-    """Names given twice in a family where nothing else tells the codes apart."""
+    """Names given twice in a family where nothing else distinguishes the codes."""
     seen: dict[tuple[str, str], int] = {}
     for row, code in codes:
         first = seen.setdefault((find_family(code), fold_name(code.name)), row)

@@ -7,13 +7,22 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Tone, Verdict
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, summarise
-from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.charts.figures import (
+    CANNOT_TELL,
+    Dot,
+    Missing,
+    Reference,
+    Row,
+    RowChart,
+    Tone,
+    Verdict,
+    judge_cases,
+    summarise,
+)
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import ReportTable, declare, name_ends
 from transcripts.statistics.differences import LEVEL, Comparison, Direction, compare_family, pair_units
-from transcripts.statistics.figures import FEW
+from transcripts.statistics.figures import FEW, write_estimate, write_number, write_p
 
 Compared = Mapping[str, Any]
 """A row of ``compare_sides``."""

@@ -104,12 +104,12 @@ class _Window:
         self._is_whole = False
 
     def move(self, place: int) -> None:
-        """Go on to a place behind."""
+        """Go on to a later place."""
         self.line += self.text.count("\n", self.place, place)
         self.place = place
 
     def look(self) -> str:
-        """Skip white space; the character behind it, "" at the end."""
+        """Skip white space; the character after it, "" at the end."""
         while True:
             found = _BETWEEN.match(self.text, self.place)
             self.move(found.end() if found else self.place)
@@ -140,7 +140,7 @@ class _Window:
             return line, checked
 
     def _breaks_off(self, error: json.JSONDecodeError) -> bool:
-        """Whether what is wrong may be that the text goes on behind the window."""
+        """Whether what is wrong may be that the text goes on after the window."""
         return error.msg.startswith("Unterminated string") or error.pos > len(self.text) - _LONGEST_TOKEN
 
     def _grow(self) -> bool:

@@ -11,9 +11,9 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from transcripts.formats.codebook_rules import UNSTORABLE
+from transcripts.formats.guarded_input import refuse_unstorable
 from transcripts.formats.json_lines import read_line
-from transcripts.formats.refi import read_guid, refuse_unstorable
-from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.refi import QdcCode, QdcSet, read_guid
 from transcripts.formats.text_input import unfold
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -171,7 +171,7 @@ def hash_text(text: str) -> str:
 
 
 def list_own_lines(source: QdpxSource, line_ends: Sequence[int]) -> Iterator[bytes]:
-    """What is kept of a source beside what the standard holds. ``line_ends``: the Windows ones, in the text as written."""
+    """What is kept of a source in addition to what the standard has. ``line_ends``: the Windows ones, in the text as written."""
     for turn in source.turns:
         for text in turn[2:]:
             refuse_unstorable(str(text))

@@ -17,6 +17,7 @@ from itertools import chain, islice
 from tempfile import SpooledTemporaryFile
 from typing import BinaryIO, Protocol, TypeVar, cast
 
+from transcripts.formats.guarded_input import DEFAULT_LIMITS, XmlSink, refuse_unstorable, write_document
 from transcripts.formats.problems import FileRefused, Problem, quote
 from transcripts.formats.qdpx_content import (
     ENTRY,
@@ -29,11 +30,18 @@ from transcripts.formats.qdpx_content import (
     make_head,
 )
 from transcripts.formats.qdpx_read import PROJECT_ENTRY, ProjectFileError
-from transcripts.formats.refi import ORIGIN, PROJECT_NAMESPACE, make_guid, read_guid, refuse_unstorable, show_moment
-from transcripts.formats.refi_codes import GUID_EXPECTED, find_code_problems, find_set_problems, write_codes
+from transcripts.formats.refi import (
+    GUID_EXPECTED,
+    ORIGIN,
+    PROJECT_NAMESPACE,
+    find_code_problems,
+    find_set_problems,
+    make_guid,
+    read_guid,
+    show_moment,
+    write_codes,
+)
 from transcripts.formats.text_input import Folded, fold
-from transcripts.formats.xml_input import XmlSink, write_document
-from transcripts.formats.zip_input import DEFAULT_LIMITS
 
 MAX_TEXT_FILES = 1_900
 """Further texts are written into the XML, for readers bound the number of entries of an archive."""

@@ -26,8 +26,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-from transcripts.formats.numbers import write_estimate, write_number
 from transcripts.formats.tabular import escape_formula, group_rows, show_cell, write_json
+from transcripts.statistics.figures import write_estimate, write_number
 
 Source = TypeVar("Source")
 """What the rows of a table are read from: a report, or rows that a query found."""
@@ -287,7 +287,7 @@ def write_plain_table(
 ) -> str:
     """A file with one table of plain texts, with the commands that it needs as a comment above.
 
-    ``columns`` says how each is aligned, such as "lrr"; without it the first stands to the left, the others to the right.
+    ``columns`` says how each is aligned, such as "lrr"; without it the first is aligned left, the others right.
     """
     needs = "\n".join(f"% {line}" for line in PREAMBLE.splitlines())
     head = " & ".join(map(escape_latex, heads)) + r" \\ \midrule"
@@ -300,7 +300,7 @@ def write_plain_table(
 # Rows of a row group, which are in memory together.
 ROWS_OF_A_GROUP = 20_000
 HOW_TO_GET_IT = "make parquet"
-# Digits behind the point of a decimal: money is in nanodollars.
+# Digits after the point of a decimal: money is in nanodollars.
 SCALE = 9
 COMPRESSION: Final = "zstd"
 

@@ -13,8 +13,7 @@ from django.shortcuts import redirect, render
 
 from transcripts.history.models import Numbered, WrittenMeanwhile
 from transcripts.studies.access import StudyRequest
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import NumberField, list_clashes, post_again
+from transcripts.ui.forms import NumberField, at_form, list_clashes, post_again
 
 
 class NumberPage(NamedTuple):

@@ -111,7 +111,7 @@ class JobPaused(Exception):
 
 
 class JobRun:
-    """What a run reads, and how it tells how far it is. Each run has a token; see ``ImportJob.runner``."""
+    """What a run reads, and how it reports its progress. Each run has a token; see ``ImportJob.runner``."""
 
     def __init__(self, job: ImportJob, *, should_pause: Callable[[], bool] = lambda: False) -> None:
         self.job = job

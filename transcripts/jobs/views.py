@@ -16,7 +16,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.downloads import sends_files
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_top
+from transcripts.ui.forms import at_top
 
 MOVING = (ImportJob.State.UPLOADING, ImportJob.State.WAITING, ImportJob.State.RUNNING)
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 from transcripts.codebook.queries import current_version
 from transcripts.revision.queries import list_due
 from transcripts.studies.access import StudyRequest
-from transcripts.studies.overview import Waiting, register_overview
+from transcripts.studies.queries import Waiting, register_overview
 from transcripts.studies.roles import Permission
 
 

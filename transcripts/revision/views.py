@@ -21,8 +21,7 @@ from transcripts.revision.actions.anchors import MAX_ANCHORS
 from transcripts.revision.pure.drift import draw_drift
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.forms import OnceForm
+from transcripts.ui.forms import OnceForm, at_form, at_top
 from transcripts.ui.typed_text import MAX_ID, MAX_SEED
 
 

@@ -20,8 +20,8 @@ from transcripts.accounts.models import User
 from transcripts.charts.figures import Part, Row, RowChart
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import Person, Work, list_consenting
-from transcripts.formats.numbers import round_percent
 from transcripts.rounds.models import Assignment, Completion, Round
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.models import Membership, Study
 from transcripts.studies.roles import ROLES, Permission

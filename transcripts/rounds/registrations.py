@@ -5,7 +5,7 @@ from __future__ import annotations
 from transcripts.hooks import closing_reviewed, interviews_listed, leaving_reviewed, on
 from transcripts.rounds.actions import list_assigned, list_notes
 from transcripts.rounds.queries import place_all_work, read_notes, read_own_work, read_work
-from transcripts.studies.overview import Card, register_overview
+from transcripts.studies.queries import Card, register_overview
 
 on(closing_reviewed, list_notes)
 on(leaving_reviewed, list_assigned)

@@ -34,7 +34,7 @@ from transcripts.rounds.pure.allocation import fingerprint
 from transcripts.rounds.queries import read_all_work, read_progress
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import at_form, at_top
 from transcripts.ui.typed_text import find_number, find_numbers
 
 INTERVIEWS_PER_PAGE = 50

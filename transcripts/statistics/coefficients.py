@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval
 
 Floats = NDArray[np.float64]
 

@@ -8,8 +8,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Mark, mark_clusters
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Interval, Mark, mark_clusters
 from transcripts.statistics.significance import FLIPS, adjust_holm, toss_family
 
 if TYPE_CHECKING:

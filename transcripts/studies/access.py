@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST
 from transcripts.accounts.models import User
 from transcripts.studies.models import Membership, Study, UploadDay
 from transcripts.studies.roles import OWNER, ROLES, Permission, Role
-from transcripts.ui.acts import at_form, at_top
+from transcripts.ui.forms import at_form, at_top
 from transcripts.ui.typed_text import MAX_ID
 
 P = ParamSpec("P")

@@ -26,8 +26,7 @@ from transcripts.hooks import leaving_reviewed, role_changed, send
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import find_role
 from transcripts.studies.models import Invitation, Membership, MethodChoice, Study
-from transcripts.studies.overview import STEPS
-from transcripts.studies.queries import knows_family, may_renew_invitation, read_methods
+from transcripts.studies.queries import STEPS, knows_family, may_renew_invitation, read_methods
 from transcripts.studies.roles import OWNER, ROLES, Permission, Role
 from transcripts.ui.typed_text import check_reason
 

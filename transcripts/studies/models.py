@@ -20,7 +20,7 @@ class Study(models.Model):
     name = models.CharField(max_length=200, help_text="Name of the study.")
     description = models.TextField(blank=True, help_text="What the study is about; may be empty.")
     created_at = models.DateTimeField()
-    # Of the steps by which a study begins (overview.py).
+    # Of the steps by which a study begins (queries.py).
     skipped_steps = models.JSONField(default=list, blank=True)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="studies")
 

@@ -19,10 +19,9 @@ from transcripts.studies import actions, queries
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.actions import list_leaving
 from transcripts.studies.models import MethodChoice
-from transcripts.studies.overview import list_waiting, read_cards, read_first_steps, read_notes
+from transcripts.studies.queries import list_waiting, read_cards, read_first_steps, read_notes
 from transcripts.studies.roles import ROLE_CHOICES, ROLES, Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.forms import RowForm
+from transcripts.ui.forms import RowForm, at_form, at_top
 
 EVENTS_PER_PAGE = 100
 

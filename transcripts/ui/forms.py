@@ -1,14 +1,20 @@
-"""Forms with the fields of a model, fields that several rooms share, files that are brought, and forms that replace what
-somebody may have changed meanwhile."""
+"""Forms with the fields of a model, fields that several rooms share, files that are uploaded, and forms that replace what
+somebody may have changed meanwhile.
+
+When an action is refused, the reason is shown next to the field where it was typed, or at the top of the next page.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 from uuid import UUID, uuid4
 
 from django import forms
+from django.contrib import messages
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.core.serializers.json import DjangoJSONEncoder
@@ -21,10 +27,12 @@ from django.core.validators import (
 )
 from django.db import models
 from django.db.models import Model, QuerySet
+from django.forms import BaseForm
 from django.forms.models import construct_instance
-from django.http import QueryDict
+from django.http import HttpRequest, QueryDict
 from django.template.defaultfilters import filesizeformat
 
+from transcripts.refusals import Refused
 from transcripts.ui.typed_text import MAX_ID, MAX_NOTE, MAX_REASON, find_fault
 
 # Characters that may be written into a box of one line.
@@ -202,7 +210,7 @@ def make_text_field(
 
 
 def takes_uploads(largest_file: int) -> Callable[[View], View]:
-    """Decorate a view that takes files of up to so many bytes. Somewhat larger ones reach it too, so that it can say so in
+    """Decorate a view that takes files of up to this many bytes. Somewhat larger ones reach it too, so that it can say so in
     words of its own."""
 
     def mark(view: View) -> View:
@@ -331,3 +339,39 @@ def show(field: forms.Field, value: object) -> object:
         return "yes" if value else "no"
     choices = dict(getattr(field, "choices", []))
     return choices.get(value, value)
+
+
+class _Saying(AbstractContextManager[None]):
+    """Ends an act that is refused in one of these ways, and says why."""
+
+    def __init__(self, say: Callable[[Refused], Any], ways: type[Refused] = Refused) -> None:
+        self.say, self.ways = say, ways
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if not isinstance(error, self.ways):
+            return False
+        self.say(error)
+        return True
+
+
+def at_form(form: BaseForm, field: str | None = None, *, ways: type[Refused] = Refused, **renamed: str) -> _Saying:
+    """``with at_form(form):`` adds what was wrong with a refused act to the fields of the form that the refusal names, and
+    otherwise to ``field`` or above the form. An act that was done returns inside; the page after the ``with`` shows the form
+    again.
+
+    ``renamed`` are inputs that the form calls otherwise. What is refused in other ``ways`` goes on to who called.
+    """
+
+    def say(error: Refused) -> None:
+        for name, sentence in error.faults:
+            place = renamed.get(name, name)
+            form.add_error(place if place in form.fields else field, sentence)
+
+    return _Saying(say, ways)
+
+
+def at_top(request: HttpRequest) -> _Saying:
+    """``with at_top(request):`` shows the sentence of a refused act at the top of the next page."""
+    return _Saying(lambda error: messages.error(request, str(error)))

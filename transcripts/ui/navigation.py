@@ -24,7 +24,7 @@ from django.urls import NoReverseMatch, get_script_prefix, get_urlconf, reverse
 class Page(NamedTuple):
     """A page of a study that the bar leads to. ``permission`` is what one needs to see it, "" for any member.
 
-    ``holds`` names the routes of deeper pages that belong to it; "room:" stands for every page of a room that has no entry of
+    ``holds`` names the routes of deeper pages that belong to it; "room:" means every page of a room that has no entry of
     its own.
     """
 

@@ -22,8 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from auditapp.annotators.pure.prompts import CodeText
-from transcripts.formats.numbers import write_percent
-from transcripts.statistics.intervals import Share, newcombe_interval
+from transcripts.statistics.figures import Share, newcombe_interval, write_percent
 
 # What an answer can have followed that was given with the definitions swapped.
 FOLLOWED = ("definition", "name", "both", "neither")

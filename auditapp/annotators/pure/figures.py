@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from transcripts.statistics.figures import Figure
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Figure, Interval
 
 FEW_POSITIVES = 10
 """Below this number of labels by people with the code, no figure about it says anything."""

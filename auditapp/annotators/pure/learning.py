@@ -49,7 +49,7 @@ from transcripts.corpus.pure.segmenting import segment
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_name, take_text
 from transcripts.formats.problems import ReadError, quote
 from transcripts.formats.tabular import StrictTable
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import wilson_interval
 
 # The second version proposes a code that is applied once per answer for one sentence of it.
 READER = "learnt-2"

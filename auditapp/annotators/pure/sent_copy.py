@@ -22,7 +22,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from transcripts.corpus.pure.redacting import Entry, find_places
-from transcripts.formats.unseen import HIDDEN
+from transcripts.formats.text_input import HIDDEN
 
 OTHER_BREAKS = str.maketrans("\x85\u2028\u2029", "\n\n\n")
 LOOK_ALIKES = str.maketrans("<>[]`~:#|", "‹›()'∼：＃¦")

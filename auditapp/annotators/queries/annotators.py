@@ -28,7 +28,7 @@ from transcripts.codebook.queries import current_version
 from transcripts.corpus.models import Consent, Interview, RedactionList, Sentence
 from transcripts.corpus.pure.redacting import Entry, read_stored, replace
 from transcripts.corpus.queries import find_redaction, list_consenting
-from transcripts.statistics.intervals import Share
+from transcripts.statistics.figures import Share
 from transcripts.studies.models import MethodChoice, Study
 from transcripts.studies.queries import read_methods
 

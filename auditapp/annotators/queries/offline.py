@@ -23,7 +23,7 @@ from transcripts.codebook.queries import SENTENCE_TEXT
 from transcripts.coding.models import Coding, Decision, Layer
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_not_learnt_from
-from transcripts.formats.numbers import round_percent
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.models import Study
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from auditapp.annotators.queries.annotators import name_side
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.formats.numbers import NONE, write_interval, write_number
 from transcripts.rounds.queries import closes_the_rest, count_unshown
+from transcripts.statistics.figures import NONE, write_interval, write_number
 from transcripts.studies.models import Study
 
 register = template.Library()

@@ -25,8 +25,8 @@ from auditapp.llm.queries import find_prices
 from auditapp.outbound.clock import read_now
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.formats.numbers import round_percent
 from transcripts.formats.report_tables import ReportTable, Source
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.downloads import send_report_table
 from transcripts.studies.models import Study
 

@@ -13,8 +13,7 @@ from kombu.exceptions import OperationalError
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.runner.tasks import connect_at_once
 from auditapp.celery import app
-from transcripts.jobs.actions import clear_jobs
-from transcripts.jobs.running import run_job
+from transcripts.jobs.actions import clear_jobs, run_job
 from transcripts.jobs.runs import find_free_jobs
 
 logger = logging.getLogger(__name__)

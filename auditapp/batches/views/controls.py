@@ -37,8 +37,7 @@ from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import sends_files
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.forms import takes_uploads
+from transcripts.ui.forms import at_form, at_top, takes_uploads
 
 ACTS: dict[str, Callable[..., None]] = {
     "pause": actions.pause_batch,

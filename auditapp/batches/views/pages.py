@@ -50,9 +50,19 @@ from auditapp.batches.templatetags.batch_figures import nano_usd
 from auditapp.batches.views.launch import BatchRequest, batch_view, offer_calls, show_closed
 from auditapp.llm.queries import list_noted
 from transcripts.blinding.viewers import get_viewer
-from transcripts.charts.figures import Missing, Panel, PanelChart, Part, Point, Reference, Row, RowChart
-from transcripts.charts.verdicts import CAP_RULE, judge_cap
-from transcripts.formats.numbers import round_percent
+from transcripts.charts.figures import (
+    CAP_RULE,
+    Missing,
+    Panel,
+    PanelChart,
+    Part,
+    Point,
+    Reference,
+    Row,
+    RowChart,
+    judge_cap,
+)
+from transcripts.statistics.figures import round_percent
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import offer_table
 from transcripts.studies.roles import Permission

@@ -25,10 +25,10 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.queries import find_threads
-from transcripts.formats.numbers import write_out_of
 from transcripts.negotiation.pure.records import MOVES
 from transcripts.negotiation.queries.records import Asked, read
 from transcripts.refusals import Refused
+from transcripts.statistics.figures import write_out_of
 from transcripts.studies.models import Study
 
 IDS_AT_A_TIME = 500

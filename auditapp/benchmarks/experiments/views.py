@@ -40,14 +40,13 @@ from auditapp.benchmarks.experiments.queries import (
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.charts.figures import Dot, Missing, Reference, Row, RowChart, Verdict
-from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.formats.report_tables import Printed, ReportTable, Source, TableRow, declare, name_ends
 from transcripts.refusals import Refused
+from transcripts.statistics.figures import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import CONTENT_TYPES, address_files, offer_table, send_download, send_report_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
+from transcripts.ui.forms import at_form, takes_uploads
 
 SIDES = ("variant", "baseline")
 

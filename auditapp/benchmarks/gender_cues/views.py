@@ -86,19 +86,16 @@ from auditapp.benchmarks.gender_cues.queries import (
     require_purpose,
 )
 from auditapp.llm.queries import list_noted
-from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_cases, summarise
+from transcripts.charts.figures import Chart, Dot, Missing, Reference, Row, RowChart, judge_cases, summarise
 from transcripts.formats.comparisons import draw_comparisons
-from transcripts.formats.numbers import write_estimate
 from transcripts.formats.report_tables import ReportTable
 from transcripts.history.views import at_next
 from transcripts.refusals import Refused
-from transcripts.statistics.figures import explain_marks
+from transcripts.statistics.figures import explain_marks, write_estimate
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import address_files, offer_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import list_clashes, takes_uploads
+from transcripts.ui.forms import at_form, list_clashes, takes_uploads
 from transcripts.ui.typed_text import find_numbers
 
 P = ParamSpec("P")

@@ -30,7 +30,7 @@ from transcripts.exchange.rows import register_export
 from transcripts.hooks import on, worker_swept
 from transcripts.jobs.runs import register_job_kind
 from transcripts.studies.access import StudyRequest
-from transcripts.studies.overview import Card, register_overview
+from transcripts.studies.queries import Card, register_overview
 
 
 def remove_abandoned() -> None:

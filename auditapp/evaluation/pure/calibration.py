@@ -33,8 +33,7 @@ from transcripts.statistics.coefficients import (
     measure_kappa,
     measure_positive_agreement,
 )
-from transcripts.statistics.figures import FEW, Figure, Reason
-from transcripts.statistics.intervals import Interval, wilson_interval
+from transcripts.statistics.figures import FEW, Figure, Interval, Reason, wilson_interval
 from transcripts.statistics.resampling import Resamples, add_interval, draw_resamples, sum_draws
 
 Bools = NDArray[np.bool_]

@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from transcripts.formats.numbers import write_percent
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval, write_percent
 
 _Z = 1.959963984540054
 MIN_TURNS = 30

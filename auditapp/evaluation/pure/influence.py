@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from auditapp.annotators.pure.figures import Tally
-from transcripts.statistics.clusters import ClusterShare, average_clusters, subtract_shares
+from transcripts.statistics.resampling import ClusterShare, average_clusters, subtract_shares
 from transcripts.statistics.significance import toss_signs
 
 Numbers = NDArray[np.int64]

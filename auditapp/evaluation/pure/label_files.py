@@ -22,10 +22,9 @@ from auditapp.evaluation.pure.corrected_rates import (
     is_outside,
 )
 from transcripts.formats.json_lines import list_choices, read_each, refuse_field, take_text
-from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import quote
 from transcripts.formats.tabular import StrictTable
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval, write_estimate
 
 COLUMNS = ("unit", "code", "human", "machine", "blind", "sampled")
 TURN = "turn"

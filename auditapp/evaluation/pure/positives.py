@@ -23,7 +23,7 @@ from auditapp.annotators.pure.prompts import CLOSING, OPENING, CodeText, Said, f
 from auditapp.audits.pure import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
 from auditapp.llm.providers.base import make_storable
 from auditapp.llm.pure.json_answers import NOTHING, WORDS_BEHIND, Judged, explain_end, find_json, goes_on, make_object
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import wilson_interval
 
 CRITIC_VERSION = "critic-2"
 # Instructions of the first version do not speak of what was said earlier.

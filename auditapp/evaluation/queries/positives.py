@@ -18,7 +18,7 @@ from auditapp.evaluation.models import PositiveAudit, PositiveMark
 from auditapp.evaluation.pure.positives import Mark, build_report
 from auditapp.llm.models import ModelVariant
 from transcripts.codebook.models import Code
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import wilson_interval
 from transcripts.studies.models import Study
 
 MAX_AT_ONCE = 5_000

@@ -40,19 +40,26 @@ from transcripts.statistics.figures import FEW
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import offer_table, send_report_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 
 if TYPE_CHECKING:
     from auditapp.evaluation.queries.calibration import Compared
 from collections.abc import Mapping
 
-from transcripts.charts.figures import Dot, Reference, Row, RowChart
-from transcripts.charts.verdicts import judge_against, judge_cases, judge_difference, summarise
-from transcripts.formats.numbers import NONE, write_figure, write_number
-from transcripts.statistics.figures import Figure, explain_marks
+from transcripts.charts.figures import (
+    Dot,
+    Reference,
+    Row,
+    RowChart,
+    judge_against,
+    judge_cases,
+    judge_difference,
+    summarise,
+)
+from transcripts.statistics.figures import NONE, Figure, explain_marks, write_figure, write_number
 
 if TYPE_CHECKING:
-    from transcripts.statistics.clusters import ClusterShare
+    from transcripts.statistics.resampling import ClusterShare
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode

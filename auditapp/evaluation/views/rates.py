@@ -27,7 +27,7 @@ from transcripts.statistics.figures import FEW
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import offer_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 
 if TYPE_CHECKING:
     from auditapp.evaluation.pure.influence import Draws, TurnTable

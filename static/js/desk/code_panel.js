@@ -136,7 +136,7 @@ function countDecided() {
     decided += done;
     total += answers.length;
   }
-  // As transcripts/formats/numbers.py round_percent.
+  // As transcripts/statistics/figures.py round_percent.
   const whole = total ? Math.min(Math.round((decided * 100) / total), decided < total ? 99 : 100) : 0;
   const percent = `${whole} %`;
   document.getElementById("decided").value = decided;

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from auditapp.annotators.pure.answers import find_quote
 from auditapp.annotators.pure.sent_copy import EDGES, LOOK_ALIKES, OTHER_BREAKS, ROLE_LINES, make_copy
 from transcripts.corpus.pure.redacting import Entry, check_entries, find_places
-from transcripts.formats.unseen import HIDDEN
+from transcripts.formats.text_input import HIDDEN
 
 ENTRIES = [Entry("Anna", "[PERSON 1]"), Entry("Anna Lee", "[PERSON 2]"), Entry("José", "J."), Entry("北京", "[CITY]")]
 BITS = [

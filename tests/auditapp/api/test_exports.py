@@ -15,10 +15,10 @@ from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding
-from transcripts.exchange import export_jobs
+from transcripts.exchange.actions import exporting
 from transcripts.jobs import runs
+from transcripts.jobs.actions import run_job
 from transcripts.jobs.models import ImportJob
-from transcripts.jobs.running import run_job
 from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +90,7 @@ def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_a
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runs, "job_waiting", Signal())
-    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
+    monkeypatch.setattr(exporting, "DIRECT_SECONDS", -1.0)
     put_code(coder)
     program = program_of(coder)
     waiting = program.post(f"{PATH}codings/", {"format": "csv"})

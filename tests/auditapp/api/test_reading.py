@@ -15,8 +15,8 @@ from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import edit_details
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
-from transcripts.corpus.standing import edit_details
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.studies.actions import create_study
 from transcripts.studies.models import Study

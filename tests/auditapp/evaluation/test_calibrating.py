@@ -10,8 +10,7 @@ from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-un
 
 from auditapp.annotators.pure.figures import CrossTable, Estimate
 from auditapp.evaluation.pure.calibration import CodeLabels, calibrate, list_warnings
-from transcripts.statistics.figures import Mark
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import Mark, wilson_interval
 
 counts = st.integers(0, 60)
 tables = st.builds(CrossTable, counts, counts, counts, counts)

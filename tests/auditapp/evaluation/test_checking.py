@@ -20,7 +20,7 @@ from auditapp.annotators.pure.checking import (
     measure_rate,
     tabulate_labels,
 )
-from transcripts.statistics.intervals import Share, wilson_interval
+from transcripts.statistics.figures import Share, wilson_interval
 
 CODES = ["a", "b", "c"]
 SWAPPED = {"a": "b", "b": "c", "c": "a"}

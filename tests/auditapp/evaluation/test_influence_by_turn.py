@@ -25,7 +25,7 @@ from auditapp.evaluation.pure.influence import (
     pool_tables,
     sum_families,
 )
-from transcripts.statistics.clusters import ClusterShare, average_clusters
+from transcripts.statistics.resampling import ClusterShare, average_clusters
 from transcripts.statistics.significance import measure_mcnemar
 
 Turn = tuple[int, int, bool, int]

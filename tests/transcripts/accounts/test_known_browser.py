@@ -9,22 +9,22 @@ import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from transcripts.accounts import attempts
+from transcripts.accounts import passwords
 from transcripts.accounts.models import User
 
 
 @pytest.mark.django_db
 def test_a_browser_is_forgotten_after_a_year(person: User) -> None:
     response = HttpResponse()
-    attempts.remember_browser(RequestFactory().get("/"), response, person)
+    passwords.remember_browser(RequestFactory().get("/"), response, person)
     request = RequestFactory().get("/")
     request.COOKIES.update({name: morsel.value for name, morsel in response.cookies.items()})
-    assert attempts.find_known_browser(request, person)
-    later = time.time() + attempts.LIFE_SECONDS + 1
+    assert passwords.find_known_browser(request, person)
+    later = time.time() + passwords.LIFE_SECONDS + 1
     with patch("django.core.signing.time.time", return_value=later):
-        assert not attempts.find_known_browser(request, person)
+        assert not passwords.find_known_browser(request, person)
 
 
 def test_the_cache_that_the_settings_name_is_there_before_any_model() -> None:
-    code = "import sys, transcripts.accounts.attempts; sys.exit('transcripts.accounts.models' in sys.modules)"
+    code = "import sys, transcripts.accounts.passwords; sys.exit('transcripts.accounts.models' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -8,9 +8,9 @@ from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
 from transcripts.accounts.actions import create_sign_in_link, create_token
+from transcripts.accounts.adapter import CAME_BY_LINK
 from transcripts.accounts.models import Session, User
 from transcripts.accounts.queries import find_token
-from transcripts.accounts.views import CAME_BY_LINK
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 

@@ -23,7 +23,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.reading import count_turns, count_uses
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview
-from transcripts.charts.verdicts import judge_reliability
+from transcripts.charts.figures import judge_reliability
 from transcripts.coding.blind import BlindLabels, BlindTable
 from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file

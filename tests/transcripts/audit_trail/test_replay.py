@@ -29,7 +29,7 @@ from transcripts.coding import actions as desk
 from transcripts.coding.actions import boundary_edits, codings
 from transcripts.coding.models import Coding, Decision, Layer, Memo
 from transcripts.coding.queries import ActiveLabels
-from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.refusals import Refused

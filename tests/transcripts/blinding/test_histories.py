@@ -18,7 +18,7 @@ from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
-from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.refusals import Refused

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from transcripts.charts.figures import Tone
-from transcripts.charts.verdicts import (
+from transcripts.charts.figures import (
+    Tone,
     judge_against,
     judge_cap,
     judge_cases,
@@ -19,7 +19,7 @@ from transcripts.charts.verdicts import (
     judge_within,
     summarise,
 )
-from transcripts.formats.numbers import round_percent
+from transcripts.statistics.figures import round_percent
 
 
 @pytest.mark.parametrize(

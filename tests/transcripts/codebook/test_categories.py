@@ -14,7 +14,7 @@ from tests.transcripts.codebook.drafting import edit
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook import actions
-from transcripts.codebook.files import make_qdc_codes
+from transcripts.codebook.files import read_version
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import read_content
 from transcripts.coding.actions import WrongPlace, add_coding, withdraw_coding
@@ -22,7 +22,7 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Sentence
 from transcripts.desk.desk import read_families
 from transcripts.exchange.actions import import_qdpx
-from transcripts.formats.qdc import read_qdc, write_qdc
+from transcripts.formats.refi import lay_out_codes, read_qdc, write_qdc
 from transcripts.studies.actions import create_study
 from transcripts.studies.models import Study
 
@@ -51,7 +51,7 @@ def list_flags(version: CodebookVersion) -> list[tuple[str, str, bool]]:
 
 def write(version: CodebookVersion) -> bytes:
     stream = io.BytesIO()
-    write_qdc(make_qdc_codes(version), stream)
+    write_qdc(lay_out_codes(read_version(version), scope=version.study.slug), stream)
     return stream.getvalue()
 
 

@@ -18,12 +18,12 @@ from tests.support.shared import shared
 from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
-from transcripts.codebook.files import make_qdc_codes, make_rows, read_version
+from transcripts.codebook.files import make_rows, read_version
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_csv import COLUMNS, FAMILY_RULES, FLAGS, write_codebook
 from transcripts.formats.codebook_json import write_codebook_json
-from transcripts.formats.qdc import write_qdc
+from transcripts.formats.refi import lay_out_codes, write_qdc
 from transcripts.studies.actions import create_study
 from transcripts.studies.models import Study
 
@@ -42,7 +42,7 @@ def as_json(version: CodebookVersion) -> bytes:
 
 def as_qdc(version: CodebookVersion) -> bytes:
     stream = io.BytesIO()
-    write_qdc(make_qdc_codes(version), stream)
+    write_qdc(lay_out_codes(read_version(version), scope=version.study.slug), stream)
     return stream.getvalue()
 
 

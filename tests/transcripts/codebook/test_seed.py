@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.shared import shared
-from transcripts.codebook.forms.codes import PALETTE
+from transcripts.codebook.forms import PALETTE
 from transcripts.codebook.models import CodeExample
 from transcripts.codebook.pure.checking import find_problems
 from transcripts.codebook.pure.keyword_rules import check_rule

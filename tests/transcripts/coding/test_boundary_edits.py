@@ -24,7 +24,7 @@ from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
 from transcripts.rounds.models import Assignment, Round

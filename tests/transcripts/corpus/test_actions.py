@@ -10,7 +10,7 @@ from tests.support.shared import shared
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM
-from transcripts.corpus.actions import import_file, import_files, plan_import, plan_imports
+from transcripts.corpus.actions import import_file, import_files, plan_imports
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION
 from transcripts.refusals import Refused
@@ -261,7 +261,7 @@ def test_dry_run_reports_the_same_and_stores_nothing(study: Study, lead: User) -
 
 def test_dry_run_refuses_what_an_import_refuses(study: Study) -> None:
     with pytest.raises(Refused, match="line 1"):
-        plan_import(study=study, name="x.jsonl", data=b"{")
+        plan_imports(study=study, files=[("x.jsonl", b"{")])
 
 
 def test_import_takes_as_many_queries_for_many_interviews_as_for_few(

@@ -13,7 +13,7 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import queries
 from transcripts.corpus.actions import import_file, merge_sentences, split_sentence
-from transcripts.corpus.boundary_edits import SentenceRetired
+from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.pure.segmenting import hash_quote

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.corpus.actions import import_file, plan_import
+from transcripts.corpus.actions import import_file, plan_imports
 from transcripts.corpus.consent import record_consent
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
@@ -162,7 +162,7 @@ class TestFiles:
         assert not Consent.objects.exists()
 
     def test_a_dry_run_records_nothing(self, study: Study, lead: User) -> None:
-        plan_import(study=study, name="a.jsonl", data=make_line("a", consent={"external": True}).encode())
+        plan_imports(study=study, files=[("a.jsonl", make_line("a", consent={"external": True}).encode())])
         assert not Consent.objects.exists()
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.corpus.pure.descriptives import InterviewCounts, Spread, count_words, describe, summarise
+from transcripts.corpus.pure.markdown_lines import InterviewCounts, Spread, count_words, describe, summarise
 from transcripts.corpus.pure.segmenting import segment
 
 

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
+from transcripts.corpus.changes import archive_interviews, edit_details, restore_interviews
 from transcripts.corpus.models import Interview, InterviewChange, Turn
-from transcripts.corpus.standing import archive_interviews, edit_details, restore_interviews
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 

@@ -24,9 +24,9 @@ from transcripts.corpus.actions import import_file, import_files, plan_imports
 from transcripts.corpus.models import Interview
 from transcripts.corpus.pure.previews import Choices
 from transcripts.formats import interviews as readers
-from transcripts.formats.interviews import Content, ReadError, Reading, contents, decoding
-from transcripts.jobs import running, runs
-from transcripts.jobs.actions import cancel_job, start_job
+from transcripts.formats.interviews import Content, ReadError, Reading, contents
+from transcripts.jobs import runs
+from transcripts.jobs.actions import cancel_job, run_job, start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
@@ -196,7 +196,7 @@ def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_the
 
     monkeypatch.setattr(JobRun, "tell", look)
     job = start()
-    running.run_job(job.pk)
+    run_job(job.pk)
     job.refresh_from_db()
     size = sum(len(data) for _, data in files)
     assert job.state == ImportJob.State.DONE
@@ -213,7 +213,7 @@ def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_the
     files = [(name, data.replace(b'"id": "', b'"id": "other-')) for name, data in files]
     rows = count_rows()[:4]
     job = start()
-    running.run_job(job.pk)
+    run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, count_rows()[:4]) == (ImportJob.State.CANCELLED, rows)
     assert rows != before
@@ -232,6 +232,6 @@ def test_a_format_that_is_read_as_a_whole_is_limited_before_it_is_read(
 
 def test_an_entry_of_an_archive_may_not_be_larger_than_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
     data = pack({"conversations.json": ACCOUNT})
-    monkeypatch.setattr(decoding, "MAX_FILE_SIZE", len(ACCOUNT) - 1)
+    monkeypatch.setattr(contents, "MAX_FILE_SIZE", len(ACCOUNT) - 1)
     with pytest.raises(ReadError, match=r"found more than .* bytes"):
         list(Reading(Content.of("export.zip", data)))

@@ -34,15 +34,14 @@ from transcripts.blinding import conditions
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports
+from transcripts.corpus.changes import edit_details
 from transcripts.corpus.models import Consent, ImportedFile, Interview, MaskedFacts, Sentence, Turn
 from transcripts.corpus.pure.previews import Choices
 from transcripts.corpus.pure.redacting import LETTERS, cover_names, is_covered, mask_interview
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.corpus.standing import edit_details
 from transcripts.formats.interviews import read_bytes
-from transcripts.formats.unseen import BLOCK, FILLER, mark_unseen
-from transcripts.jobs import running
-from transcripts.jobs.actions import cancel_job, start_job
+from transcripts.formats.text_input import BLOCK, FILLER, mark_unseen
+from transcripts.jobs.actions import cancel_job, run_job, start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobPaused, JobRun
 from transcripts.refusals import Refused
@@ -284,7 +283,7 @@ def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
         options={"mask": True, "model": "zephyrine-9x"},
         by=lead,
     )
-    running.run_job(job.pk)
+    run_job(job.pk)
     job.refresh_from_db()
     assert job.state == ImportJob.State.DONE
     assert find_secrets(*dump(study), list(ImportJob.objects.values())) == []
@@ -310,7 +309,7 @@ def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_starte
         by=lead,
     )
     if how != "waiting":
-        running.run_job(job.pk)
+        run_job(job.pk)
     if how == "cancelled":
         cancel_job(job=job, by=lead)
     job.refresh_from_db()
@@ -346,11 +345,11 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
         tell(run, stage, done, total)
 
     monkeypatch.setattr(JobRun, "tell", pause)
-    running.run_job(job.pk)
+    run_job(job.pk)
     first = set(Interview.objects.staged().values_list("mask_label", flat=True))
     assert first
     monkeypatch.setattr(JobRun, "tell", tell)
-    running.run_job(job.pk)
+    run_job(job.pk)
     job.refresh_from_db()
     assert job.state == ImportJob.State.DONE
     assert first < set(study.interviews.values_list("mask_label", flat=True))
@@ -370,7 +369,7 @@ def test_what_an_import_that_broke_off_has_stored_masked_is_removed(
     job = start_job(study=study, kind="interviews", files=[upload], options={"mask": True}, by=lead)
     monkeypatch.setattr(actions, "_record_import", _fail)
     with pytest.raises(_Killed):
-        running.run_job(job.pk)
+        run_job(job.pk)
     assert not MaskedFacts.objects.exists()
     assert not Turn.objects.filter(interview__imported_file__study=study).exists()
 

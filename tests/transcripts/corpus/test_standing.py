@@ -26,8 +26,8 @@ from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import archive_interviews, restore_interviews
 from transcripts.corpus.models import Interview, InterviewChange, Sentence, Standing, Turn
-from transcripts.corpus.standing import archive_interviews, restore_interviews
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.rows import Scope, list_exports
 from transcripts.refusals import Refused

@@ -14,8 +14,8 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import PLANS, UndoRefused, archive_interviews, count_work, undo_import
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Standing, Turn
-from transcripts.corpus.standing import PLANS, UndoRefused, archive_interviews, count_work, undo_import
 from transcripts.studies.models import Study
 
 DATA = json.dumps(

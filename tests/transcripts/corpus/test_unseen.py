@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from transcripts.corpus.pure.previews import read_choices
 from transcripts.formats.interviews import read_bytes
-from transcripts.formats.unseen import HIDDEN, drop_unseen, mark_unseen
+from transcripts.formats.text_input import HIDDEN, drop_unseen, mark_unseen
 
 RLO, POP, ESC, ZERO_WIDTH = "\u202e", "\u202c", "\x1b", "\u200b"
 EMOJI = "\U0001f469\u200d\U0001f4bb \u2764\ufe0f"

@@ -14,8 +14,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import undo_import
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.standing import undo_import
 from transcripts.formats.interviews import FORMATS, READERS_VERSION
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support.shared import shared
-from transcripts.exchange.pure.refi_texts import DividedText, divide
+from transcripts.exchange.pure import DividedText, divide
 from transcripts.formats.qdpx_content import QdpxSource
 
 ARTICLE = """Trust in machines

@@ -20,7 +20,7 @@ from transcripts.charts.figures import Chart, Missing, RowChart
 from transcripts.charts.layout import lay_out
 from transcripts.charts.svg import write_file_svg, write_page_svg
 from transcripts.studies.models import Study
-from transcripts.ui.chart_files import sign_chart
+from transcripts.ui.templatetags.charts import sign_chart
 
 ClientOf = Callable[[User], Client]
 CHART = write_page_svg(lay_out(DOTS), key="agreement", title="Agreement", description="")

@@ -19,10 +19,10 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.exchange import coding_rows, export_jobs, rows
+from transcripts.exchange import coding_rows, rows
 from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.jobs import actions, running, runs
+from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob, ResultPart
 from transcripts.jobs.runs import JobRun
 from transcripts.studies.actions import set_member_role
@@ -38,7 +38,7 @@ commits = pytest.mark.django_db(transaction=True)
 def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every export takes too long, and its file comes in several pieces."""
     monkeypatch.setattr(runs, "job_waiting", Signal())
-    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
+    monkeypatch.setattr(exporting, "DIRECT_SECONDS", -1.0)
     monkeypatch.setattr(runs, "PART_BYTES", 200)
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)
 
@@ -88,7 +88,7 @@ def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record
     page = client.get(job.get_absolute_url()).content.decode()
     assert "Codings as CSV" in page
     assert "A worker takes it within seconds" in page
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     page = client.get(job.get_absolute_url()).content.decode()
     assert "Download" in page
     assert ResultPart.objects.count() > 2
@@ -106,7 +106,7 @@ def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(
 ) -> None:
     put(coded[0], find_code(study, "theme.compassion"), second_coder)
     job = ask(client_of(coder), study)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert take(client_of(coder), job).decode().count("theme.") == 3
     for other in (second_coder, reader):
         assert client_of(other).get(job.get_absolute_url()).status_code == 404
@@ -126,7 +126,7 @@ def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it
     import_file(study=study, name=name, data=data, by=owner)
     sentence = Sentence.objects.filter(turn__interview__external_id="another", turn__role="model")[0]
     put(sentence, find_code(study, "theme.balance"), coder)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.has_file) == (State.REFUSED, False)
     assert "others coded 1 more interview" in job.problem
@@ -142,11 +142,11 @@ def test_the_file_and_what_it_unblinds_come_together(
     assert not Unblinding.objects.exists()
     with monkeypatch.context() as patch:
         patch.setattr(JobRun, "finish_with_file", lambda *_: (_ for _ in ()).throw(RuntimeError("no room")))
-        running.run_job(job.pk)
+        actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.has_file, Unblinding.objects.count()) == (State.FAILED, False, 0)
     job = ask(client_of(lead), study, rows="all")
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert take(client_of(lead), job).decode().count("theme.balance") == 3
     assert [(each.user, each.where) for each in Unblinding.objects.all()] == [(lead, "export")]
 
@@ -156,9 +156,9 @@ def test_with_another_role_the_file_can_neither_be_made_nor_taken(
     study: Study, coded: list[Sentence], reader: User, owner: User, client_of: ClientOf
 ) -> None:
     made, waiting = ask(client_of(reader), study), ask(client_of(reader), study)
-    running.run_job(made.pk)
+    actions.run_job(made.pk)
     set_member_role(study=study, user=reader, role="lead", by=owner)
-    running.run_job(waiting.pk)
+    actions.run_job(waiting.pk)
     assert "Your role in this study has changed" in ImportJob.objects.get(pk=waiting.pk).problem
     path = reverse("jobs:take_file", args=[study.slug, made.pk])
     assert "Your role in this study has changed" in follow(client_of(reader), path)
@@ -183,12 +183,12 @@ def test_a_killed_run_is_done_again_and_recorded_once(
     with monkeypatch.context() as patch:
         patch.setattr(JobRun, "tell", die)
         with pytest.raises(Killed):
-            running.run_job(job.pk)
+            actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.stage, job.total > 0) == (State.RUNNING, "Storing the file", True)
     assert ResultPart.objects.count() == 1
     ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert take(client_of(reader), job).decode().count("theme.balance") == 3
     assert AuditEvent.objects.filter(action="export.written").count() == 1
 
@@ -215,9 +215,9 @@ def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
         def watch(done: int, _total: int) -> None:
             if done:
                 save()
-                raise export_jobs.TooLong
+                raise exporting.TooLong
 
-        monkeypatch.setattr(export_jobs, "watch_time", lambda: watch)
+        monkeypatch.setattr(exporting, "watch_time", lambda: watch)
         assert (client.post(path).status_code, ImportJob.objects.count()) == (302, 1)
         # Once more on the same connection: nothing of the first stayed open.
         assert client.post(path).status_code == 302
@@ -241,7 +241,7 @@ def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
             seen.append((done, ImportJob.objects.get().done, run.has_untold))
 
     monkeypatch.setattr(JobRun, "tell", look)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert ImportJob.objects.get().state == State.DONE
     assert seen == [(0, 0, False), (0, 0, True), (1, 0, True), (2, 0, True), (2, 2, False)]
 
@@ -259,7 +259,7 @@ def test_cancelling_leaves_no_file(
             actions.cancel_job(job=job, by=reader)
 
     monkeypatch.setattr(JobRun, "tell", cancel)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert ImportJob.objects.get().state == State.CANCELLED
     assert not ResultPart.objects.exists()
     assert not AuditEvent.objects.filter(action="export.written").exists()
@@ -272,7 +272,7 @@ def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(
     client = client_of(reader)
     old, unwanted, kept = (ask(client, study) for _ in range(3))
     for job in (old, unwanted, kept):
-        running.run_job(job.pk)
+        actions.run_job(job.pk)
     ImportJob.objects.filter(pk=old.pk).update(expires_at=timezone.now() - LONG_AGO)
     actions.clear_jobs()
     page = follow(client, reverse("jobs:delete_file", args=[study.slug, unwanted.pk]))
@@ -288,20 +288,20 @@ def test_a_study_keeps_only_so_much(
     study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = ask(client_of(reader), study), ask(client_of(reader), study)
-    running.run_job(first.pk)
+    actions.run_job(first.pk)
     monkeypatch.setattr(runs, "MAX_RESULT_BYTES", ImportJob.objects.get(pk=first.pk).result_size + 1)
-    running.run_job(second.pk)
+    actions.run_job(second.pk)
     assert "Delete some on their pages" in ImportJob.objects.get(pk=second.pk).problem
     actions.delete_result(job=first, by=reader)
     third = ask(client_of(reader), study)
-    running.run_job(third.pk)
+    actions.run_job(third.pk)
     assert take(client_of(reader), third)
 
 
 def test_what_is_quick_comes_at_once(
     study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", 60.0)
+    monkeypatch.setattr(exporting, "DIRECT_SECONDS", 60.0)
     answer = client_of(reader).post(reverse("exchange:download", args=[study.slug, "codings", "csv"]))
     assert answer.status_code == 200
     assert b"theme.balance" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]

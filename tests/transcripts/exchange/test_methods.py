@@ -23,7 +23,7 @@ from transcripts.coding.models import Coding
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.exchange import methods
 from transcripts.exchange.methods import as_markdown, draft_methods
-from transcripts.formats.numbers import write_out_of
+from transcripts.statistics.figures import write_out_of
 from transcripts.studies.actions import set_method
 from transcripts.studies.models import Study
 

@@ -32,10 +32,10 @@ from transcripts.coding.actions.links import add_link, withdraw_link
 from transcripts.coding.models import Coding, Link, Memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, write_export
-from transcripts.exchange.pure.refi_texts import read_headings
+from transcripts.exchange.pure import read_headings
 from transcripts.exchange.refi import details
 from transcripts.exchange.refi.content import lay_out
 from transcripts.exchange.refi.details import StudyReport

@@ -25,9 +25,8 @@ from transcripts.corpus import storing
 from transcripts.corpus.models import Interview
 from transcripts.exchange import views
 from transcripts.jobs import runs
-from transcripts.jobs.actions import cancel_job
+from transcripts.jobs.actions import cancel_job, run_job
 from transcripts.jobs.models import ImportJob
-from transcripts.jobs.running import run_job
 from transcripts.jobs.runs import JobRun, JobStopped
 from transcripts.studies.models import Study
 

@@ -16,8 +16,8 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.actions import create_study
 from transcripts.studies.models import Study

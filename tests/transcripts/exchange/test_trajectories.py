@@ -19,8 +19,8 @@ from transcripts.accounts.models import User
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.models import Coding, Unblinding
 from transcripts.corpus.actions import import_file
+from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Sentence
-from transcripts.corpus.standing import archive_interviews
 from transcripts.exchange.rows import Scope, find_export, name_file
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.interviews.inspect_log import FORMAT

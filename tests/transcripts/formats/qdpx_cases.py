@@ -20,8 +20,7 @@ from transcripts.formats.qdpx_content import (
 )
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.formats.qdpx_write import write_qdpx
-from transcripts.formats.refi import make_guid
-from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.refi import QdcCode, QdcSet, make_guid
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 # Characters with which offsets or XML go wrong: astral, joined, right to left, line ends, ones XML cannot hold.

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from django.core.management import get_commands, load_command_class
 
-from transcripts.formats.command_files import input_file, output_file, say_file
+from transcripts.ui.commands import input_file, output_file, say_file
 
 # They name folders and keys, or files that must not pass through a pipe.
 OTHERS = {"backup", "audit"}

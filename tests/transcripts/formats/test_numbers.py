@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.formats.numbers import (
+from transcripts.statistics.figures import (
+    Figure,
+    Interval,
     round_percent,
     write_estimate,
     write_figure,
@@ -14,8 +16,6 @@ from transcripts.formats.numbers import (
     write_points,
     write_signed,
 )
-from transcripts.statistics.figures import Figure
-from transcripts.statistics.intervals import Interval
 
 
 def test_numbers_have_their_decimals_and_no_negative_nought() -> None:

@@ -15,9 +15,7 @@ from tests.transcripts.formats.refi_structure import find_breaches
 from transcripts.codebook.pure.seed import load_seed
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, CodeExample, FamilyContent
-from transcripts.formats.qdc import lay_out_codes, read_description, read_qdc, write_qdc
-from transcripts.formats.refi import make_guid
-from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.refi import QdcCode, QdcSet, lay_out_codes, make_guid, read_description, read_qdc, write_qdc
 
 FILES = Path(__file__).resolve().parents[2] / "data" / "refi"
 HEAD = '<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>\n'

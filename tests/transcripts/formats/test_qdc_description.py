@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transcripts.formats.codebook_rules import CodeExample
-from transcripts.formats.qdc import CodeDescription, compose_description, read_description
+from transcripts.formats.refi import CodeDescription, compose_description, read_description
 
 HEADINGS = ["== Include ==", "\\== Include ==", "== Anchor example ==", "== Sentence ==", "\n", "\r\n", "a", "\\"]
 texts = st.text(max_size=15) | st.lists(st.sampled_from(HEADINGS), max_size=6).map("".join)

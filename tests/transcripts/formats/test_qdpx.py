@@ -31,7 +31,7 @@ from transcripts.formats import qdpx_write
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxProject, QdpxSelection, QdpxSource, QdpxTurn
 from transcripts.formats.qdpx_read import ProjectFileError
 from transcripts.formats.qdpx_write import write_qdpx
-from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.refi import QdcCode, QdcSet
 from transcripts.formats.text_input import find_unfolded, fold, unfold
 
 

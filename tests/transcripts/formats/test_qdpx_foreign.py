@@ -13,10 +13,9 @@ import pytest
 from tests.support.shared import shared
 from tests.transcripts.formats.qdpx_cases import Study, export, read
 from transcripts.formats.problems import show_count
-from transcripts.formats.qdc import read_qdc
 from transcripts.formats.qdpx_content import QdpxCoding, QdpxFile, QdpxNote, QdpxSelection, QdpxSource, QdpxUser
 from transcripts.formats.qdpx_read import ProjectFileError, read_qdpx
-from transcripts.formats.refi_codes import QdcCode, QdcSet
+from transcripts.formats.refi import QdcCode, QdcSet, read_qdc
 
 FOREIGN = Path(__file__).resolve().parents[2] / "data" / "refi" / "foreign.qde"
 HEAD = '<Project xmlns="urn:QDA-XML:project:1.0" name="p">'
@@ -244,7 +243,7 @@ def test_all_problems_of_a_project_are_listed_with_their_lines() -> None:
 
 
 def test_more_codings_than_can_be_held_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transcripts.formats.qde.MAX_PUT_ON_TEXTS", 3)
+    monkeypatch.setattr("transcripts.formats.qdpx_read.MAX_PUT_ON_TEXTS", 3)
 
     assert refuse(FOREIGN.read_bytes()).problems[0].found == "more than 3 selections and codings"
 

@@ -8,16 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from transcripts.formats.refi import (
-    escape,
-    make_guid,
-    read_color,
-    read_guid,
-    read_moment,
-    read_truth,
-    show_moment,
-    unescape,
-)
+from transcripts.formats.guarded_input import escape, unescape
+from transcripts.formats.refi import make_guid, read_color, read_guid, read_moment, read_truth, show_moment
 
 storable = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 tricky = st.text(st.sampled_from("_x0015FE\x01\x1f\ufffe"), max_size=25)

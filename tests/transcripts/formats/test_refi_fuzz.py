@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.transcripts.formats.qdpx_cases import export, make_study
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_json import read_codebook_json
-from transcripts.formats.qdc import read_qdc
 from transcripts.formats.qdpx_read import ProjectFileError, read_qdpx
+from transcripts.formats.refi import read_qdc
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 QDC = (DATA / "refi" / "foreign.qdc").read_bytes()

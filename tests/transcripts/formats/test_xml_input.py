@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from transcripts.formats import xml_input
+from transcripts.formats import guarded_input
+from transcripts.formats.guarded_input import XmlReader
 from transcripts.formats.problems import InputRefused, Problem
-from transcripts.formats.xml_input import XmlReader
 
 BOMB = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
 
@@ -23,7 +23,7 @@ def read_all(text: str | bytes, *, size: int = 7) -> list[tuple[str, int]]:
     """Tags below the root with their lines, depth first."""
     reader = open_xml(text, size=size)
 
-    def read(parent: xml_input.Element) -> Iterator[tuple[str, int]]:
+    def read(parent: guarded_input.Element) -> Iterator[tuple[str, int]]:
         for child in reader.read_children(parent):
             yield child.tag, child.line
             yield from read(child)
@@ -114,7 +114,7 @@ def test_nesting_up_to_the_limit_is_read() -> None:
 
 
 def test_too_many_elements_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xml_input, "MAX_ELEMENTS", 3)
+    monkeypatch.setattr(guarded_input, "MAX_ELEMENTS", 3)
 
     assert refuse('<a xmlns="urn:ours"><b/><b/><b/></a>').found == "more than 3 elements"
 
@@ -137,7 +137,7 @@ def test_what_is_no_such_document_says_what_was_found(text: str, found: str) -> 
 
 
 def test_a_file_of_line_ends_is_read_in_few_steps() -> None:
-    found = read_all(b'<a xmlns="urn:ours">' + b"\n" * 3_000_000 + b"<b/></a>", size=xml_input.CHUNK_BYTES)
+    found = read_all(b'<a xmlns="urn:ours">' + b"\n" * 3_000_000 + b"<b/></a>", size=guarded_input.CHUNK_BYTES)
 
     assert [tag for tag, _ in found] == ["b"]
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from transcripts.formats.guarded_input import DEFAULT_LIMITS, ZipLimits, open_zip
 from transcripts.formats.problems import InputRefused
-from transcripts.formats.zip_input import DEFAULT_LIMITS, ZipLimits, open_zip
 
 Fill = Callable[[zipfile.ZipFile], object]
 

@@ -23,7 +23,7 @@ from transcripts.corpus import actions as corpus_actions
 from transcripts.corpus import storing, views
 from transcripts.corpus.models import ImportedFile, Interview, Sentence
 from transcripts.formats import interviews as readers
-from transcripts.jobs import actions, running, runs
+from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob, UploadPart
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
@@ -105,7 +105,7 @@ def test_a_run_imports_the_files_and_forgets_the_upload(
         seen.append((count_visible(study), ImportJob.objects.get().done, done))
 
     at_each_step(monkeypatch, look)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, count_visible(study)) == (State.DONE, (5, 15, 1))
     assert {visible for visible, _, _ in seen} == {(0, 0, 0)}
@@ -115,7 +115,7 @@ def test_a_run_imports_the_files_and_forgets_the_upload(
     event = AuditEvent.objects.get(action="corpus.file.imported")
     assert (event.actor_name, event.details["consents"]) == ("lead", 5)
     assert event.details["interviews"] == sorted(study.interviews.values_list("pk", flat=True))
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert count_visible(study) == (5, 15, 1), "a message that comes twice did it twice"
 
 
@@ -136,15 +136,15 @@ def test_a_run_goes_on_where_a_killed_one_stopped(study: Study, lead: User, monk
     at_each_step(monkeypatch, die)
     monkeypatch.setattr(storing, "remove", lambda files, **_: None)
     with pytest.raises(Killed):
-        running.run_job(job.pk)
+        actions.run_job(job.pk)
     monkeypatch.undo()
     stored = set(Interview.objects.values_list("pk", flat=True))
     assert len(stored) == 3
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert ImportJob.objects.get().state == State.RUNNING, "a run was taken for dead that has shown itself just now"
     ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
     assert runs.find_free_jobs() == [job.pk]
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert count_visible(study) == (5, 15, 1)
     kept = set(Interview.objects.values_list("pk", flat=True)) & stored
     assert kept == stored - set(torn), "what was whole was stored again, or what was torn was kept"
@@ -163,10 +163,10 @@ def test_a_run_that_was_taken_for_dead_stores_nothing_more_and_removes_nothing(
         if done == 6 and not second:
             second.append(run.job.runner)
             ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
-            running.run_job(job.pk)
+            actions.run_job(job.pk)
 
     at_each_step(monkeypatch, let_another_run)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert second
     assert ImportJob.objects.get().state == State.DONE
     assert count_visible(study) == (5, 15, 1)
@@ -181,16 +181,16 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_wh
     if ends == "paused":
         done_by_now: list[int] = []
         at_each_step(monkeypatch, lambda run, done: done_by_now.append(done))
-        running.run_job(job.pk, should_pause=lambda: len(done_by_now) > 2)
+        actions.run_job(job.pk, should_pause=lambda: len(done_by_now) > 2)
         assert ImportJob.objects.get().state == State.WAITING
         assert 0 < Interview.objects.count() < 5
         assert count_visible(study) == (0, 0, 0)
-        running.run_job(job.pk)
+        actions.run_job(job.pk)
         assert count_visible(study) == (5, 15, 1)
         assert ImportJob.objects.get().lost_runs == 0
     else:
         at_each_step(monkeypatch, lambda run, done: done == 6 and actions.cancel_job(job=job, by=lead))
-        running.run_job(job.pk)
+        actions.run_job(job.pk)
         assert ImportJob.objects.get().state == State.CANCELLED
         assert not Interview.objects.exists()
         assert not ImportedFile.objects.exists()
@@ -202,12 +202,12 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_wh
 @commits
 def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(study: Study, lead: User) -> None:
     job = start(study, lead, check_only=True)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.outcome["reports"][0]["sentences"]) == (State.CHECKED, 15)
     assert not Interview.objects.exists()
     actions.import_checked(job=job, by=lead)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert count_visible(study) == (5, 15, 1)
     with pytest.raises(Refused, match="Reload"):
         actions.import_checked(job=job, by=lead)
@@ -229,7 +229,7 @@ def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
     with pytest.raises(Refused) as caught:
         corpus_actions.import_file(study=study, name="x.jsonl", data=data, by=lead)
     job = start(study, lead, ("x.jsonl", data))
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, job.problem) == (State.REFUSED, str(caught.value))
     assert words in job.problem
@@ -243,7 +243,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
 ) -> None:
     files = [("bad.jsonl", b"{"), FILE, ("worse.jsonl", b"[1"), ("good.jsonl", make_line("good").encode())]
     job = start(study, lead, *files, check_only=check_only)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, list(job.outcome["left_out"])) == (State.CHECKED, ["bad.jsonl", "worse.jsonl"])
     assert not Interview.objects.exists(), "nobody has seen yet that two files are left out"
@@ -254,12 +254,12 @@ def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
     assert '<input type="hidden" name="without" value="worse.jsonl">' in page
     url, without = reverse("jobs:import_checked", args=[study.slug, job.pk]), ["bad.jsonl", "worse.jsonl"]
     client.post(url, {"without": without, "check": "1", "model": "Model Z"})
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert (job.state, list(job.outcome["left_out"])) == (State.CHECKED, without)
     assert 'value="Model Z"' in client.get(address).content.decode()
     client.post(url, {"without": without})
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert count_visible(study) == (6, 18, 2)
     assert "Left out: <bdi>bad.jsonl</bdi>, <bdi>worse.jsonl</bdi>." in client.get(address).content.decode()
 
@@ -267,7 +267,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
 @commits
 def test_a_consent_without_its_basis_keeps_what_was_checked(study: Study, lead: User, client_of: SignIn) -> None:
     job = start(study, lead, check_only=True)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     url = reverse("jobs:import_checked", args=[study.slug, job.pk])
     page = client_of(lead).post(url, {"consent": "external", "listed": ["i0", "i1"], "take": "i1"})
     job.refresh_from_db()
@@ -276,7 +276,7 @@ def test_a_consent_without_its_basis_keeps_what_was_checked(study: Study, lead: 
     assert '<a href="#choose-basis">' in text
     assert '<input type="checkbox" name="take" value="i0" aria-label' in text
     client_of(lead).post(url, {"consent": "external", "basis": "A form.", "listed": ["i0", "i1"], "take": "i1"})
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert study.interviews.count() == 4
 
 
@@ -285,16 +285,16 @@ def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_a
     study: Study, lead: User, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     left, killing, broken = start(study, coder), start(study, lead), start(study, lead)
-    running.run_job(left.pk)
-    for _ in range(running.MAX_LOST_RUNS + 1):
+    actions.run_job(left.pk)
+    for _ in range(actions.MAX_LOST_RUNS + 1):
         ImportJob.objects.filter(pk=killing.pk).update(state=State.RUNNING, touched_at=timezone.now() - LONG_AGO)
         with monkeypatch.context() as patch:
-            patch.setattr(running, "_carry_out", lambda run: None)
-            running.run_job(killing.pk)
+            patch.setattr(actions, "_carry_out", lambda run: None)
+            actions.run_job(killing.pk)
     ImportJob.objects.filter(pk=killing.pk).update(touched_at=timezone.now() - LONG_AGO)
-    running.run_job(killing.pk)
+    actions.run_job(killing.pk)
     monkeypatch.setattr(corpus_actions, "plan_files", lambda *_, **_options: 1 / 0)
-    running.run_job(broken.pk)
+    actions.run_job(broken.pk)
     problems = [ImportJob.objects.get(pk=job.pk).problem for job in (left, killing, broken)]
     assert "coder may no longer start this import" in problems[0]
     assert "died 6 times in a row" in problems[1]
@@ -321,10 +321,10 @@ def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(study: Study
 def test_so_many_run_at_once_and_the_others_wait(study: Study, lead: User) -> None:
     running_now, also, waiting = (start(study, lead) for _ in range(3))
     ImportJob.objects.exclude(pk=waiting.pk).update(state=State.RUNNING, touched_at=timezone.now())
-    running.run_job(waiting.pk)
+    actions.run_job(waiting.pk)
     assert ImportJob.objects.get(pk=waiting.pk).state == State.WAITING
     ImportJob.objects.filter(pk=also.pk).update(touched_at=timezone.now() - LONG_AGO)
-    running.run_job(waiting.pk)
+    actions.run_job(waiting.pk)
     assert ImportJob.objects.get(pk=waiting.pk).state == State.DONE
     assert ImportJob.objects.get(pk=running_now.pk).state == State.RUNNING
 
@@ -338,8 +338,8 @@ def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
         ImportJob.objects.filter(pk__in=[job.pk for job in others]).update(state=State.RUNNING, touched_at=now)
         return runs.is_free(now)
 
-    monkeypatch.setattr(running, "is_free", let_others_begin)
-    running.run_job(latest.pk)
+    monkeypatch.setattr(actions, "is_free", let_others_begin)
+    actions.run_job(latest.pk)
     assert ImportJob.objects.get(pk=latest.pk).state == State.WAITING
 
 
@@ -371,12 +371,12 @@ def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(
     page = lead_client.get(second.get_absolute_url()).content.decode()
     assert '<progress class="wide" value="3" max="10"' in page
     ImportJob.objects.update(state=State.WAITING)
-    running.run_job(first.pk)
+    actions.run_job(first.pk)
     page = lead_client.get(first.get_absolute_url()).content.decode()
     assert "Import these files" in page
     assert '<td class="num">15</td>' in page
     lead_client.post(reverse("jobs:import_checked", args=[study.slug, first.pk]))
-    running.run_job(first.pk)
+    actions.run_job(first.pk)
     lead_client.post(reverse("jobs:cancel", args=[study.slug, second.pk]))
     assert [job.state for job in ImportJob.objects.order_by("pk")] == [State.DONE, State.CANCELLED]
     assert study.interviews.count() == 5
@@ -389,7 +389,7 @@ def test_the_owner_of_the_site_who_is_no_member_may_import(study: Study) -> None
     admin = make_user("admin")
     User.objects.filter(pk=admin.pk).update(is_superuser=True)
     job = start(study, admin)
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     assert ImportJob.objects.get().state == State.DONE
     assert not Membership.objects.filter(user=admin).exists()
 
@@ -444,7 +444,7 @@ def test_only_a_run_that_gets_further_than_the_one_before_begins_the_count_of_lo
     told: list[int] = []
     for _ in range(2):
         ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
-        run = running._take(job.pk, lambda: False)
+        run = actions._take(job.pk, lambda: False)
         assert run is not None
         for done in (1, 2):
             run.tell("Storing", done, 5)

@@ -31,7 +31,7 @@ from transcripts.negotiation.pure.sequences import (
     measure_presence,
     measure_transitions,
 )
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import wilson_interval
 
 ANA, BEN = Coder(), Coder("ben")
 

@@ -23,7 +23,7 @@ from transcripts.negotiation.pure.sequences import (
     measure_transitions,
     measure_variety,
 )
-from transcripts.statistics.intervals import newcombe_interval, wilson_interval
+from transcripts.statistics.figures import newcombe_interval, wilson_interval
 from transcripts.statistics.significance import measure_fisher, measure_mcnemar, measure_student
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from transcripts.negotiation.pure.thread_shares import Certainty, add_units, bound_difference, bound_share, sum_up
-from transcripts.statistics.intervals import newcombe_interval, wilson_interval
+from transcripts.statistics.figures import newcombe_interval, wilson_interval
 
 
 def make_tally(*counts: tuple[int, int]) -> dict[str, tuple[int, int]]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transcripts.statistics.calibration import MIN_STATED, TOO_FEW, Stated, measure_calibration
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import MIN_STATED, TOO_FEW, Stated, measure_calibration, wilson_interval
 
 
 def make_stated(seed: int, n: int, clusters: int = 10**6) -> list[Stated]:

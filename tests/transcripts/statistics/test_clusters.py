@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import statsmodels.api as sm  # type: ignore[import-untyped]
 
-from transcripts.statistics.clusters import ClusterShare, average_clusters, correlate_shares, subtract_shares
-from transcripts.statistics.figures import Mark, Reason
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import Mark, Reason, wilson_interval
+from transcripts.statistics.resampling import ClusterShare, average_clusters, correlate_shares, subtract_shares
 
 
 def test_the_variance_over_clusters_is_that_of_statsmodels() -> None:

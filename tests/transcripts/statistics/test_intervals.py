@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint  # type: ignore[import-untyped]
 
-from transcripts.statistics.intervals import (
+from transcripts.statistics.figures import (
     newcombe_interval,
     paired_difference_interval,
     paired_ratio_interval,

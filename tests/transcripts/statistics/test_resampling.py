@@ -9,8 +9,7 @@ from scipy import stats
 from tests.transcripts.agreement.examples import make_table
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
-from transcripts.statistics.figures import Reason
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval, Reason
 from transcripts.statistics.resampling import (
     Resamples,
     draw_resamples,

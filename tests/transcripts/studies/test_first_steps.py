@@ -20,8 +20,7 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import invite_user, set_member_role, skip_step
 from transcripts.studies.models import Study
-from transcripts.studies.overview import STEPS, read_first_steps
-from transcripts.studies.queries import members_of
+from transcripts.studies.queries import STEPS, members_of, read_first_steps
 
 SignIn = Callable[[User], Client]
 HOME = "/studies/begun/"

@@ -20,8 +20,8 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import propose_code
 from transcripts.corpus.actions import import_files
+from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.corpus.standing import archive_interviews
 from transcripts.studies.actions import create_study, invite_user, set_member_role, set_method
 from transcripts.studies.models import Study
 

@@ -11,7 +11,7 @@ from auditapp.benchmarks.scenarios.forms import LoadForm
 from auditapp.benchmarks.sob.judging.forms import ImportForm
 from auditapp.benchmarks.sob.texts.forms import FileForm
 from transcripts.accounts.models import User
-from transcripts.codebook.forms.versions import CodebookFileForm
+from transcripts.codebook.forms import CodebookFileForm
 from transcripts.exchange.views import StudyFileForm
 from transcripts.ui.forms import RowsField
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from transcripts.ui.told import write_time, write_value
+from transcripts.ui.values import write_time, write_value
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from transcripts.formats.numbers import write_interval, write_number
-from transcripts.statistics.figures import FEW, Figure, explain_mark, mark_clusters
+from transcripts.statistics.figures import FEW, Figure, explain_mark, mark_clusters, write_interval, write_number
 
 CELLS = ("both", "only_a", "only_b", "neither")
 """Units that two coders decided, by who used the code: the keys of ``counts``."""

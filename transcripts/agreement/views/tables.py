@@ -24,7 +24,7 @@ from transcripts.charts.figures import RowChart
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 
 UNITS_PER_PAGE = 25
 NOT_REFLEXIVE = (Method.RELIABILITY.value, Method.CODEBOOK.value)

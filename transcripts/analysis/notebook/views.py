@@ -27,8 +27,7 @@ from transcripts.coding.models import Memo
 from transcripts.corpus.models import Sentence
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form, at_top
-from transcripts.ui.forms import NumberField, OnceForm, RowForm
+from transcripts.ui.forms import NumberField, OnceForm, RowForm, at_form, at_top
 from transcripts.ui.typed_text import MAX_TEXT
 
 ANY = ("", "any")

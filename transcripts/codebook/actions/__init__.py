@@ -16,7 +16,6 @@ from transcripts.codebook.actions.codes import (
     shift_family,
     split_code,
 )
-from transcripts.codebook.actions.files import ImportPlan, import_codebook, plan_import, start_study
 from transcripts.codebook.actions.proposals import (
     accept_proposal,
     add_invented_example,
@@ -38,12 +37,16 @@ from transcripts.codebook.actions.storing import (
     WrongInput,
 )
 from transcripts.codebook.actions.versions import (
+    ImportPlan,
     discard_draft,
     find_obstacles,
+    import_codebook,
+    plan_import,
     publish_kept_back,
     publish_version,
     seed_codebook,
     start_draft,
+    start_study,
     take_newer_parts,
 )
 

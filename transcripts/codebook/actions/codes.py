@@ -45,7 +45,7 @@ def add_code(*, version: CodebookVersion, given: CodeContent, by: trail.Actor, r
     apply_edit(version, content, editing.add_code, new)
     code = version.codes.get(identifier=new.identifier)
     add_change(version, Kind.ADDED, by=by, after=new.identifier, reason=reason)
-    record_event("codebook.code.added", version=version, target=code, by=by, identifier=new.identifier)
+    record_event("codebook.code.added", code, by)
     return code
 
 
@@ -78,8 +78,7 @@ def edit_code(
         add_change(version, kind, by=by, before=code.identifier, after=code.identifier, effect=used, reason=reason)
     code.refresh_from_db()
     _settle_meaning(code)
-    details: dict[str, object] = {"identifier": code.identifier, "fields": sorted(changed), "effect": effect}
-    record_event("codebook.code.changed", version=version, target=code, by=by, **details)
+    record_event("codebook.code.changed", code, by, fields=sorted(changed), effect=effect)
     return code
 
 
@@ -133,7 +132,7 @@ def shift_code(*, code: Code, revision: int | None, step: int, by: trail.Actor) 
             code.version, Kind.MOVED, by=by, before=code.identifier, after=code.identifier, effect=Effect.WORDING
         )
     code.refresh_from_db()
-    record_event("codebook.code.moved", version=code.version, target=code, by=by, identifier=code.identifier, step=step)
+    record_event("codebook.code.moved", code, by, step=step)
     return code
 
 
@@ -147,7 +146,7 @@ def retire_code(*, code: Code, revision: int | None, reason: str, by: trail.Acto
     reason = check_reason(reason, needed_to="retire this code")
     write_content(code.version, content, editing.remove_codes(content, [code.identifier]))
     add_change(code.version, Kind.RETIRED, by=by, before=code.identifier, reason=reason)
-    record_event("codebook.code.retired", version=code.version, target=code, by=by, identifier=code.identifier)
+    record_event("codebook.code.retired", code, by)
 
 
 @transaction.atomic
@@ -172,7 +171,7 @@ def restore_code(*, version: CodebookVersion, identifier: str, by: trail.Actor) 
     code.save(update_fields=["meaning_version"])
     copy_examples(base, version, [identifier])
     version.changes.filter(from_identifier=identifier, kind__in=[Kind.RETIRED, Kind.MERGED, Kind.SPLIT]).delete()
-    record_event("codebook.code.restored", version=version, target=code, by=by, identifier=identifier)
+    record_event("codebook.code.restored", code, by)
     return code
 
 
@@ -194,7 +193,7 @@ def add_family(*, version: CodebookVersion, given: FamilyContent, by: trail.Acto
     identifier = make_identifier(given.name, prefix="", used=used)
     apply_edit(version, content, editing.add_family, replace(_clean_family(given), identifier=identifier))
     family = version.families.get(identifier=identifier)
-    record_event("codebook.family.added", version=version, target=family, by=by, identifier=identifier)
+    record_event("codebook.family.added", family, by)
     return family
 
 
@@ -218,9 +217,7 @@ def edit_family(*, family: CodeFamily, revision: int | None, given: FamilyConten
         add_change(version, Kind.REDEFINED, by=by, before=identifier, after=identifier)
     family.refresh_from_db()
     changed = sorted(name for name in queries.FAMILY_COLUMNS if getattr(before, name) != getattr(after, name))
-    record_event(
-        "codebook.family.changed", version=version, target=family, by=by, identifier=family.identifier, fields=changed
-    )
+    record_event("codebook.family.changed", family, by, fields=changed)
     return family
 
 
@@ -233,9 +230,7 @@ def shift_family(*, family: CodeFamily, revision: int | None, step: int, by: tra
         return family
     write_content(family.version, content, after, touched={family.identifier})
     family.refresh_from_db()
-    record_event(
-        "codebook.family.moved", version=family.version, target=family, by=by, identifier=family.identifier, step=step
-    )
+    record_event("codebook.family.moved", family, by, step=step)
     return family
 
 
@@ -248,7 +243,7 @@ def remove_family(*, family: CodeFamily, revision: int | None, by: trail.Actor) 
     except editing.EditRefused as error:
         raise refuse(error) from error
     write_content(family.version, content, after)
-    record_event("codebook.family.removed", version=family.version, target=family, by=by, identifier=family.identifier)
+    record_event("codebook.family.removed", family, by)
 
 
 def name_code(
@@ -352,9 +347,7 @@ def _record_merge(code: Code, merged: Sequence[str], *, is_new: bool, reason: st
         add_change(
             version, Kind.MERGED, by=by, before=identifier, after=code.identifier, effect=Effect.WIDENING, reason=reason
         )
-    record_event(
-        "codebook.code.merged", version=version, target=code, by=by, identifier=code.identifier, merged=list(merged)
-    )
+    record_event("codebook.code.merged", code, by, merged=list(merged))
 
 
 def _name_target(
@@ -412,7 +405,5 @@ def split_code(
             reason=reason,
         )
     identifiers = [new.identifier for new in born]
-    record_event(
-        "codebook.code.split", version=version, target=code, by=by, identifier=code.identifier, into=identifiers
-    )
+    record_event("codebook.code.split", code, by, into=identifiers)
     return list(version.codes.filter(identifier__in=identifiers).order_by("position"))

@@ -205,15 +205,7 @@ def pin_example(
     code, note = hold_code(code, None), " ".join(note.split())
     _check_sentence(version, code, sentence)
     example = _store(version, code, CodeExample(sentence=sentence, kind=kind, note=note), by)
-    record_event(
-        "codebook.example.pinned",
-        version=version,
-        target=code,
-        by=by,
-        identifier=code.identifier,
-        sentence=sentence.pk,
-        kind=kind,
-    )
+    record_event("codebook.example.pinned", code, by, sentence=sentence.pk, kind=kind)
     return example
 
 
@@ -234,15 +226,7 @@ def add_invented_example(
     if found:
         raise WrongInput([Problem("words", code.identifier, found)])
     example = _store(version, code, CodeExample(words=words, kind=kind, note=note), by)
-    record_event(
-        "codebook.example.invented",
-        version=version,
-        target=code,
-        by=by,
-        identifier=code.identifier,
-        example=example.pk,
-        kind=kind,
-    )
+    record_event("codebook.example.invented", code, by, example=example.pk, kind=kind)
     return example
 
 
@@ -281,9 +265,7 @@ def unpin_example(*, example: CodeExample, by: trail.Actor) -> None:
     hold_draft(code.version)
     which = {"sentence": example.sentence_id} if example.sentence_id else {"example": example.pk}
     CodeExample.objects.filter(pk=example.pk).delete()
-    record_event(
-        "codebook.example.unpinned", version=code.version, target=code, by=by, identifier=code.identifier, **which
-    )
+    record_event("codebook.example.unpinned", code, by, **which)
 
 
 @transaction.atomic

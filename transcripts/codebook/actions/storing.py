@@ -273,19 +273,13 @@ def add_change(
     )
 
 
-def record_event(
-    action: str, *, version: CodebookVersion, target: Code | CodeFamily, by: trail.Actor, **details: object
-) -> None:
-    """Record an event of a draft in the study's trail."""
-    trail.record(
-        action,
-        target=target,
-        by=by,
-        stream=trail.study_stream(version.study_id),
-        details={"version": version.number, **details},
-    )
+def record_event(action: str, row: Code | CodeFamily, by: trail.Actor, **details: object) -> None:
+    """Record an event of a code or a family of a draft in the study's trail."""
+    version = row.version
+    given = {"version": version.number, "identifier": row.identifier, **details}
+    trail.record(action, target=row, by=by, stream=trail.study_stream(version.study_id), details=given)
 
 
 def refuse(error: editing.EditRefused) -> WrongInput:
-    """An edit that makes no sense, as wrong input beside its field."""
+    """An edit that makes no sense, as wrong input of its field."""
     return WrongInput([Problem(error.field, "", str(error))])

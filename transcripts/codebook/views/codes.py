@@ -10,7 +10,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from transcripts.codebook import actions, queries
-from transcripts.codebook.forms.codes import (
+from transcripts.codebook.forms import (
     AttributeFormSet,
     CodeForm,
     FamilyForm,
@@ -22,13 +22,12 @@ from transcripts.codebook.forms.codes import (
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.pure import editing
 from transcripts.codebook.queries import FamilyNode
-from transcripts.codebook.views.common import at_edit, draft_url, draft_view, find_clashes
+from transcripts.codebook.views import at_edit, draft_url, draft_view, find_clashes
 from transcripts.codebook.views.proposals import make_example_context
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import post_again
+from transcripts.ui.forms import at_form, post_again
 from transcripts.ui.typed_text import find_numbers
 
 
@@ -144,20 +143,22 @@ def _list_initial(content: CodeContent) -> dict[str, object]:
 
 def _take_theirs(posted: QueryDict, theirs: CodeContent) -> QueryDict:
     """What was sent, but for the fields in which she chose what somebody else stored."""
-    chosen = [name.removeprefix("take-") for name, value in posted.items() if name.startswith("take-")]
+    chosen = _list_chosen(posted)
     if not chosen:
         return posted
     merged = posted.copy()
+    if "attributes" in chosen:
+        _put_questions(merged, theirs)
     initial = _list_initial(theirs)
-    for name in chosen:
-        if posted.get(f"take-{name}") != "theirs" or name not in initial:
-            continue
-        if name == "attributes":
-            _put_questions(merged, theirs)
-            continue
-        value = initial[name]
-        merged[name] = "\n".join(value) if isinstance(value, tuple) else str(value)
+    for name in initial.keys() & set(chosen) - {"attributes"}:
+        _set_value(merged, name, initial[name])
     return merged
+
+
+def _list_chosen(posted: QueryDict) -> list[str]:
+    """The fields in which she chose what somebody else stored."""
+    given = posted.items()
+    return [name.removeprefix("take-") for name, value in given if name.startswith("take-") and value == "theirs"]
 
 
 def _put_questions(posted: QueryDict, theirs: CodeContent) -> None:
@@ -251,9 +252,8 @@ def _make_family_form(request: StudyRequest, family: CodeFamily, *, again: bool 
     posted = None
     if request.method == "POST":
         posted = request.POST.copy()
-        for name, value in request.POST.items():
-            if name.startswith("take-") and value == "theirs" and name.removeprefix("take-") in initial:
-                _set_value(posted, name.removeprefix("take-"), initial[name.removeprefix("take-")])
+        for name in initial.keys() & set(_list_chosen(request.POST)):
+            _set_value(posted, name, initial[name])
         if again:
             posted["revision"] = str(family.revision)
     form = FamilyForm(posted, initial=initial | {"revision": family.revision})
@@ -266,7 +266,7 @@ def _set_value(posted: QueryDict, name: str, value: object) -> None:
     if value is False:
         posted.pop(name, None)
     else:
-        posted[name] = "on" if value is True else str(value)
+        posted[name] = "on" if value is True else "\n".join(value) if isinstance(value, tuple) else str(value)
 
 
 @require_POST

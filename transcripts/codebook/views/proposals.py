@@ -13,23 +13,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from transcripts.codebook import actions, queries
-from transcripts.codebook.forms.versions import (
-    AnswerForm,
-    InventedExampleForm,
-    PinForm,
-    PinnedExampleForm,
-    ProposalForm,
-)
+from transcripts.codebook.forms import AnswerForm, InventedExampleForm, PinForm, PinnedExampleForm, ProposalForm
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample, CodeProposal
 from transcripts.codebook.pure.editing import find_similar
 from transcripts.codebook.queries import find_labelled_sentence, find_pieces, find_sentence, read_examples
-from transcripts.codebook.views.common import draft_view, find_coder, refuse
+from transcripts.codebook.views import draft_view, find_coder, refuse
 from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 from transcripts.ui.typed_text import find_number
 
 MAX_IN_VIVO_LENGTH = 120

@@ -20,7 +20,7 @@ from transcripts.coding.links import carry_links, move_ends
 from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus import actions as corpus_actions
-from transcripts.corpus.boundary_edits import Migrated
+from transcripts.corpus.changes import Migrated
 from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent, merge_quotes, share_quote
 from transcripts.rounds.models import Assignment

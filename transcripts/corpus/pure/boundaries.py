@@ -12,7 +12,7 @@ from typing import NamedTuple
 MAX_SUFFIX_LENGTH = 20
 
 _ZERO_WIDTH_JOINER = "\u200d"
-# What belongs to the character before it, beside the marks: joiners, skin tones, half-width voicing, tags of flags.
+# What belongs to the character before it, in addition to the marks: joiners, skin tones, half-width voicing, tags of flags.
 _EXTENDING = frozenset("\u200c\u200d\uff9e\uff9f") | {chr(point) for point in range(0x1F3FB, 0x1F400)}
 _TAGS = range(0xE0020, 0xE0080)
 # Arabic and Syriac signs that are drawn around what follows them.

@@ -180,7 +180,7 @@ class _Reading:
             self._runs.append(_Run(start, end, sign, opens, closes, end - start))
 
     def _take_link(self, start: int, end: int) -> int:
-        """A ``]``: with an address behind it, it ends the link or image that the last bracket began."""
+        """A ``]``: with an address after it, it ends the link or image that the last bracket began."""
         if not self._brackets:
             return end
         bracket = self._brackets.pop()
@@ -303,7 +303,7 @@ def _break_lines(html: str) -> str:
 
 
 def read_marker(text: str, start: int, end: int) -> str | None:
-    """What stands before a sentence of a list in ``text[start:end]``, the gap behind the sentence before it.
+    """What precedes a sentence of a list in ``text[start:end]``, the gap after the sentence before it.
 
     Its number or letter; nothing for a bullet; None where there is no marker, because an item goes on.
     """

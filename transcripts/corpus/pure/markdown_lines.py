@@ -1,22 +1,33 @@
-"""The block stage of segmentation: which lines a text has, of what kind, and where each begins behind its markers.
+"""The block stage of segmentation: which lines a text has, of what kind, where each begins after its markers, and counts of them.
 
 Markdown (CommonMark and tables, by markdown-it-py) decides what is a heading, a list item, a row, code. Raw HTML
-blocks are off: models write ``<think>`` or ``<p>`` at the start of a line, and the words behind it are to be coded.
+blocks are off: models write ``<think>`` or ``<p>`` at the start of a line, and the words after it are to be coded.
 A line break is ``\\r\\n``, ``\\n`` or ``\\r``, nothing else. Offsets count code points of the exact text.
+
+The counts describe interviews, as in Tables A2 and A3 of "From Bias Mitigation to Bias Negotiation" (2026). The paper names the
+measures and leaves their rules open. Ours:
+
+- a question is a turn of the interviewer, whatever it says;
+- a word is a longest run of characters without white space, after Markdown markers are removed: those that segmentation
+  leaves out (of lists, headings, quotes, rules, fences), the bars of a table, and runs of emphasis marks alone. Scripts
+  without spaces have few words by this rule;
+- only what was said counts: no reasoning, no tool traffic, no system prompt;
+- the average response is the model's words divided by the questions, undefined without a question.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from statistics import fmean
+from typing import NamedTuple, Protocol
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-
-from transcripts.corpus.pure.sentence_rules import ONLY_EMOJI
 
 
 class Kind(StrEnum):
@@ -50,6 +61,12 @@ _PLAIN_MARKER = re.compile(
     r"[•‣⁃◦▪●○■□∙]\s*"
     r"|(?:[-+*]|\d{1,2}[.)]|\((?:[A-Za-z]|\d{1,2}|[ivx]{2,4})\)\.?|(?:[A-Za-z]|[ivx]{2,4})\)\.?)[ \t]+(?=\S)"
 )
+_EMOJI = (
+    "[\u203c\u2049\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]"
+)
+# With joiners, variation selectors, key caps and the tags of flags.
+PICTURE = rf"{_EMOJI}[\u200d\ufe0e\ufe0f\u20e3\U000e0020-\U000e007f]*"
+_ONLY_EMOJI = re.compile(rf"(?:{PICTURE}\s*)+\Z")
 _ONLY_TAGS = re.compile(r"(?:</?[A-Za-z][^<>]*>\s*|<!--(?:(?!-->).)*-->\s*)+\Z")
 
 _BULLET = re.compile(r"[ \t]*[-+*](?=[ \t]|\Z)")
@@ -102,7 +119,7 @@ def strip_plain_markers(text: str, line: Span) -> Span:
     if kind is Kind.PROSE or kind is Kind.LIST_ITEM:
         while marker := _PLAIN_MARKER.match(text, start, end):
             start, kind = marker.end(), Kind.LIST_ITEM
-        only = _ONLY_TAGS if text.startswith("<", start) else ONLY_EMOJI if text[start:end] > "\u2000" else None
+        only = _ONLY_TAGS if text.startswith("<", start) else _ONLY_EMOJI if text[start:end] > "\u2000" else None
         if only and only.match(text, start, end):
             kind = Kind.OTHER
     return Span(start, end, kind)
@@ -216,7 +233,7 @@ class _MarkdownReading:
         self.lines[number] = Span(start + begin, end, kind)
 
     def _strip_markers(self, number: int) -> int:
-        """Where the content of a line begins: behind those of its containers' markers that it carries."""
+        """Where the content of a line begins: after those of its containers' markers that it has."""
         content = self._contents[number]
         begin = 0
         for marker in self._markers.get(number, ()):
@@ -261,7 +278,7 @@ class _MarkdownReading:
                 self._take_paragraph(number, number + 1)
 
     def _take_fence(self, token: Token, first: int, stop: int) -> None:
-        """One word behind the opening fence names a language and is part of the marker; more is text."""
+        """One word after the opening fence names a language and is part of the marker; more is text."""
         opening = _FENCE.match(self._contents[first], self._strip_markers(first))
         self._claimed.add(first)
         if opening and len(self._contents[first][opening.end() :].split()) > 1:
@@ -271,3 +288,104 @@ class _MarkdownReading:
             self._claimed.add(stop - 1)
             stop -= 1
         self._take_lines(first + 1, stop, Kind.CODE)
+
+
+_EMPHASIS = "*_~`"
+_SPOKEN = "utterance"
+
+
+class SpokenTurn(Protocol):
+    """Anything with the role, the channel and the text of a turn."""
+
+    @property
+    def role(self) -> str: ...
+    @property
+    def channel(self) -> str: ...
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class InterviewCounts:
+    """One interview, a row of Table A2."""
+
+    questions: int
+    author_words: int
+    model_words: int
+
+    @property
+    def average_response(self) -> float | None:
+        """The model's words for each question; None without a question."""
+        return self.model_words / self.questions if self.questions else None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A measure over interviews; the mean gives every interview the same weight."""
+
+    minimum: float
+    maximum: float
+    mean: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Several interviews, Table A3. A measure that no interview has is None.
+
+    ``average_response`` is over the interviews with a question: smallest, largest, and the unweighted mean of the
+    interviews' averages. ``pooled_average`` is all words of the model in these interviews divided by all questions,
+    so long interviews weigh more; the two differ, and a page that shows one says which.
+    """
+
+    interviews: int
+    questions: Spread | None
+    author_words: Spread | None
+    model_words: Spread | None
+    average_response: Spread | None
+    pooled_average: float | None
+
+
+def count_words(text: str) -> int:
+    """Words of ``text`` by the rule above."""
+    return sum(_count_line(text[start:end], kind) for start, end, kind in find_lines(text))
+
+
+def _count_line(content: str, kind: Kind) -> int:
+    if kind is Kind.TABLE_ROW:
+        content = content.replace("|", " ")
+    words = content.split()
+    if any(mark in content for mark in _EMPHASIS):
+        return sum(1 for word in words if word.strip(_EMPHASIS))
+    return len(words)
+
+
+def describe(turns: Iterable[SpokenTurn]) -> InterviewCounts:
+    """Questions and words of one interview."""
+    questions = author_words = model_words = 0
+    for turn in turns:
+        if turn.channel != _SPOKEN:
+            continue
+        if turn.role == "interviewer":
+            questions += 1
+            author_words += count_words(turn.text)
+        elif turn.role == "model":
+            model_words += count_words(turn.text)
+    return InterviewCounts(questions, author_words, model_words)
+
+
+def summarise(interviews: Sequence[InterviewCounts]) -> Summary:
+    """Smallest, largest and unweighted mean of each measure, and the pooled average of responses."""
+    asked = [counts for counts in interviews if counts.questions]
+    questions = sum(counts.questions for counts in asked)
+    return Summary(
+        interviews=len(interviews),
+        questions=_measure_spread([counts.questions for counts in interviews]),
+        author_words=_measure_spread([counts.author_words for counts in interviews]),
+        model_words=_measure_spread([counts.model_words for counts in interviews]),
+        average_response=_measure_spread([counts.model_words / counts.questions for counts in asked]),
+        pooled_average=sum(counts.model_words for counts in asked) / questions if questions else None,
+    )
+
+
+def _measure_spread(values: Sequence[float]) -> Spread | None:
+    return Spread(min(values), max(values), fmean(values)) if values else None

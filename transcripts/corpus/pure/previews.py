@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from transcripts.formats.interviews.base import CONSENT_SCOPES, NOTHING_SAID, ROLES, Naming, ReadInterview, ReadTurn
-from transcripts.formats.unseen import drop_unseen
+from transcripts.formats.text_input import drop_unseen
 
 MAX_TITLE_LENGTH = 300
 SPOKEN = frozenset({"utterance", "reasoning"})

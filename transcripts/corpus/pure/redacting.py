@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 from transcripts.formats.interviews.base import ReadInterview, ReadTurn
-from transcripts.formats.unseen import BLOCK, FILLER
+from transcripts.formats.text_input import BLOCK, FILLER
 
 MAX_TEXT_LENGTH = 200
 MAX_REPLACEMENT_LENGTH = 60
@@ -254,7 +254,7 @@ class Sealed:
 
 @dataclass(frozen=True)
 class MaskedInterview(ReadInterview):
-    """A thread as it comes in masked. What it hangs on is still named by the id in the file."""
+    """A thread as it is imported masked. What it hangs on is still named by the id in the file."""
 
     sealed: Sealed = field(default_factory=Sealed)
 

@@ -16,7 +16,7 @@ from transcripts.corpus.pure.markdown_html import write_passage
 from transcripts.corpus.pure.previews import TEXT
 from transcripts.corpus.queries import count_left_out
 from transcripts.formats.interviews import speaker_text
-from transcripts.formats.unseen import mark_unseen
+from transcripts.formats.text_input import mark_unseen
 
 register = template.Library()
 # Rooms whose pages have no figure, list or choice of interviews, with their pages that have.

@@ -19,7 +19,7 @@ from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus.pure.markdown_html import has_markdown, read_marker, write_units
 from transcripts.corpus.pure.markdown_lines import Kind
 from transcripts.desk.annotations import CodingView, DecisionView, LinkView, MemoView, SentenceAnnotations
-from transcripts.formats.unseen import HIDDEN, mark_unseen
+from transcripts.formats.text_input import HIDDEN, mark_unseen
 
 if TYPE_CHECKING:
     from transcripts.desk.exchanges import TurnBlock

@@ -26,7 +26,7 @@ from transcripts.coding.queries import hold_turns
 from transcripts.corpus.actions import Staged, stage_plans
 from transcripts.corpus.planning import Plan, plan_files
 from transcripts.corpus.pure.previews import Choices
-from transcripts.exchange.pure.refi_texts import measure_ends, take_in_last
+from transcripts.exchange.pure import measure_ends, take_in_last
 from transcripts.exchange.refi import details as persons
 from transcripts.exchange.refi.details import StudyReport, match_codes, read_own_codebook, write_content
 from transcripts.exchange.refi.planned_codings import CodingPlan

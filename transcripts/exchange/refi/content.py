@@ -20,13 +20,12 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Memo
 from transcripts.coding.values import COLUMNS as VALUE_COLUMNS
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.exchange.pure import refi_texts as naming
-from transcripts.exchange.pure.refi_texts import PlacedSentence, PlacedText
+from transcripts.exchange import pure
+from transcripts.exchange.pure import PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import StudyGuids, list_link_notes, read_link_notes, write_details, write_parts
 from transcripts.exchange.rows import CHUNK, Scope
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent, FamilyContent
-from transcripts.formats.qdc import lay_out_codes
 from transcripts.formats.qdpx_content import (
     QdpxCoding,
     QdpxNote,
@@ -37,8 +36,7 @@ from transcripts.formats.qdpx_content import (
     QdpxUser,
 )
 from transcripts.formats.qdpx_write import EARLIEST, write_qdpx
-from transcripts.formats.refi import make_guid
-from transcripts.formats.refi_codes import QdcSet
+from transcripts.formats.refi import QdcSet, lay_out_codes, make_guid
 
 AT_A_TIME = 20
 FORMER = FamilyContent(identifier="former", name="Former codes", description="No longer in the codebook.")
@@ -87,15 +85,15 @@ def read_project(scope: Scope, guids: StudyGuids) -> tuple[QdpxProject, Codebook
     on_study: list[str] = []
     for memo in memos.select_related("author"):
         is_on_code = memo.subject == Memo.Subject.CODE
-        (on_codes[naming.name_code(slug, memo.subject_key)] if is_on_code else on_study).append(guids.of_memo(memo))
+        (on_codes[pure.name_code(slug, memo.subject_key)] if is_on_code else on_study).append(guids.of_memo(memo))
     codes = [code._replace(notes=tuple(on_codes[code.guid])) for code in lay_out_codes(codebook, scope=slug)]
     study = QdpxProject(
         name=scope.study.name,
         description=scope.study.description,
         created=scope.study.created_at,
-        users=tuple(QdpxUser(naming.name_user(name), name, name) for name in list_people(scope)),
+        users=tuple(QdpxUser(pure.name_user(name), name, name) for name in list_people(scope)),
         codes=tuple(codes),
-        variables=(naming.INTERVIEW_KEY, *naming.FIELDS, *list_variables(scope)),
+        variables=(pure.INTERVIEW_KEY, *pure.FIELDS, *list_variables(scope)),
         sets=tuple(read_sets(scope, guids, {code.guid for code in codes})),
         notes=tuple(on_study),
     )
@@ -159,7 +157,7 @@ def read_sets(scope: Scope, guids: StudyGuids, codes: set[str]) -> Iterator[QdcS
         latest[version.theme_id] = version
     for version in sorted(latest.values(), key=lambda each: each.theme.number):
         if version.state != ThemeVersion.State.DROPPED:
-            members = [guid for code in version.codes if (guid := naming.name_code(slug, code)) in codes]
+            members = [guid for code in version.codes if (guid := pure.name_code(slug, code)) in codes]
             yield QdcSet(
                 guid=make_guid("theme", slug, str(version.theme.number)),
                 name=version.name,
@@ -263,7 +261,7 @@ def list_variables(scope: Scope) -> list[str]:
     """The variables for what interviews tell of themselves beside the fields that the program knows."""
     told = Interview.objects.filter(scope.within()).values_list("metadata", flat=True)
     keys = {key for metadata in told.iterator(chunk_size=CHUNK) for key in metadata}
-    return sorted(filter(None, map(naming.name_variable, keys)))
+    return sorted(filter(None, map(pure.name_variable, keys)))
 
 
 class Making(NamedTuple):
@@ -280,7 +278,7 @@ def make_source(
     making: Making, interview: Interview, layout: Layout, *, codings: Sequence[Coding], memos: Sequence[Memo]
 ) -> QdpxSource:
     """One interview."""
-    guid = naming.name_interview(making.slug, interview.external_id)
+    guid = pure.name_interview(making.slug, interview.external_id)
     groups: dict[Place, list[Coding]] = defaultdict(list)
     for coding in codings:
         if coding.code.family.unit != CodeFamily.Unit.INTERVIEW:
@@ -293,13 +291,13 @@ def make_source(
             shift = layout.start_of[memo.sentence.turn.position]
             place = Place(shift + memo.sentence.start, shift + memo.sentence.end, memo.author.username, "")
             notes_at[place].append(making.guids.of_memo(memo))
-    facts = {name: str(getattr(interview, field)) for name, field in naming.FIELDS.items()}
-    facts |= {name: str(value) for key, value in interview.metadata.items() if (name := naming.name_variable(key))}
+    facts = {name: str(getattr(interview, field)) for name, field in pure.FIELDS.items()}
+    facts |= {name: str(value) for key, value in interview.metadata.items() if (name := pure.name_variable(key))}
     return QdpxSource(
         guid=guid,
         name=interview.title,
         text=layout.text,
-        attributes={naming.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
+        attributes={pure.INTERVIEW_KEY: interview.external_id, **{k: v for k, v in facts.items() if v}},
         turns=tuple(layout.turns),
         selections=tuple(
             make_selection(making, guid, place, codings=groups[place], notes=notes_at[place])
@@ -317,7 +315,7 @@ def lay_out(turns: Sequence[Turn]) -> Layout:
     pieces: list[str] = []
     placed, start_of, length = [], {}, 0
     for turn in turns:
-        heading = naming.name_heading(turn.role, turn.channel)
+        heading = pure.name_heading(turn.role, turn.channel)
         pieces += [heading, turn.text, "\n\n"]
         start = length + len(heading)
         length = start + len(turn.text) + 2
@@ -341,10 +339,10 @@ def make_selection(
 ) -> QdpxSelection:
     """What one person applied to the same words for the same reason."""
     return QdpxSelection(
-        guid=naming.name_selection(source, place.person, place.start, place.end, place.note),
+        guid=pure.name_selection(source, place.person, place.start, place.end, place.note),
         start=place.start,
         end=place.end,
-        user=naming.name_user(place.person),
+        user=pure.name_user(place.person),
         description=place.note,
         codings=tuple(make_coding(making, coding) for coding in codings),
         notes=tuple(notes),
@@ -358,11 +356,11 @@ def make_coding(making: Making, coding: Coding) -> QdpxCoding:
     others = making.ranges[coding.pk].others if coding.pk in making.ranges else []
     return QdpxCoding(
         guid=guid,
-        code=naming.name_code(making.slug, coding.code.identifier),
-        user=naming.name_user(coding.coder.username),
+        code=pure.name_code(making.slug, coding.code.identifier),
+        user=pure.name_user(coding.coder.username),
         created=coding.created_at,
         notes=(
-            *([naming.name_note(guid)] if coding.note else []),
+            *([pure.name_note(guid)] if coding.note else []),
             *(note for each in (coding, *others) for note in making.links.get(each.pk, ())),
         ),
         details={**write_details(coding), **write_parts(coding, others, making.guids)},
@@ -388,7 +386,7 @@ def _list_notes(scope: Scope, guids: StudyGuids, joined: Collection[int]) -> Ite
             guid=guids.of_memo(memo),
             name=f"{memo.get_kind_display()} ({memo.get_subject_display().lower()})",
             text=memo.text,
-            user=naming.name_user(memo.author.username),
+            user=pure.name_user(memo.author.username),
             created=memo.created_at,
         )
     noted = read_active(scope).exclude(note="").select_related("coder").order_by("pk")
@@ -396,10 +394,10 @@ def _list_notes(scope: Scope, guids: StudyGuids, joined: Collection[int]) -> Ite
         if coding.pk in joined:
             continue
         yield QdpxNote(
-            guid=naming.name_note(guids.of_coding(coding)),
-            name=naming.INTERPRETATION,
+            guid=pure.name_note(guids.of_coding(coding)),
+            name=pure.INTERPRETATION,
             text=coding.note,
-            user=naming.name_user(coding.coder.username),
+            user=pure.name_user(coding.coder.username),
             created=coding.created_at,
         )
 
@@ -419,7 +417,7 @@ def write_study(scope: Scope, path: Path) -> int:
         written = write_qdpx(study, sources=sources, notes=notes, stream=stream)
     text = io.StringIO()
     write_codebook_json(codebook, text)
-    _add_entries(path, {naming.CODEBOOK_ENTRY: text.getvalue(), README_ENTRY: README})
+    _add_entries(path, {pure.CODEBOOK_ENTRY: text.getvalue(), README_ENTRY: README})
     return written["codings"] + len(joined)
 
 

@@ -24,17 +24,15 @@ from transcripts.codebook.pure.checking import fold
 from transcripts.codebook.queries import latest_version, read_content, used_identifiers
 from transcripts.coding.models import Coding, Layer, Link, Memo
 from transcripts.coding.values import CHOICE_FIELDS, PLAIN
+from transcripts.exchange import pure
 from transcripts.exchange.coding_rows import show_answers
-from transcripts.exchange.pure import refi_texts as naming
 from transcripts.formats.codebook_csv import CodebookFileError
 from transcripts.formats.codebook_json import MAX_FILE_SIZE, read_codebook_json, write_codebook_json
 from transcripts.formats.codebook_rules import CodebookContent, CodeContent
+from transcripts.formats.guarded_input import open_zip
 from transcripts.formats.problems import InputRefused, show_count
-from transcripts.formats.qdc import lay_out_codes, write_qdc
 from transcripts.formats.qdpx_content import QdpxNote, QdpxUser
-from transcripts.formats.refi import make_guid, read_guid, read_moment, show_moment
-from transcripts.formats.refi_codes import QdcCode
-from transcripts.formats.zip_input import open_zip
+from transcripts.formats.refi import QdcCode, lay_out_codes, make_guid, read_guid, read_moment, show_moment, write_qdc
 from transcripts.studies.models import Study
 
 MAX_ANSWERS = 50
@@ -142,7 +140,7 @@ def write_parts(first: Coding, others: Sequence[Coding], guids: StudyGuids) -> d
     """Names and times of a range's further codings, where they are not those that its first coding gives them."""
     parts = [(guids.of_coding(coding), show_moment(coding.created_at)) for coding in others]
     name, made = guids.of_coding(first), show_moment(first.created_at)
-    if parts == [(naming.name_part(name, number), made) for number in range(1, len(parts) + 1)]:
+    if parts == [(pure.name_part(name, number), made) for number in range(1, len(parts) + 1)]:
         return {}
     return {"parts": json.dumps(parts)}
 
@@ -177,7 +175,7 @@ def list_link_notes(codings: Collection[Coding], guids: StudyGuids) -> dict[int,
     found: dict[int, list[str]] = defaultdict(list)
     links = Link.objects.active().filter(coding__in=[coding.pk for coding in codings]).order_by("pk")
     for link in links.select_related("coder"):
-        found[link.coding_id].append(naming.name_link_note(guids.of_link(link)))
+        found[link.coding_id].append(pure.name_link_note(guids.of_link(link)))
     return found
 
 
@@ -186,17 +184,17 @@ def read_link_notes(codings: QuerySet[Coding], guids: StudyGuids) -> Iterator[Qd
     links = Link.objects.active().filter(coding__in=codings.values("pk")).order_by("pk")
     for link in links.select_related("code", "sentence__turn__interview", "coder").iterator(chunk_size=500):
         yield QdpxNote(
-            guid=naming.name_link_note(guids.of_link(link)),
-            name=f"{naming.LINK_NOTE}{link.get_kind_display().lower()}",
+            guid=pure.name_link_note(guids.of_link(link)),
+            name=f"{pure.LINK_NOTE}{link.get_kind_display().lower()}",
             text=_describe_end(link),
-            user=naming.name_user(link.coder.username),
+            user=pure.name_user(link.coder.username),
             created=link.created_at,
         )
 
 
 def is_link_note(note: QdpxNote) -> bool:
-    """Whether a note of a file tells of a link."""
-    return note.name.startswith(naming.LINK_NOTE)
+    """Whether a note of a file describes a link."""
+    return note.name.startswith(pure.LINK_NOTE)
 
 
 def _describe_end(link: Link) -> str:
@@ -270,7 +268,7 @@ class Accounts:
         try:
             return _store_placeholder(name, by=self._by)
         except IntegrityError:
-            # Another file that comes in at the same time has made it.
+            # Another file that is imported at the same time has made it.
             user = _find_account(name)
             if user is None:
                 raise
@@ -473,13 +471,13 @@ def read_own_codebook(stream: BinaryIO) -> CodebookContent | None:
     """Our own part of the archive about the codebook; ``None`` where there is none that can be read."""
     try:
         with open_zip(stream) as archive:
-            if naming.CODEBOOK_ENTRY not in archive:
+            if pure.CODEBOOK_ENTRY not in archive:
                 return None
             data = bytearray()
-            for chunk in archive.read_chunks(naming.CODEBOOK_ENTRY):
+            for chunk in archive.read_chunks(pure.CODEBOOK_ENTRY):
                 data += chunk
                 if len(data) > MAX_FILE_SIZE:
                     return None
-        return read_codebook_json(bytes(data), name=naming.CODEBOOK_ENTRY)
+        return read_codebook_json(bytes(data), name=pure.CODEBOOK_ENTRY)
     except (InputRefused, CodebookFileError):
         return None

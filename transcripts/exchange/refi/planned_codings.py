@@ -16,8 +16,8 @@ from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.actions.checks import check_answer, fits_side
 from transcripts.coding.models import Coding
 from transcripts.corpus.consent import HOW_TO_RECORD
-from transcripts.exchange.pure import refi_texts as naming
-from transcripts.exchange.pure.refi_texts import PlacedText, Touch
+from transcripts.exchange import pure
+from transcripts.exchange.pure import PlacedText, Touch
 from transcripts.exchange.refi.details import (
     Guids,
     StudyReport,
@@ -104,7 +104,7 @@ class CodingPlan:
         self._text_name = ""
 
     def copy(self) -> CodingPlan:
-        """The same plan so far. What people have coded in the study is read anew."""
+        """The same plan so far. What people have coded in the study is read again."""
         other = CodingPlan(self._study, self._codes, self._notes, self._find_account)
         other.used_notes, other.counts = set(self.used_notes), Counter(self.counts)
         other._used.update({person: set(names) for person, names in self._used.items()})
@@ -328,8 +328,8 @@ class CodingPlan:
     def _name_parts(
         self, coding: QdpxCoding, count: int, *, name: str, made: datetime, coder_id: int
     ) -> list[tuple[str, datetime]]:
-        """Names and times of the codings that one becomes: those that they had, where the file tells them and they are free."""
-        named = [naming.name_part(name, number) for number in range(count)]
+        """Names and times of the codings that one becomes: those that they had, where the file has them and they are free."""
+        named = [pure.name_part(name, number) for number in range(count)]
         told = read_parts(coding.details)
         if len(told) != count - 1:
             return [(part, made) for part in named]

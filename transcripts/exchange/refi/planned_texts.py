@@ -18,14 +18,13 @@ from transcripts.corpus.models import BoundaryEdit, Consent, Sentence, Turn
 from transcripts.corpus.planning import Plan
 from transcripts.corpus.pure.segmenting import prepare_interview
 from transcripts.corpus.queries import list_consenting, list_contents, read_stored_turns
-from transcripts.exchange.pure import refi_texts as texts
-from transcripts.exchange.pure.refi_texts import INTERPRETATION, DividedText, PlacedSentence, PlacedText
+from transcripts.exchange import pure
+from transcripts.exchange.pure import INTERPRETATION, DividedText, PlacedSentence, PlacedText
 from transcripts.exchange.refi.details import StudyReport, guids_of_memos, is_link_note
 from transcripts.exchange.refi.planned_codings import KnownNames
 from transcripts.formats.interviews.speaker_text import find_texts, list_texts
 from transcripts.formats.qdpx_content import QdpxNote, QdpxSource
-from transcripts.formats.refi import make_guid
-from transcripts.formats.refi_codes import QdcSet
+from transcripts.formats.refi import QdcSet, make_guid
 from transcripts.studies.models import Study
 
 TURNS_IN_A_FILE = 20_000
@@ -53,16 +52,16 @@ class PlannedTexts(NamedTuple):
 
 def plan_texts(study: Study, sources: Sequence[QdpxSource], report: StudyReport) -> PlannedTexts:
     """The texts as interviews, each under the identifier that it has or gets in this study."""
-    names = texts.name_texts(sources)
+    names = pure.name_texts(sources)
     stored = read_stored_turns(study, list(names.values()))
     pairs = []
     for source in sources:
-        divided = texts.divide(source, names[source.guid])
+        divided = pure.divide(source, names[source.guid])
         if isinstance(divided, str):
             report.left_out.append(divided)
             continue
         if divided.external_id in stored and not _is_stored(divided, stored):
-            other = texts.make_unique(divided.external_id, source.guid)
+            other = pure.make_unique(divided.external_id, source.guid)
             report.notes.append(f"{divided.external_id} has another text in this study: it is imported as {other}.")
             divided = divided._replace(external_id=other)
         pairs.append((source, divided))
@@ -107,7 +106,7 @@ def _batch(new: Iterable[Text]) -> Iterator[list[str]]:
         if batch and turns + len(divided.turns) > TURNS_IN_A_FILE:
             yield batch
             batch, turns = [], 0
-        batch.append(json.dumps(texts.make_line(source, divided), ensure_ascii=False))
+        batch.append(json.dumps(pure.make_line(source, divided), ensure_ascii=False))
         turns += len(divided.turns)
     if batch:
         yield batch

@@ -3,36 +3,29 @@
     read_bytes(data, name="notes.jsonl")                       # finds out the format
     read_bytes(data, name="talk.txt", format="speaker_text")   # the format is given
 
-A new format is a module with a function from `Source` to `ReadFile` and an entry in ``FORMATS``.
+A new format is a function from `Source` to `ReadFile`, in the module of its family, and an entry in ``FORMATS``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 
+from transcripts.formats.codebook_rules import fold_heading
 from transcripts.formats.interviews import (
-    atif,
+    account_exports,
+    agent_runs,
     captions,
-    chat_messages,
-    chatgpt_export,
     claude_code,
-    claude_export,
-    hh_rlhf,
+    conversations,
+    documents,
     inspect_log,
-    interview_jsonl,
-    langfuse,
     loose_messages,
-    oasst,
-    otel_genai,
-    responses,
-    sharegpt,
-    speaker_table,
     speaker_text,
-    swe_agent,
-    tau_bench,
+    traces,
 )
 from transcripts.formats.interviews.base import (
     MAX_WHOLE_SIZE,
@@ -43,14 +36,13 @@ from transcripts.formats.interviews.base import (
     ReadInterview,
     ReadTurn,
     Source,
+    list_left_out,
 )
 from transcripts.formats.interviews.checks import FileCheck, Unkept, clear_names, fit_tool_traffic, mend_characters
-from transcripts.formats.interviews.contents import Content, Unpacked, expand, unpack
-from transcripts.formats.interviews.decoding import UTF_8, find_encoding, read_text
-from transcripts.formats.interviews.details import list_left_out
-from transcripts.formats.interviews.nearest import describe_nearest
+from transcripts.formats.interviews.contents import UTF_8, Content, Unpacked, expand, find_encoding, read_text, unpack
+from transcripts.formats.interviews.documents import HEADS
 from transcripts.formats.interviews.threads import Joined, find_call, join_files, outline_file
-from transcripts.formats.json_lines import list_keys, read_json_objects, shorten
+from transcripts.formats.json_lines import JsonObject, list_keys, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
 __all__ = [
@@ -78,31 +70,33 @@ divided, and so is any file beyond the first where they are more."""
 HEAD = 1_000
 """Characters of a text, at least, by which it is looked at."""
 READERS_VERSION = "3"
-"""Kept with each file that comes in; counted up when a reader makes something else of the same bytes."""
+"""Kept with each imported file; increased when a reader reads the same bytes differently."""
 
 FORMATS: dict[str, Reader] = {
-    interview_jsonl.FORMAT: Reader("Interviews as JSON objects", interview_jsonl.read_interview_lines, divisible=True),
-    chat_messages.FORMAT: Reader(
-        "Chat messages (OpenAI) as JSON objects", chat_messages.read_chat_lines, divisible=True
+    conversations.INTERVIEW_JSONL: Reader(
+        "Interviews as JSON objects", conversations.read_interview_lines, divisible=True
     ),
-    chatgpt_export.FORMAT: Reader("Export of a ChatGPT account", chatgpt_export.read_chatgpt_export, divisible=True),
-    claude_export.FORMAT: Reader("Export of a Claude account", claude_export.read_claude_export, divisible=True),
-    sharegpt.FORMAT: Reader("ShareGPT conversations", sharegpt.read_sharegpt, divisible=True),
-    oasst.FORMAT: Reader("Open Assistant message trees", oasst.read_oasst, divisible=True),
-    hh_rlhf.FORMAT: Reader("HH-RLHF pairs", hh_rlhf.read_hh_rlhf, divisible=True),
-    responses.FORMAT: Reader("OpenAI Responses", responses.read_responses, divisible=True),
-    chat_messages.LIST_FORMAT: Reader("One list of chat messages", chat_messages.read_message_list),
+    conversations.CHAT_MESSAGES: Reader(
+        "Chat messages (OpenAI) as JSON objects", conversations.read_chat_lines, divisible=True
+    ),
+    account_exports.CHATGPT: Reader("Export of a ChatGPT account", account_exports.read_chatgpt_export, divisible=True),
+    account_exports.CLAUDE: Reader("Export of a Claude account", account_exports.read_claude_export, divisible=True),
+    conversations.SHAREGPT: Reader("ShareGPT conversations", conversations.read_sharegpt, divisible=True),
+    conversations.OASST: Reader("Open Assistant message trees", conversations.read_oasst, divisible=True),
+    conversations.HH_RLHF: Reader("HH-RLHF pairs", conversations.read_hh_rlhf, divisible=True),
+    conversations.RESPONSES: Reader("OpenAI Responses", conversations.read_responses, divisible=True),
+    conversations.MESSAGE_LIST: Reader("One list of chat messages", conversations.read_message_list),
     inspect_log.FORMAT: Reader("Inspect log (.eval or .json)", inspect_log.read_inspect_json, log=True),
-    atif.FORMAT: Reader("Agent Trajectory Interchange Format (ATIF)", atif.read_atif, log=True, joins=True),
+    agent_runs.ATIF: Reader("Agent Trajectory Interchange Format (ATIF)", agent_runs.read_atif, log=True, joins=True),
     claude_code.FORMAT: Reader("Claude Code session", claude_code.read_claude_code, log=True, joins=True),
-    swe_agent.FORMAT: Reader("SWE-agent run", swe_agent.read_swe_agent, log=True),
-    swe_agent.MINI_FORMAT: Reader("mini-swe-agent run", swe_agent.read_mini_swe_agent, log=True),
-    tau_bench.FORMAT: Reader("tau-bench results", tau_bench.read_tau_bench, log=True),
-    langfuse.FORMAT: Reader("Langfuse trace", langfuse.read_langfuse, log=True),
-    otel_genai.FORMAT: Reader("OpenTelemetry spans (GenAI)", otel_genai.read_otel, log=True),
+    agent_runs.SWE_AGENT: Reader("SWE-agent run", agent_runs.read_swe_agent, log=True),
+    agent_runs.MINI_SWE_AGENT: Reader("mini-swe-agent run", agent_runs.read_mini_swe_agent, log=True),
+    agent_runs.TAU_BENCH: Reader("tau-bench results", agent_runs.read_tau_bench, log=True),
+    traces.LANGFUSE: Reader("Langfuse trace", traces.read_langfuse, log=True),
+    traces.OTEL_GENAI: Reader("OpenTelemetry spans (GenAI)", traces.read_otel, log=True),
     loose_messages.FORMAT: Reader("Transcribed recordings (JSON with utterances)", loose_messages.read_utterances),
     captions.FORMAT: Reader("Captions (WebVTT, SubRip, table)", captions.read_captions),
-    speaker_table.FORMAT: Reader("Table of speakers and text (CSV)", speaker_table.read_speaker_table),
+    documents.FORMAT: Reader("Table of speakers and text (CSV)", documents.read_speaker_table),
     speaker_text.FORMAT: Reader("Plain text with speakers", speaker_text.read_speaker_text),
     speaker_text.WHOLE_FORMAT: Reader("A text without speakers, as one turn", speaker_text.read_whole),
 }
@@ -110,27 +104,27 @@ FORMATS: dict[str, Reader] = {
 
 # What an object of each format has, and none of the formats before it.
 _FORMAT_OF_KEYS = {
-    ("resourceSpans",): otel_genai.FORMAT,
-    ("observations",): langfuse.FORMAT,
+    ("resourceSpans",): traces.OTEL_GENAI,
+    ("observations",): traces.LANGFUSE,
     ("eval", "samples"): inspect_log.FORMAT,
-    ("agent", "steps"): atif.FORMAT,
-    ("history",): swe_agent.FORMAT,
-    ("messages", "trajectory_format"): swe_agent.MINI_FORMAT,
-    ("traj",): tau_bench.FORMAT,
-    ("message_tree_id",): oasst.FORMAT,
-    ("chosen",): hh_rlhf.FORMAT,
-    ("mapping",): chatgpt_export.FORMAT,
-    ("chat_messages",): claude_export.FORMAT,
-    ("conversations",): sharegpt.FORMAT,
-    ("messages",): chat_messages.FORMAT,
-    ("turns",): interview_jsonl.FORMAT,
+    ("agent", "steps"): agent_runs.ATIF,
+    ("history",): agent_runs.SWE_AGENT,
+    ("messages", "trajectory_format"): agent_runs.MINI_SWE_AGENT,
+    ("traj",): agent_runs.TAU_BENCH,
+    ("message_tree_id",): conversations.OASST,
+    ("chosen",): conversations.HH_RLHF,
+    ("mapping",): account_exports.CHATGPT,
+    ("chat_messages",): account_exports.CLAUDE,
+    ("conversations",): conversations.SHAREGPT,
+    ("messages",): conversations.CHAT_MESSAGES,
+    ("turns",): conversations.INTERVIEW_JSONL,
     ("sessionId", "type"): claude_code.FORMAT,
     ("leafUuid", "type"): claude_code.FORMAT,
     ("snapshot", "type"): claude_code.FORMAT,
-    ("object", "output"): responses.FORMAT,
-    ("role", "content"): chat_messages.LIST_FORMAT,
+    ("object", "output"): conversations.RESPONSES,
+    ("role", "content"): conversations.MESSAGE_LIST,
     ("utterances",): loose_messages.FORMAT,
-    ("id", "text"): interview_jsonl.FORMAT,
+    ("id", "text"): conversations.INTERVIEW_JSONL,
 }
 _JSON_OBJECT = re.compile(r"\s*\{")
 _JSON_LIST = re.compile(r"\s*\[\s*[\[{\]]")
@@ -301,11 +295,11 @@ def recognise_format(source: Source) -> tuple[str, str]:
         raise ReadError(source.name, number, found, f"the keys of a format that is known; the nearest are {nearest}")
     if captions.is_captions(source.text):
         return captions.FORMAT, "it has lines of times"
-    if speaker_table.is_speaker_table(source.text):
-        return speaker_table.FORMAT, "its first row names the columns of speakers and text"
+    if documents.is_speaker_table(source.text):
+        return documents.FORMAT, "its first row names the columns of speakers and text"
     if speaker_text.find_starts(source.text, source.naming):
         return speaker_text.FORMAT, "its lines begin with who speaks"
-    if columns := speaker_table.find_unknown_columns(source.text):
+    if columns := documents.find_unknown_columns(source.text):
         named = ", ".join(map(shorten, columns[:10]))
         raise ReadError(source.name, 1, f"a table with the columns {named}", "columns named speaker and text")
     raise ReadError(
@@ -326,3 +320,89 @@ def _read_head(source: Source) -> str:
         if len(head.lstrip()) >= HEAD:
             break
     return head
+
+
+MOST = 3
+# Keys that objects of any program have.
+_COMMON = frozenset({"id", "type", "object", "output", "role", "content", "name"})
+_LIKE = 0.8
+_SPEAKERS = frozenset({*HEADS["speaker"], "user", "sender", "username"})
+_TEXTS = frozenset(HEADS["text"])
+
+# What the objects of a list have, and the format that keeps such a list under a key.
+_LISTS = {
+    ("role", "content"): (conversations.CHAT_MESSAGES, "messages"),
+    ("from", "value"): (conversations.SHAREGPT, "conversations"),
+    ("role", "text"): (conversations.INTERVIEW_JSONL, "turns"),
+    ("speaker", "text"): (loose_messages.FORMAT, "utterances"),
+}
+_SHAPES = {
+    conversations.INTERVIEW_JSONL: '"id" and "turns", a list of {"role": "interviewer", "text": "…"}, or "id" and "text", one '
+    "answer of the model",
+    conversations.CHAT_MESSAGES: '"messages", a list of {"role": "user", "content": "…"}',
+}
+
+
+def describe_nearest(content: JsonObject, known: Mapping[tuple[str, ...], str]) -> str:
+    """The nearest formats and what the object lacks of them. ``known`` are the keys by which formats are recognised."""
+    nearest = {**(by_lists := _find_by_lists(content)), **_find_by_speakers(content)}
+    # Where a list says what it is, a key that is merely spelled alike says nothing.
+    exact = {key for keys in known for key in keys}
+    rest = {key: value for key, value in content.items() if not by_lists or key in exact}
+    for keys, format in sorted(known.items(), key=lambda item: -_measure_distance(item[0], rest)):
+        if _measure_distance(keys, rest) and format not in nearest:
+            nearest[format] = _say_missing(keys, rest)
+    for format, shape in _SHAPES.items():
+        if len(nearest) < MOST - 1:
+            nearest.setdefault(format, shape)
+    named = [f"{format} ({why})" for format, why in list(nearest.items())[:MOST]]
+    return "; ".join(named)
+
+
+def _find_by_lists(content: JsonObject) -> dict[str, str]:
+    """Formats by what is in lists: under another key the same list would be read."""
+    found: dict[str, str] = {}
+    for key, value in content.items():
+        first = value[0] if isinstance(value, list) and value else None
+        if not isinstance(first, dict):
+            continue
+        if all(part in first for part in ("start", "end", "text")):
+            found[captions.FORMAT] = "WebVTT or SubRip, which programs that transcribe write as well"
+            continue
+        for parts, (format, own) in _LISTS.items():
+            if key != own and all(part in first for part in parts):
+                found[format] = f"{shorten(own)} in place of {shorten(key)}"
+    return found
+
+
+def _find_by_speakers(content: JsonObject) -> dict[str, str]:
+    """The table, for an object that is one turn of a conversation."""
+    speaker = next((key for key in content if fold_heading(key) in _SPEAKERS), None)
+    text = next((key for key in content if fold_heading(key) in _TEXTS), None)
+    if speaker is None or text is None:
+        return {}
+    return {documents.FORMAT: f"a table with the columns speaker and text, here {shorten(speaker)} and {shorten(text)}"}
+
+
+def _measure_distance(keys: tuple[str, ...], content: JsonObject) -> float:
+    """The share of a format's keys that the object has, or spells alike; 0 where only common ones are the same."""
+    own = [key for key in keys if key not in _COMMON]
+    there = [key for key in own if key in content or _find_like(key, content)]
+    return len(there) / len(keys)
+
+
+def _find_like(key: str, content: JsonObject) -> str:
+    return next(iter(get_close_matches(key, [each[:40] for each in list(content)[:100]], 1, _LIKE)), "")
+
+
+def _say_missing(keys: tuple[str, ...], content: JsonObject) -> str:
+    if keys == ("id", "text") and "text" in content:
+        return '"id" is missing, and "text" would be one answer of the model'
+    missing = [key for key in keys if key not in content]
+    said = [
+        f"{shorten(key)} in place of {shorten(like)}"
+        if (like := _find_like(key, content))
+        else f"{shorten(key)} is missing"
+        for key in missing
+    ]
+    return ", ".join(said)

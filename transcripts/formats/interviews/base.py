@@ -1,12 +1,19 @@
-"""What every reader gives and how it refuses: interviews, turns, and errors that name the place."""
+"""What every reader returns and how it refuses: interviews, turns, and errors that name the place.
+
+Also what a JSON object says about an interview besides its turns: named fields, metadata, and when something was said.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import datetime
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
 
 ROLES = ("interviewer", "model", "system", "tool")
@@ -14,7 +21,7 @@ CHANNELS = ("utterance", "reasoning", "tool_call", "tool_result")
 KINDS = ("interview", "trajectory")
 RELATIONS = ("", "branch", "subagent", "continuation")
 """How a thread hangs on a turn of another: what was said otherwise from there on, a run that the turn started, or what
-goes on behind a summary."""
+goes on after a summary."""
 CONSENT_SCOPES = ("coding", "external", "quotation", "reuse")
 MAX_BASIS_LENGTH = 2_000
 """Characters of what a consent rests on."""
@@ -37,7 +44,7 @@ class ReadTurn:
 
     ``role`` is one of `ROLES`, ``channel`` one of `CHANNELS`; ``speaker`` is the name the file gives, for tool traffic
     the name of the tool; ``prompt_kind`` says what kind of question an interviewer's turn is. ``call_id`` joins a result with
-    its call. ``details``, what the file tells of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
+    its call. ``details``, what the file says of the turn, may have: ``at`` (ISO 8601), ``model``, ``step`` (a number),
     ``tokens`` ({"input": 3, "output": 4}), ``is_summary``, ``redacted``, ``prefilled`` (words put into the model's mouth),
     ``error`` (true, or what went wrong), ``error_type`` (its kind, such as timeout), ``truncated`` ({"bytes", "sha256"} of the
     whole text).
@@ -220,3 +227,216 @@ class Reader:
 
     def __str__(self) -> str:
         return self.label
+
+
+NAMED_DETAILS = {
+    "title": "title",
+    "model": "model_label",
+    "model_label": "model_label",
+    "vendor": "vendor",
+    "surface": "surface",
+    "period": "period",
+    "date": "period",
+    "interviewer": "interviewer",
+    "tier": "tier",
+    "inclusion": "inclusion",
+    "inclusion_reason": "inclusion_reason",
+    "opening_prompt": "opening_prompt",
+    "language": "language",
+}
+"""Keys of a line and the field of `ReadInterview` that each fills. All are text; null and absence mean not known."""
+# What is larger counts thousandths, and what is larger than that thousandths of those.
+_SECONDS, _MILLISECONDS = 1e11, 1e14
+_WARNINGS_SHOWN = 20
+
+
+def read_objects(
+    format: str, source: Source, read: Callable[[JsonLine, Source, Counter[str]], Iterable[ReadInterview]]
+) -> ReadFile:
+    """The interviews that ``read`` makes of each JSON object of a file; it counts what it leaves out. Raises `ReadError`."""
+    left_out: Counter[str] = Counter()
+    interviews = [interview for line in read_json_objects(source) for interview in read(line, source, left_out)]
+    left_out = +left_out
+    return ReadFile(format, interviews, list_left_out(left_out), left_out)
+
+
+def read_named(line: JsonLine, source: Source, *, apart: frozenset[str], external_id: str = "") -> dict[str, Any]:
+    """The fields that `read_details` reads, with an id and a title.
+
+    The id is ``external_id``, else the id of the line, else the file's name and the number of the line. It is also the title of an
+    interview without one.
+    """
+    number, content = line
+    external_id = external_id or read_id(content) or f"{source.stem}-{number}"
+    details = read_details(line, name=source.name, apart=apart)
+    title = details.get("title", "")
+    return {**details, "external_id": external_id, "title": title if title.strip() else external_id}
+
+
+def read_details(line: JsonLine, *, name: str, apart: frozenset[str]) -> dict[str, Any]:
+    """Fields of `ReadInterview`: what every key of the line says that is not in ``apart``, and its consent.
+
+    Metadata that are no text are kept as JSON, null is left out.
+    """
+    number, content = line
+    fields: dict[str, str] = {}
+    metadata: dict[str, str] = {}
+    for key, value in content.items():
+        if key in apart or value is None:
+            continue
+        target = NAMED_DETAILS.get(key)
+        if target is None:
+            metadata[key] = write_plain(value)
+        elif not isinstance(value, str):
+            raise ReadError(name, number, f"{name_json_type(value)} as {shorten(key)}", "text or null")
+        elif target in fields and fields[target] != value:
+            raise ReadError(name, number, f"two different values for the {target.replace('_', ' ')}", "one")
+        else:
+            fields[target] = value
+    scopes, basis = _read_consent(line, name=name)
+    return {**fields, "metadata": metadata, "consent": scopes, "consent_basis": basis, "line": number}
+
+
+def _read_consent(line: JsonLine, *, name: str) -> tuple[dict[str, bool], str]:
+    """The line's "consent" by scope, and its basis. Refused unless it is exactly right: a consent must not be guessed."""
+    number, content = line
+    given = content.get("consent")
+    if given is None:
+        return {}, ""
+    if not isinstance(given, dict):
+        expected = f'an object such as {{"external": true, "basis": "…"}} with {", ".join(CONSENT_SCOPES)}'
+        raise ReadError(name, number, f'{name_json_type(given)} as "consent"', expected)
+    scopes = {key: value for key, value in given.items() if key != "basis" and value is not None}
+    for key, value in scopes.items():
+        if key not in CONSENT_SCOPES:
+            raise ReadError(
+                name, number, f'{shorten(key)} in "consent"', f"one of {', '.join(CONSENT_SCOPES)}, or basis"
+            )
+        if not isinstance(value, bool):
+            raise ReadError(name, number, f'{name_json_type(value)} as {shorten(key)} in "consent"', "true or false")
+    basis = given.get("basis")
+    if basis is not None and not isinstance(basis, str):
+        raise ReadError(name, number, f'{name_json_type(basis)} as the basis in "consent"', "text")
+    if basis and len(basis) > MAX_BASIS_LENGTH:
+        raise ReadError(name, number, f"a basis of {len(basis):,} characters", f"at most {MAX_BASIS_LENGTH:,}")
+    return scopes, (basis or "").strip()
+
+
+def write_plain(value: object) -> str:
+    """A text as it is, any other value as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def find_object(held: Any, key: str) -> JsonObject:
+    """The object that ``held`` has under this key; an empty one where it has none, or is no object itself."""
+    found = held.get(key) if isinstance(held, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def find_list(held: Any, key: str) -> list[Any]:
+    """The list that ``held`` has under this key; an empty one where it has none, or is no object."""
+    found = held.get(key) if isinstance(held, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def find_text(held: Any, key: str) -> str:
+    """The text that ``held`` has under this key; "" where it has none, or is no object."""
+    found = held.get(key) if isinstance(held, dict) else None
+    return found if isinstance(found, str) else ""
+
+
+def read_id(content: JsonObject) -> str | None:
+    """The id, a text or a whole number; None without a usable one."""
+    value: Any = content.get("id")
+    if isinstance(value, str) and value.strip():
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return None
+
+
+def leave_out_silent(interviews: Iterable[ReadInterview], left_out: Counter[str]) -> list[ReadInterview]:
+    """Those in which something is said: an account's export also holds conversations that were only begun."""
+    kept = []
+    for interview in interviews:
+        if any(turn.text.strip() for turn in interview.turns):
+            kept.append(interview)
+        else:
+            left_out["A conversation without any messages was left out."] += 1
+    return kept
+
+
+def list_left_out(left_out: Counter[str]) -> list[str]:
+    """Warnings on what was left out, the most frequent first, each with how often it happened."""
+    warnings = [say_times(sentence, count) for sentence, count in left_out.most_common(_WARNINGS_SHOWN)]
+    more = len(left_out) - _WARNINGS_SHOWN
+    if more > 0:
+        were = "was" if more == 1 else "were"
+        warnings.append(f"{more:,} more kind{'s' if more > 1 else ''} of content {were} left out.")
+    return warnings
+
+
+def say_times(sentence: str, count: int) -> str:
+    """A sentence with how often it happened, unless once."""
+    return sentence if count == 1 else f"{sentence} ({count:,} times)"
+
+
+def read_time(given: object) -> str:
+    """The time as ISO 8601, in UTC where the file counts from 1970; "" for what is no time."""
+    if isinstance(given, bool) or given is None:
+        return ""
+    if isinstance(given, str):
+        if not given.isdigit():
+            return given[:40] if _is_iso(given) else ""
+        given = int(given[:25])
+    if not isinstance(given, int | float) or not given:
+        return ""
+    seconds = given if given < _SECONDS else given / 1e3 if given < _MILLISECONDS else given / 1e9
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).isoformat().replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def describe_turn(at: object, model: object = "") -> dict[str, Any]:
+    """The details of a turn that have its time and its model, as far as they are known."""
+    time = read_time(at)
+    return {
+        **({"at": time} if time else {}),
+        **({"model": model[:200]} if isinstance(model, str) and model else {}),
+    }
+
+
+def read_day(given: object) -> str:
+    """The day of a time, such as 2026-03-01; "" for what is no time."""
+    return read_time(given)[:10]
+
+
+def write_clock(seconds: float) -> str:
+    """A time in a recording, such as 00:01:02.500."""
+    whole, thousandths = divmod(round(seconds * 1000), 1000)
+    minutes, rest = divmod(whole, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{rest:02}.{thousandths:03}"
+
+
+def note_clock(turns: Iterable[ReadTurn], left_out: Counter[str]) -> None:
+    """Count turns that are earlier, by their time, than the one before them that has one."""
+    before: datetime.datetime | None = None
+    for turn in turns:
+        at = turn.details.get("at")
+        now = datetime.datetime.fromisoformat(at) if isinstance(at, str) and _is_iso(at) else None
+        if now is None:
+            continue
+        # Times without a zone cannot be compared with those that have one.
+        if before is not None and (now.tzinfo is None) == (before.tzinfo is None) and now < before:
+            left_out["By its time a turn is earlier than the one before it; the order of the file was kept."] += 1
+        before = now
+
+
+def _is_iso(text: str) -> bool:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return len(text) >= len("2026-01-01")

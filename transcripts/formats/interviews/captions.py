@@ -23,8 +23,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from transcripts.formats.interviews.base import Naming, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.formats.interviews.details import write_clock
+from transcripts.formats.interviews.base import Naming, ReadFile, ReadInterview, ReadTurn, Source, write_clock
 from transcripts.formats.interviews.speaker_text import (
     Label,
     assign_roles,

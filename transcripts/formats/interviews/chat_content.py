@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
-from transcripts.formats.interviews.base import ReadTurn
-from transcripts.formats.interviews.details import note_clock, read_time
+from transcripts.formats.interviews.base import ReadTurn, note_clock, read_time, write_plain
 from transcripts.formats.json_lines import JsonObject, name_json_type, shorten
 from transcripts.formats.problems import ReadError
 from transcripts.formats.thinking import split_thinking
@@ -168,7 +167,7 @@ class MessageReader:
         yield from _split_thinking(said) if role == "model" else said
         if isinstance(message.get("refusal"), str):
             yield Piece("utterance", message["refusal"])
-        # Some servers write a call among the parts and once more beside them.
+        # Some servers write a call among the parts and once more next to them.
         known = {piece.call_id for piece in said if piece.channel == "tool_call" and piece.call_id}
         yield from (call for call in map(_read_call, calls) if call.call_id not in known)
 
@@ -230,7 +229,7 @@ class MessageReader:
         elif isinstance(given, dict) and isinstance(given.get("value"), str):
             text = given["value"]
         else:
-            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            text = write_plain(given)
         yield Piece("tool_result", text, find_name(part), _read_call_id(part) or find_call_id(part), details)
 
 
@@ -283,7 +282,7 @@ def _make_thought(text: str, *, is_summary: bool = False) -> Piece:
 
 
 def _read_thought(part: JsonObject) -> Piece:
-    """Reasoning, or the summary of reasoning that is told in cipher only."""
+    """Reasoning, or the summary of reasoning that the file has only encrypted."""
     summary = part.get("summary")
     if part.get("redacted") is True or not any(isinstance(part.get(key), str) and part[key] for key in _TEXT_KEYS[:-1]):
         told = summary if isinstance(summary, str) else ""
@@ -428,7 +427,7 @@ def _read_joined(turn: ReadTurn, calls: Sequence[ReadTurn]) -> Iterator[ReadTurn
         if given and given != call.call_id:
             # An id that the call does not bear pairs nothing: their order does.
             details["other"] = {**details.get("other", {}), _ID_OF_RESULT: given}
-        text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+        text = write_plain(content)
         yield replace(turn, speaker=call.speaker, text=text, call_id=call.call_id, details=details)
 
 

@@ -23,7 +23,7 @@ from transcripts.formats.interviews.base import (
 )
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
-from transcripts.formats.unseen import HIDDEN, drop_unseen
+from transcripts.formats.text_input import HIDDEN, drop_unseen
 
 _MAX_LENGTHS = {
     "external_id": 200,

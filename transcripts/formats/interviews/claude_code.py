@@ -15,9 +15,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Source, Start
+from transcripts.formats.interviews.base import (
+    Links,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    Source,
+    Start,
+    find_list,
+    find_object,
+    list_left_out,
+    read_day,
+)
 from transcripts.formats.interviews.chat_content import MessageReader, name_results
-from transcripts.formats.interviews.details import list_left_out, read_day
 from transcripts.formats.interviews.threads import Node, Thread, divide_tree, find_models, name_threads
 from transcripts.formats.json_lines import JsonLine, JsonObject, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
@@ -136,12 +146,9 @@ def _is_said(content: JsonObject) -> bool:
 
 
 def _read_agent(content: JsonObject) -> tuple[str, str] | None:
-    """The agent whose work a result tells, and the id of the call that started it."""
-    told = content.get("toolUseResult")
-    agent = told.get("agentId") if isinstance(told, dict) else None
-    message = content.get("message")
-    parts = message.get("content") if isinstance(message, dict) else None
-    for part in parts if isinstance(parts, list) else []:
+    """The agent whose work a result describes, and the id of the call that started it."""
+    agent = find_object(content, "toolUseResult").get("agentId")
+    for part in find_list(content.get("message"), "content"):
         if isinstance(part, dict) and isinstance(part.get("tool_use_id"), str) and isinstance(agent, str):
             return agent, part["tool_use_id"]
     return None
@@ -209,7 +216,7 @@ def _divide(lines: list[JsonLine], source: Source, left_out: Counter[str]) -> li
 
 
 def _cut_summaries(threads: list[Thread]) -> list[Thread]:
-    """Every thread that goes on behind a summary, cut in two: the second hangs on the last turn before the summary."""
+    """Every thread that goes on after a summary, cut in two: the second hangs on the last turn before the summary."""
     cut = list(threads)
     for place, thread in enumerate(threads):
         at = next((at for at, turn in enumerate(thread.turns) if at and turn.details.get("is_summary")), None)

@@ -12,16 +12,24 @@ has no head: the head is then that of its start, and a warning says so.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from transcripts.formats.interviews.base import ReadFile, ReadInterview, Source
+from transcripts.formats.guarded_input import ZipInput
+from transcripts.formats.interviews.base import (
+    ReadFile,
+    ReadInterview,
+    Source,
+    find_list,
+    find_object,
+    list_left_out,
+    read_day,
+    write_plain,
+)
 from transcripts.formats.interviews.chat_content import MessageReader
-from transcripts.formats.interviews.chat_messages import read_messages
-from transcripts.formats.interviews.details import list_left_out, read_day
+from transcripts.formats.interviews.conversations import read_messages
 from transcripts.formats.interviews.threads import find_kind, find_models
 from transcripts.formats.json_lines import (
     BrokenPart,
@@ -31,7 +39,6 @@ from transcripts.formats.json_lines import (
     read_part,
 )
 from transcripts.formats.problems import InputRefused, ReadError
-from transcripts.formats.zip_input import ZipInput
 
 FORMAT = "inspect"
 
@@ -83,9 +90,8 @@ def read_inspect_archive(archive: ZipInput, *, name: str) -> ReadFile:
 
 def _make_sorter(log: JsonObject) -> Callable[[JsonObject], tuple[Any, ...]]:
     """What samples are sorted by: epoch, and the place in the data set or else the id, numbers as numbers."""
-    dataset = _read_head(log).get("dataset")
-    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
-    places = {str(each): place for place, each in enumerate(ids if isinstance(ids, list) else [])}
+    ids = find_list(find_object(log, "eval").get("dataset"), "sample_ids")
+    places = {str(each): place for place, each in enumerate(ids)}
 
     def sort(sample: JsonObject) -> tuple[Any, ...]:
         identity, epoch = str(sample.get("id")), sample.get("epoch")
@@ -97,20 +103,15 @@ def _make_sorter(log: JsonObject) -> Callable[[JsonObject], tuple[Any, ...]]:
 
 def _count_missing(log: JsonObject, read: int, left_out: Counter[str]) -> None:
     """Count the samples of a run that was not finished which its log does not hold."""
-    head = _read_head(log)
-    dataset, config = head.get("dataset"), head.get("config")
-    ids = dataset.get("sample_ids") if isinstance(dataset, dict) else None
-    number = len(ids) if isinstance(ids, list) else dataset.get("samples") if isinstance(dataset, dict) else None
-    epochs = config.get("epochs") if isinstance(config, dict) else None
+    head = find_object(log, "eval")
+    dataset = find_object(head, "dataset")
+    ids, epochs = dataset.get("sample_ids"), find_object(head, "config").get("epochs")
+    number = len(ids) if isinstance(ids, list) else dataset.get("samples")
     if log.get("status") == "success" or not isinstance(number, int):
         return
     missing = number * (epochs if isinstance(epochs, int) else 1) - read
     if missing > 0:
         left_out["A sample is not in the log, because the run was not finished."] += missing
-
-
-def _read_head(log: JsonObject) -> JsonObject:
-    return log["eval"] if isinstance(log.get("eval"), dict) else {}
 
 
 def _read_samples(archive: ZipInput, name: str, left_out: Counter[str]) -> Iterator[JsonObject]:
@@ -170,7 +171,7 @@ def _read_value(archive: ZipInput, entry: str, name: str) -> Any:
 def _read_sample(sample: Any, log: JsonObject, reader: MessageReader) -> ReadInterview:
     if not isinstance(sample, dict) or sample.get("id") is None:
         raise ReadError(reader.file, reader.line, "a sample without an id", 'objects with "id" and "messages"')
-    head = _read_head(log)
+    head = find_object(log, "eval")
     identity, epoch = str(sample["id"]), str(sample.get("epoch") or 1)
     if sample.get("error"):
         reader.left_out["A sample ended in an error; the messages up to then were read."] += 1
@@ -206,9 +207,7 @@ def _find_messages(sample: JsonObject, reader: MessageReader) -> list[Any]:
         given = _find_last_call(events, sample)
     if not isinstance(given, list):
         raise ReadError(reader.file, reader.line, f"sample {sample['id']} without messages", 'a list "messages"')
-    attached = sample.get("attachments")
-    texts = attached if isinstance(attached, dict) else {}
-    return [_prepare(message, texts, reader) for message in given]
+    return [_prepare(message, find_object(sample, "attachments"), reader) for message in given]
 
 
 def _find_last_call(events: list[Any], sample: JsonObject) -> list[Any] | None:
@@ -216,22 +215,18 @@ def _find_last_call(events: list[Any], sample: JsonObject) -> list[Any] | None:
     calls = [event for event in events if isinstance(event, dict) and event.get("event") == "model"]
     if not calls:
         return None
-    event, data = calls[-1], sample.get("events_data")
-    sent = event["input"] if isinstance(event.get("input"), list) else []
-    pool = data.get("messages") if isinstance(data, dict) else None
-    references = event.get("input_refs")
-    if not sent and isinstance(pool, list) and isinstance(references, list):
-        spans = [span for span in references if isinstance(span, list) and len(span) == 2]
+    event = calls[-1]
+    sent, pool = find_list(event, "input"), find_list(sample.get("events_data"), "messages")
+    if not sent:
+        spans = [span for span in find_list(event, "input_refs") if isinstance(span, list) and len(span) == 2]
         sent = [
             message
             for first, behind in spans
             if isinstance(first, int) and isinstance(behind, int)
             for message in pool[first:behind]
         ]
-    output = event.get("output")
-    choices = output.get("choices") if isinstance(output, dict) else None
-    listed = choices if isinstance(choices, list) else []
-    answered = [choice["message"] for choice in listed if isinstance(choice, dict) and "message" in choice]
+    choices = find_list(event.get("output"), "choices")
+    answered = [choice["message"] for choice in choices if isinstance(choice, dict) and "message" in choice]
     return [*sent, *answered[:1]]
 
 
@@ -281,15 +276,10 @@ def _read_limit(sample: JsonObject) -> str:
 
 
 def _read_metadata(sample: JsonObject) -> dict[str, str]:
-    own = sample.get("metadata")
     error = sample.get("error")
     told = {
-        **(own if isinstance(own, dict) else {}),
+        **find_object(sample, "metadata"),
         "target": sample.get("target") or None,
         "error": error.get("message") if isinstance(error, dict) else error,
     }
-    return {
-        key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for key, value in told.items()
-        if value is not None
-    }
+    return {key: write_plain(value) for key, value in told.items() if value is not None}

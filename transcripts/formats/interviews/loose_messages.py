@@ -24,9 +24,18 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from transcripts.formats.interviews.base import ReadFile, ReadInterview, ReadTurn, Source
+from transcripts.formats.interviews.base import (
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    Source,
+    find_list,
+    list_left_out,
+    read_details,
+    read_id,
+    write_clock,
+)
 from transcripts.formats.interviews.chat_content import ROLES, read_arguments, read_json_text
-from transcripts.formats.interviews.details import list_left_out, read_details, read_id, write_clock
 from transcripts.formats.interviews.speaker_text import assign_roles
 from transcripts.formats.json_lines import JsonLine, JsonObject, name_json_type, read_json_objects, shorten
 from transcripts.formats.problems import ReadError
@@ -141,10 +150,7 @@ def _find_in_list(logged: list[Any], role: str) -> Iterator[JsonObject]:
 
 def _list_called(message: JsonObject) -> Iterator[str]:
     """The names of the tools that a message calls."""
-    calls = message.get("tool_calls")
-    yield from (
-        read_arguments(call)[1] for call in (calls if isinstance(calls, list) else []) if isinstance(call, dict)
-    )
+    yield from (read_arguments(call)[1] for call in find_list(message, "tool_calls") if isinstance(call, dict))
 
 
 def _read_calls(content: Any) -> list[JsonObject]:

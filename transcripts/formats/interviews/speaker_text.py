@@ -33,8 +33,15 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from transcripts.formats.interviews.base import NOTHING_SAID, Naming, ReadFile, ReadInterview, ReadTurn, Source
-from transcripts.formats.interviews.details import say_times
+from transcripts.formats.interviews.base import (
+    NOTHING_SAID,
+    Naming,
+    ReadFile,
+    ReadInterview,
+    ReadTurn,
+    Source,
+    say_times,
+)
 from transcripts.formats.json_lines import shorten
 from transcripts.formats.problems import ReadError
 
@@ -424,7 +431,7 @@ def _is_bot(name: str) -> bool:
 
 
 def is_voice(name: str) -> bool:
-    """Whether a program that tells voices apart gave this name, such as SPEAKER_00."""
+    """Whether a program that distinguishes voices gave this name, such as SPEAKER_00."""
     bare = _without_number(name)
     return bare != name and bare in _VOICES
 

@@ -20,9 +20,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
-from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Start
+from transcripts.formats.interviews.base import Links, ReadFile, ReadInterview, ReadTurn, Start, list_left_out
 from transcripts.formats.interviews.chat_content import read_json_text
-from transcripts.formats.interviews.details import list_left_out
 
 _STAGES = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
 
@@ -88,14 +87,14 @@ def _climb(leaf: str, nodes: Mapping[str, Node], ends: Mapping[str, object]) -> 
 
 
 def _find_turn(end: tuple[int, int], threads: Sequence[Thread]) -> tuple[int, int] | None:
-    """The turn that something hangs on that begins behind ``end``; ``None`` where nothing was said before it."""
+    """The turn that something hangs on that begins after ``end``; ``None`` where nothing was said before it."""
     place, position = end
     return (place, position) if position else threads[place].hangs_on
 
 
 @dataclass(frozen=True)
 class Call:
-    """One call to a model as a trace tells it: what it was sent, what it answered."""
+    """One call to a model in a trace: what it was sent, what it answered."""
 
     history: tuple[ReadTurn, ...]
     answer: tuple[ReadTurn, ...]
@@ -109,7 +108,7 @@ def join_calls(calls: Iterable[Call]) -> tuple[list[Thread], int]:
     What equals a thread so far is passed over and the rest appended. A shared beginning that is followed by other words
     gives a branch. A call that shares nothing begins a run of its own, which hangs on where the first thread then was;
     except where it may hold new messages alone. Instructions to the system and reasoning are not compared, because many
-    programs write the first anew each time and do not send the second back.
+    programs write the first again each time and do not send the second back.
     """
     threads: list[Thread] = []
     copies = 0
@@ -184,7 +183,7 @@ def _find_nearest(keys: Sequence[object], threads: Sequence[Thread]) -> tuple[in
 
 
 def walk_path(place: int, threads: Sequence[Thread]) -> list[tuple[tuple[int, int], ReadTurn]]:
-    """All turns of a thread, with the beginning that it shares, each after the thread and the position where it stands."""
+    """All turns of a thread, with the beginning that it shares, each after the thread and its position there."""
     thread = threads[place]
     own = [((place, position), turn) for position, turn in enumerate(thread.turns, 1)]
     if thread.hangs_on is None or thread.relation != "branch":
@@ -195,7 +194,7 @@ def walk_path(place: int, threads: Sequence[Thread]) -> list[tuple[tuple[int, in
 
 
 def _rest(told: list[ReadTurn], compared: Sequence[tuple[int, object]], shared: int) -> list[ReadTurn]:
-    """What stands behind the last turn that is shared."""
+    """What follows the last turn that is shared."""
     return told[compared[shared - 1][0] + 1 :]
 
 
@@ -210,7 +209,7 @@ def _key(turn: ReadTurn) -> object:
 
 
 def name_threads(threads: Sequence[Thread], *, common: ReadInterview) -> list[ReadInterview]:
-    """The threads as interviews: the first has the id and title of ``common``, the others those with a number behind, or
+    """The threads as interviews: the first has the id and title of ``common``, the others those with a number after them, or
     with the thread's own name."""
     ids = [common.external_id]
     for number, thread in enumerate(threads[1:], 2):
@@ -533,7 +532,7 @@ class _Index:
 
 
 def _find_only(found: Iterable[T]) -> T | None:
-    """What is found, if it is one thing; no more is looked at than tells that."""
+    """What is found, if it is one thing; no more is read than is needed to know that."""
     first: list[T] = []
     for each in found:
         if not first:

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from transcripts.agreement.pure.measuring import USUAL_RESAMPLES, RatingTable, measure_ratings
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE, Pair, Records, Score
 from transcripts.statistics.coefficients import Floats, Level
-from transcripts.statistics.figures import FEW, Figure
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, Figure, Interval
 from transcripts.statistics.resampling import SAME, find_percentiles
 
 DETERMINATIONS = ("warranted", "updated")

@@ -25,8 +25,7 @@ from transcripts.negotiation.pure.reading import ENACTMENTS, EXPECTATIONS
 from transcripts.negotiation.pure.record_index import ALL_STAGES, ENACTED, FRONT, STAGES, RecordIndex, Work
 from transcripts.negotiation.pure.records import FAILURES, FEATURES, MOVES, Coding, Pair
 from transcripts.negotiation.pure.thread_shares import add_units, bound_share, is_one_each
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS
-from transcripts.statistics.intervals import Share
+from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Share
 from transcripts.statistics.significance import adjust_holm, measure_mcnemar, measure_student
 
 MAX_THREADS_COMPARED = 100

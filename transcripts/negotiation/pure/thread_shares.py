@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
-from transcripts.statistics.intervals import Interval, Share, newcombe_interval
+from transcripts.statistics.figures import MIN_CLUSTERS, Interval, Mark, Share, mark_clusters, newcombe_interval
 
 Tally = Mapping[str, tuple[int, int]]
 """Of each thread, how many units count and out of how many. Threads that hang together may stand as one."""
@@ -39,7 +38,7 @@ def bound_share(tally: Tally) -> Certainty:
     """
     used = [counts for counts in tally.values() if counts[1]]
     if not is_one_each(tally) and len(used) >= MIN_CLUSTERS:
-        from transcripts.statistics.clusters import average_clusters
+        from transcripts.statistics.resampling import average_clusters
 
         share = average_clusters(*zip(*used, strict=True))
         return _describe(share.interval if share else None, len(used))
@@ -55,7 +54,7 @@ def bound_difference(first: Tally, second: Tally) -> Certainty:
     threads = min(sum(1 for _, n in tally.values() if n) for tally in (first, second))
     if is_one_each(first, second) or threads < MIN_CLUSTERS:
         return _describe(newcombe_interval(*sum_up(first), *sum_up(second)), threads)
-    from transcripts.statistics.clusters import average_clusters, correlate_shares, subtract_shares
+    from transcripts.statistics.resampling import average_clusters, correlate_shares, subtract_shares
 
     counts = [(*first.get(each, (0, 0)), *second.get(each, (0, 0))) for each in {**first, **second}]
     columns = list(zip(*counts, strict=True))

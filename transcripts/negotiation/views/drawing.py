@@ -7,6 +7,9 @@ from statistics import median
 from typing import Any
 
 from transcripts.charts.figures import (
+    RELIABILITY_RULE,
+    RELIABLE,
+    TENTATIVE,
     Cell,
     Dot,
     GridChart,
@@ -19,16 +22,10 @@ from transcripts.charts.figures import (
     Reference,
     Row,
     RowChart,
-)
-from transcripts.charts.verdicts import (
-    RELIABILITY_RULE,
-    RELIABLE,
-    TENTATIVE,
     judge_cases,
     judge_difference,
     judge_reliability,
 )
-from transcripts.formats.numbers import write_number, write_p
 from transcripts.negotiation.pure.episodes import KINDS
 from transcripts.negotiation.pure.sequences import LEVEL, MIN_EXPECTED, is_starred
 from transcripts.negotiation.queries.scores import CodeBook
@@ -47,7 +44,7 @@ from transcripts.negotiation.views.sections import (
     write_estimate,
     write_interval,
 )
-from transcripts.statistics.figures import FEW, mark_clusters
+from transcripts.statistics.figures import FEW, mark_clusters, write_number, write_p
 
 MIN_THREADS_FOR_DISTANCES = 30
 

@@ -8,9 +8,7 @@ from typing import Any
 from django.template.defaultfilters import pluralize
 
 from transcripts.blinding.viewers import Viewer
-from transcripts.charts.figures import Part, Row, RowChart
-from transcripts.charts.verdicts import judge_reliability
-from transcripts.formats.numbers import write_figure, write_interval, write_number, write_p
+from transcripts.charts.figures import Part, Row, RowChart, judge_reliability
 from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
 from transcripts.negotiation.pure.scoring import (
@@ -21,7 +19,16 @@ from transcripts.negotiation.pure.scoring import (
     measure_scores,
 )
 from transcripts.negotiation.queries.scores import read_score_records
-from transcripts.statistics.figures import FEW, Figure, Reason, mark_clusters
+from transcripts.statistics.figures import (
+    FEW,
+    Figure,
+    Reason,
+    mark_clusters,
+    write_figure,
+    write_interval,
+    write_number,
+    write_p,
+)
 from transcripts.studies.models import MethodChoice
 from transcripts.studies.queries import find_method
 

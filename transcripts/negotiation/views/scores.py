@@ -35,7 +35,7 @@ from transcripts.negotiation.queries.stances import choose_stance, list_latest, 
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_top
+from transcripts.ui.forms import at_top
 from transcripts.ui.typed_text import find_numbers
 
 Criterion = Score.Criterion

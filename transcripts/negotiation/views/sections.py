@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from transcripts.charts.figures import Chart, Dot
-from transcripts.formats.numbers import write_number
 from transcripts.negotiation.queries.scores import CodeBook
 from transcripts.statistics import figures
+from transcripts.statistics.figures import write_number
 
 ENACTMENTS = {
     "enacted": "Enacted",

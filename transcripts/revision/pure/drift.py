@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from transcripts.charts import figures as charts
-from transcripts.charts.verdicts import STEADY_RULE, judge_steadiness, summarise
+from transcripts.charts.figures import STEADY_RULE, judge_steadiness, summarise
 from transcripts.codebook.pure.keyword_rules import BadRule, compile_rules, find_places, find_words
 
 Reading = tuple[int, int, int, frozenset[str]]

@@ -1,15 +1,20 @@
-"""Charts on pages: ``{% load charts %}{% chart figure %}``."""
+"""Charts on pages: ``{% load charts %}{% chart figure %}``.
+
+A page carries each chart signed, so that the file of the chart shows what the page showed and nothing else.
+"""
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 from django import template
+from django.core import signing
 from django.template.context import RequestContext
 from django.utils.safestring import mark_safe
 
 from transcripts.charts.figures import Chart, GridChart, Missing, tabulate
 from transcripts.charts.layout import lay_out, lay_out_narrow
-from transcripts.charts.svg import embed, write_page_svg
-from transcripts.ui.chart_files import sign_chart
+from transcripts.charts.svg import PageSvg, embed, write_file_svg, write_page_svg
 
 NOTHING = Missing("There is nothing to draw yet.")
 
@@ -43,3 +48,24 @@ def chart(context: RequestContext, figure: Chart, table: str = "") -> dict[str, 
         "heads": heads,
         "rows": rows,
     }
+
+
+# Without a time, so that a page is the same byte for byte while what it shows is.
+SIGNER = signing.Signer(salt="transcripts.charts")
+
+
+def sign_chart(svg: PageSvg, *, summary: str, note: str, study: str, user_id: int) -> str:
+    """What the form of a chart sends: it serves this person in this study."""
+    return SIGNER.sign_object([study, user_id, summary, note, *astuple(svg)], compress=True)
+
+
+def read_chart(token: str, *, study: str, user_id: int) -> tuple[str, str] | None:
+    """The name and the SVG of a signed chart; None if it was not signed, or for somebody else or another study."""
+    try:
+        for_study, for_user, summary, note, *drawn = SIGNER.unsign_object(token)
+    except (signing.BadSignature, ValueError):
+        return None
+    if (for_study, for_user) != (study, user_id):
+        return None
+    svg = PageSvg(*drawn)
+    return svg.key, write_file_svg(svg, summary=summary, notes=[note])

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from transcripts.formats.numbers import (
+from transcripts.statistics.figures import (
     NONE,
+    Figure,
+    Share,
     write_interval,
     write_number,
     write_out_of,
@@ -19,8 +21,6 @@ from transcripts.formats.numbers import (
     write_points,
     write_signed,
 )
-from transcripts.statistics.figures import Figure
-from transcripts.statistics.intervals import Share
 
 register = template.Library()
 
@@ -108,6 +108,25 @@ def figure(value: Figure) -> SafeString:
 def unmarked(value: Figure) -> Figure:
     """A figure of a row that has the mark itself."""
     return value._replace(clusters=None)
+
+
+@register.filter
+def each_out_of(counts: Mapping[str, int], whole: int) -> str:
+    """Named counts, each with its share of the whole."""
+    return "; ".join(f"{name} {write_out_of(count, whole)}" for name, count in counts.items()) or "none"
+
+
+@register.filter
+def each_count(counts: Mapping[str, int]) -> str:
+    """Named counts; what has no name is not known."""
+    return "; ".join(f"{name or 'not known'}: {count:,}" for name, count in counts.items())
+
+
+@register.filter
+def and_list(parts: Iterable[str]) -> str:
+    """As in "a, b and c"."""
+    *before, last = list(parts) or ["none"]
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _read(value: float | str | None) -> float | None:

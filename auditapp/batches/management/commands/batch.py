@@ -20,7 +20,7 @@ from auditapp.batches.routes.answer_files import FORMS, export_requests, import_
 from auditapp.llm.management.finding import MODEL, find_variant
 from auditapp.llm.models import ProviderAccount
 from transcripts.audit_trail import trail
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, Taken, find_row, pick, reading, writing
 

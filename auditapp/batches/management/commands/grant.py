@@ -11,7 +11,7 @@ from auditapp.llm.grants import list_grants, revoke_grant, set_grant
 from auditapp.llm.management.finding import LABEL, find_variant
 from auditapp.llm.models import Grant
 from transcripts.audit_trail import trail
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui.commands import ActCommand, Argument, Noun, read_number
 
 # Each option, and the limit that it gives.

@@ -11,7 +11,6 @@ from typing import Any
 
 from auditapp.benchmarks.experiments.pure.plans import Plan, Scale, Unit
 from transcripts.formats.comparisons import write_holm
-from transcripts.formats.numbers import NONE, write_interval, write_number, write_out_of, write_p, write_signed
 from transcripts.formats.problems import show_count
 from transcripts.negotiation.pure.record_index import CONDUCT, RecordIndex, Work
 from transcripts.negotiation.pure.records import MOVES, Records
@@ -25,8 +24,21 @@ from transcripts.statistics.differences import (
     measure_heterogeneity,
     measure_welch,
 )
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, explain_marks, mark_clusters
-from transcripts.statistics.intervals import Interval, Share, newcombe_interval
+from transcripts.statistics.figures import (
+    FEW,
+    MIN_CLUSTERS,
+    NONE,
+    Interval,
+    Share,
+    explain_marks,
+    mark_clusters,
+    newcombe_interval,
+    write_interval,
+    write_number,
+    write_out_of,
+    write_p,
+    write_signed,
+)
 from transcripts.statistics.significance import adjust_holm, measure_chi_square, measure_fisher
 
 ALARM_BELOW = 0.001

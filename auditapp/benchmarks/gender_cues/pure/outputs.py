@@ -32,12 +32,21 @@ from auditapp.benchmarks.gender_cues.pure.tables import (
     mark_theme,
     select_rationales,
 )
-from transcripts.charts.figures import Verdict
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_difference
-from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p, write_percent, write_signed
+from transcripts.charts.figures import CANNOT_TELL, Verdict, judge_cases, judge_difference
 from transcripts.formats.problems import show_count
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
-from transcripts.statistics.figures import Mark, explain_marks, explain_marks_in, mark_clusters
+from transcripts.statistics.figures import (
+    NONE,
+    Mark,
+    explain_marks,
+    explain_marks_in,
+    mark_clusters,
+    write_estimate,
+    write_number,
+    write_p,
+    write_percent,
+    write_signed,
+)
 
 Report = Mapping[str, Any]
 AXIS_NAMES = {"prediction": "the model's prediction", "truth": "the name-inferred category"}

@@ -53,8 +53,14 @@ from transcripts.formats.json_lines import Row, read_each, read_lines, shorten, 
 from transcripts.formats.problems import ReadError
 from transcripts.formats.report_tables import TableRow
 from transcripts.statistics.figures import FEW as FEW_TEXTS
-from transcripts.statistics.figures import MIN_CLUSTERS, Mark, mark_clusters
-from transcripts.statistics.intervals import Interval, newcombe_interval, wilson_interval
+from transcripts.statistics.figures import (
+    MIN_CLUSTERS,
+    Interval,
+    Mark,
+    mark_clusters,
+    newcombe_interval,
+    wilson_interval,
+)
 from transcripts.statistics.significance import (
     adjust_holm,
     choose_test,

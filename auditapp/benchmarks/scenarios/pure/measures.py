@@ -27,16 +27,25 @@ from transcripts.formats.comparisons import (
     write_holm,
 )
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_text, take_truth, take_whole
-from transcripts.formats.numbers import NONE, write_estimate, write_number, write_p
 from transcripts.formats.problems import ReadError, show_count
 from transcripts.formats.report_tables import ReportTable, declare_each, name_ends
-from transcripts.statistics.calibration import TOO_FEW, Calibration, Stated, measure_calibration
-from transcripts.statistics.figures import FEW, MIN_CLUSTERS, explain_marks_in, mark_clusters
-from transcripts.statistics.intervals import (
+from transcripts.statistics.figures import (
+    FEW,
+    MIN_CLUSTERS,
+    NONE,
+    TOO_FEW,
+    Calibration,
     Interval,
+    Stated,
+    explain_marks_in,
+    mark_clusters,
+    measure_calibration,
     paired_difference_interval,
     paired_ratio_interval,
     wilson_interval,
+    write_estimate,
+    write_number,
+    write_p,
 )
 from transcripts.statistics.significance import adjust_holm, measure_mcnemar, toss_signs
 

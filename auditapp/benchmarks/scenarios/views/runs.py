@@ -54,6 +54,7 @@ from auditapp.benchmarks.scenarios.queries.runs import (
 )
 from auditapp.llm.queries import list_noted
 from transcripts.charts.figures import (
+    CANNOT_TELL,
     Chart,
     Dot,
     Missing,
@@ -65,22 +66,20 @@ from transcripts.charts.figures import (
     RowChart,
     Tone,
     Verdict,
+    judge_cases,
+    judge_ratio,
 )
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases, judge_ratio
 from transcripts.formats.comparisons import draw_comparisons
-from transcripts.formats.numbers import write_estimate
 from transcripts.formats.problems import ReadError, show_count
 from transcripts.formats.report_tables import ReportTable
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.refusals import Refused, WrongInput
-from transcripts.statistics.calibration import MIN_STATED
 from transcripts.statistics.differences import LEVEL
-from transcripts.statistics.figures import explain_marks
+from transcripts.statistics.figures import MIN_STATED, explain_marks, write_estimate
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.downloads import address_files, offer_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
+from transcripts.ui.forms import at_form, takes_uploads
 
 Report = Mapping[str, Any]
 KINDS = {

@@ -62,7 +62,7 @@ from transcripts.history.views import NumberPage, write_number
 from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 
 POLL_MILLISECONDS = 400
 KEY_HINTS = {

@@ -39,6 +39,7 @@ from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION, VERDICTS, parse
 from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.scores import USABLE, Observation, tally_observations
 from auditapp.llm.pure.json_answers import NOTHING, Judged
+from transcripts.formats.guarded_input import ZipInput, ZipLimits, open_zip
 from transcripts.formats.json_lines import (
     Row,
     WrongField,
@@ -53,7 +54,6 @@ from transcripts.formats.json_lines import (
     take_words,
 )
 from transcripts.formats.problems import InputRefused, ReadError, show_count
-from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 from transcripts.refusals import Refused
 
 TASKS = (*(task for task, _ in SCORED_TASKS), BASE_TASK)

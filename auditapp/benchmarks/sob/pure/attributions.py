@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from auditapp.benchmarks.sob.pure.answer_words import OVERALL, is_known
-from transcripts.statistics.figures import MIN_CLUSTERS
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import MIN_CLUSTERS, wilson_interval
 
 if TYPE_CHECKING:
     import numpy as np

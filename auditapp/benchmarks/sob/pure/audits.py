@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 from auditapp.audits.pure import SMALL_SAMPLE, group_marks, measure_kappa, pair_reviewers, warn_of_unmarked
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
-from transcripts.statistics.figures import MIN_CLUSTERS
-from transcripts.statistics.intervals import Interval, wilson_interval
+from transcripts.statistics.figures import MIN_CLUSTERS, Interval, wilson_interval
 
 USABLE = frozenset({Outcome.ATTRIBUTED, Outcome.UNKNOWN})
 _CONFIDENCE = 0.975

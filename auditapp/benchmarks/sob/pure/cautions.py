@@ -10,8 +10,7 @@ from typing import Any
 from auditapp.batches.pure.estimating import MIN_CAME
 from auditapp.benchmarks.sob.pure.answer_words import OVERALL
 from auditapp.benchmarks.sob.pure.parsing import NON_ACCEPTABLE, VERDICTS
-from transcripts.statistics.figures import FEW, Mark, explain_mark
-from transcripts.statistics.intervals import Interval, wilson_interval
+from transcripts.statistics.figures import FEW, Interval, Mark, explain_mark, wilson_interval
 
 FEW_ANSWERS = 10
 """Of fewer answers, it is no alarm that they are all alike."""

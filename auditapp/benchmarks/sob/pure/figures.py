@@ -39,8 +39,7 @@ from auditapp.benchmarks.sob.pure.instruments import TARGETS, PublishedRow, publ
 from transcripts.charts.figures import Cell, Dot, GridChart, GridRow, Row, RowChart, Verdict
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.svg import fit
-from transcripts.formats.numbers import write_number, write_p
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval, write_number, write_p
 
 TASKS = ("acceptability", "non_acceptability")
 TASK_NAMES = {"acceptability": "Acceptability", "non_acceptability": "Non-acceptability"}

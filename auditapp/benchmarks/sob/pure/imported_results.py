@@ -24,9 +24,9 @@ from typing import Any
 
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK, load_instruments
 from auditapp.llm.providers.base import make_storable
+from transcripts.formats.guarded_input import ZipInput, ZipLimits, open_zip
 from transcripts.formats.problems import InputRefused, ReadError
 from transcripts.formats.tabular import StrictTable
-from transcripts.formats.zip_input import ZipInput, ZipLimits, open_zip
 
 MAX_FILE_BYTES = 500_000_000
 

@@ -23,8 +23,7 @@ from auditapp.benchmarks.sob.pure.answer_words import (
 from auditapp.benchmarks.sob.pure.attributions import AttributionTally
 from auditapp.benchmarks.sob.pure.cautions import are_apart, explain_no_width, find_alarm
 from auditapp.benchmarks.sob.pure.instruments import BASE_TASK
-from transcripts.statistics.figures import FEW
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, Interval
 from transcripts.statistics.resampling import draw_sums, find_percentiles, open_stream, sum_all_resamples
 
 if TYPE_CHECKING:

@@ -34,7 +34,6 @@ from auditapp.benchmarks.sob.pure.figures import (
 )
 from transcripts.charts.layout import ChartFile
 from transcripts.charts.svg import write_png
-from transcripts.formats.numbers import write_number
 from transcripts.formats.report_tables import (
     DASH,
     PREAMBLE,
@@ -48,6 +47,7 @@ from transcripts.formats.report_tables import (
     write_report_table,
     write_table,
 )
+from transcripts.statistics.figures import write_number
 
 MAX_VALUES = 5
 MAX_LENGTH = 24

@@ -38,8 +38,8 @@ from auditapp.benchmarks.sob.report.stored_reports import (
 )
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import ScorecardFigure, ScorecardPart
-from transcripts.formats.numbers import write_estimate, write_number
 from transcripts.refusals import Refused
+from transcripts.statistics.figures import write_estimate, write_number
 from transcripts.studies.models import Study
 
 if TYPE_CHECKING:

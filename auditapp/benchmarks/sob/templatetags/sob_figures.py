@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString
 
 from auditapp.benchmarks.sob.pure.cautions import FEW_SENTENCE, describe_readers, list_marks, mark_few
 from auditapp.benchmarks.sob.pure.figures import Score, in_words
-from transcripts.statistics.figures import FEW
-from transcripts.statistics.intervals import wilson_interval
+from transcripts.statistics.figures import FEW, wilson_interval
 
 register = template.Library()
 

@@ -89,8 +89,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import ChangedMeanwhile, takes_uploads
+from transcripts.ui.forms import ChangedMeanwhile, at_form, takes_uploads
 from transcripts.ui.typed_text import find_number, find_numbers
 
 PER_PAGE = 25

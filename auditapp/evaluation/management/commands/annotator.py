@@ -35,14 +35,13 @@ from auditapp.evaluation.pure import label_files
 from auditapp.evaluation.pure.calibration import USUAL_RESAMPLES
 from auditapp.evaluation.pure.label_files import Row, list_report, read_file
 from transcripts.audit_trail import trail
-from transcripts.corpus.management.finding import INTERVIEW, find_interviews
-from transcripts.formats.command_files import say_file
-from transcripts.formats.numbers import write_estimate
+from transcripts.corpus.management import INTERVIEW, find_interviews
 from transcripts.formats.problems import ReadError
-from transcripts.studies.management.finding import find_study
+from transcripts.statistics.figures import write_estimate
+from transcripts.studies.management import find_study
 from transcripts.studies.models import Study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
+from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing, say_file
 
 OFFLINE = (Annotator.Kind.RULES.value, Annotator.Kind.LEARNT.value)
 POLL_SECONDS = 0.3

@@ -46,7 +46,7 @@ from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
-from transcripts.statistics.intervals import Share
+from transcripts.statistics.figures import Share
 from transcripts.studies.models import Study
 
 PLAN: dict[str, Any] = {

@@ -27,7 +27,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
-from transcripts.formats.numbers import write_number
+from transcripts.statistics.figures import write_number
 from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db

@@ -32,13 +32,12 @@ from tests.auditapp.benchmarks.sob.test_formatter import store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.svg import NoRenderer
-from transcripts.exchange import export_jobs
-from transcripts.exchange.actions import write_file
+from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.rows import Scope
 from transcripts.formats.report_tables import ReportTable
 from transcripts.formats.tabular import show_cell
+from transcripts.jobs.actions import run_job
 from transcripts.jobs.models import ImportJob
-from transcripts.jobs.running import run_job
 from transcripts.studies.models import Study
 
 ClientOf = Callable[[User], Client]
@@ -125,7 +124,7 @@ def test_the_bundle_comes_with_or_without_texts(
 def test_a_bundle_that_takes_long_is_written_by_a_worker(
     client_of: ClientOf, owner: User, reader: User, answered: Batch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(export_jobs, "DIRECT_SECONDS", -1.0)
+    monkeypatch.setattr(exporting, "DIRECT_SECONDS", -1.0)
     client = client_of(owner)
     response = ask(client, answered, "bundle", "zip")
     job = ImportJob.objects.get()

@@ -12,11 +12,10 @@ from transcripts.agreement.pure.measuring import (
     measure_agreement,
     measure_ratings,
 )
-from transcripts.formats.command_files import say_file
 from transcripts.formats.problems import ReadError
 from transcripts.statistics.coefficients import Level
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing
+from transcripts.ui.commands import ActCommand, Argument, Noun, pick, reading, refusing, say_file
 
 
 class Report(ActCommand):

@@ -39,8 +39,7 @@ from transcripts.statistics.figures import MIN_CLUSTERS, Mark, explain_mark, exp
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import post_again
+from transcripts.ui.forms import at_form, post_again
 from transcripts.ui.typed_text import find_number
 
 SENTENCES_PER_PAGE = 50

@@ -24,8 +24,7 @@ from transcripts.corpus.queries import list_consenting
 from transcripts.refusals import WrongInput
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import post_again
+from transcripts.ui.forms import at_form, post_again
 from transcripts.ui.typed_text import find_numbers
 
 REVIEWED = {ThemeVersion.State.REVIEWED, ThemeVersion.State.DEFINED}

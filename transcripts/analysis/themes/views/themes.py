@@ -25,8 +25,7 @@ from transcripts.refusals import Refused, WrongInput
 from transcripts.statistics.figures import Mark, explain_mark
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import post_again
+from transcripts.ui.forms import at_form, post_again
 
 DROPPED = ThemeVersion.State.DROPPED
 

@@ -8,9 +8,9 @@ from django.template.defaultfilters import pluralize
 
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import import_codebook, plan_import, publish_version
-from transcripts.codebook.actions.files import ImportPlan
+from transcripts.codebook.actions.versions import ImportPlan
 from transcripts.codebook.models import CodebookVersion, CodeChange
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 

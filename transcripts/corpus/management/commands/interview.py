@@ -10,21 +10,20 @@ from django.template.defaultfilters import pluralize
 from transcripts.audit_trail import trail
 from transcripts.corpus.actions import import_files, plan_imports
 from transcripts.corpus.consent import record_consent
-from transcripts.corpus.management.finding import INTERVIEW, find_interviews
+from transcripts.corpus.management import INTERVIEW, find_interviews
 from transcripts.corpus.models import Consent
 from transcripts.corpus.planning import ImportReport
 from transcripts.corpus.pure.previews import read_choices
 from transcripts.corpus.pure.segmenting import SEGMENTER, SEGMENTER_VERSION, segment
 from transcripts.corpus.queries import STATES, count_states, list_consents
-from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, ReadInterview, read_bytes
 from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.formats.interviews.threads import find_stage
-from transcripts.formats.unseen import drop_unseen
+from transcripts.formats.text_input import drop_unseen
 from transcripts.refusals import Refused
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, pick, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, input_file, pick, reading, say_file
 
 FORMAT = Argument(
     "--format", default="auto", choices=["auto", *FORMATS], help="the format (default: recognised from the file)"

@@ -17,11 +17,10 @@ from transcripts.corpus.queries import is_fact
 from transcripts.exchange.actions import import_qdpx, say_long_cells, write_export
 from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.rows import Scope, count_without_consent, find_export, list_exports, say_without_consent
-from transcripts.formats.command_files import input_file
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.studies.models import MethodChoice, Study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, pick, reading, writing
+from transcripts.ui.commands import ActCommand, Argument, Noun, arguments_of, input_file, pick, reading, writing
 
 
 class Create(ActCommand):

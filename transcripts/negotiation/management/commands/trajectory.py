@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandError
 
-from transcripts.formats.command_files import say_file
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.reading import LAYERS, read_records
 from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading, say_file
 
 if TYPE_CHECKING:
     from transcripts.studies.models import Study
@@ -69,7 +68,7 @@ class Report(ActCommand):
     def _print_report(self, path: Path | None, options: dict[str, Any]) -> None:
         study = None
         if path is None:
-            from transcripts.studies.management.finding import find_study
+            from transcripts.studies.management import find_study
 
             study = find_study(options["study"])
             records = _read_study(study)

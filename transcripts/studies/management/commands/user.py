@@ -14,12 +14,11 @@ from transcripts.accounts.actions import (
     set_rights,
 )
 from transcripts.accounts.forms import TokenForm
-from transcripts.accounts.management.finding import find_user
 from transcripts.accounts.models import DEFAULT_SCOPES, Scope, User
 from transcripts.accounts.queries import sign_in_address
 from transcripts.audit_trail import trail
 from transcripts.studies.actions import invite_person, set_member_role
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study, find_user
 from transcripts.studies.roles import ROLES
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, arguments_of

@@ -11,11 +11,10 @@ from auditapp.benchmarks.experiments.pure.effects import list_report, report_exp
 from auditapp.benchmarks.experiments.pure.plans import Plan, PlanRefused, read_plan, read_units
 from auditapp.benchmarks.experiments.queries import read_report
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.problems import ReadError
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, find_row, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, find_row, input_file, reading, say_file
 
 
 def find_experiment(slug: str, name: str) -> Experiment:

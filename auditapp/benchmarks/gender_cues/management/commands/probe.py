@@ -17,14 +17,24 @@ from auditapp.benchmarks.gender_cues.pure.tables import AXES, RAW, read_themes, 
 from auditapp.benchmarks.gender_cues.queries import KIND, read_report, require_figures
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.json_lines import Row, read_each, read_lines, refuse_field, take_words
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.studies.models import Study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading
+from transcripts.ui.commands import (
+    ActCommand,
+    Argument,
+    Noun,
+    OneOf,
+    find_row,
+    input_file,
+    pick,
+    read_pairs,
+    reading,
+    say_file,
+)
 from transcripts.ui.typed_text import find_number
 
 

@@ -16,12 +16,11 @@ from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, SHIPPED_FILE, li
 from auditapp.benchmarks.scenarios.queries.runs import KIND, count_states, read_run_report, run_sessions
 from auditapp.llm.management.finding import MODELS, find_variant
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, read_pairs, reading
+from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, input_file, read_pairs, reading
 
 
 def find_run(number: int, slug: str = "") -> Batch:

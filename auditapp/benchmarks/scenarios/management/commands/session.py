@@ -23,16 +23,26 @@ from auditapp.benchmarks.scenarios.queries.sessions import (
 from auditapp.llm.management.finding import MODEL, find_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.formats.command_files import input_file, say_file
 from transcripts.formats.json_lines import read_object
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
 from transcripts.studies.access import find_role
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, Taken, arguments_of, find_row, pick, reading
+from transcripts.ui.commands import (
+    ActCommand,
+    Argument,
+    Noun,
+    Taken,
+    arguments_of,
+    find_row,
+    input_file,
+    pick,
+    reading,
+    say_file,
+)
 
 Told = dict[str, Any]
 

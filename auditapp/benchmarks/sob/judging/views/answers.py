@@ -82,7 +82,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import sends_files
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
+from transcripts.ui.forms import at_form
 from transcripts.ui.typed_text import find_number
 
 

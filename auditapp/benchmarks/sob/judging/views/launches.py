@@ -43,8 +43,7 @@ from transcripts.refusals import Refused
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
-from transcripts.ui.acts import at_form
-from transcripts.ui.forms import takes_uploads
+from transcripts.ui.forms import at_form, takes_uploads
 
 CHECK = "check"
 NOT_LOOKED_AT = "The file, the texts or the task has changed since the preview. Preview it again, then import it."

@@ -42,17 +42,27 @@ from auditapp.benchmarks.sob.texts.actions import combine_datasets, load_dataset
 from auditapp.llm.management.finding import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail
-from transcripts.charts.verdicts import CANNOT_TELL, judge_cases
-from transcripts.formats.command_files import input_file, say_file
-from transcripts.formats.numbers import write_estimate, write_number, write_p
+from transcripts.charts.figures import CANNOT_TELL, judge_cases
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
-from transcripts.statistics.figures import explain_marks
+from transcripts.statistics.figures import explain_marks, write_estimate, write_number, write_p
 from transcripts.studies.actions import create_study
-from transcripts.studies.management.finding import find_study
+from transcripts.studies.management import find_study
 from transcripts.studies.models import Study
 from transcripts.ui import commands
-from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, find_row, pick, read_pairs, reading, writing
+from transcripts.ui.commands import (
+    ActCommand,
+    Argument,
+    Noun,
+    OneOf,
+    find_row,
+    input_file,
+    pick,
+    read_pairs,
+    reading,
+    say_file,
+    writing,
+)
 from transcripts.ui.typed_text import MAX_SEED, find_number
 
 BENCHMARKS = "benchmarks"
@@ -483,6 +493,7 @@ def list_pairs(tests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def write_pair(test: Mapping[str, Any]) -> str:
     """A comparison of two models in a line."""
+
     place = f"{name_pair(test)}, {test['task']}, {test['target']}"
     if test["difference"] is None:
         return f"{place}: no text in common"

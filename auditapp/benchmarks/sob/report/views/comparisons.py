@@ -67,7 +67,7 @@ from auditapp.benchmarks.sob.report.views.reports import (
     read_choice,
 )
 from transcripts.charts.svg import NoRenderer
-from transcripts.exchange.export_jobs import TooLong, watch_time
+from transcripts.exchange.actions.exporting import TooLong, watch_time
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import explain_marks
 from transcripts.studies.access import StudyRequest, study_view

@@ -63,12 +63,26 @@ from auditapp.benchmarks.sob.report.stored_reports import (
     read_report,
 )
 from auditapp.llm.queries import list_noted
-from transcripts.charts.figures import Cell, Dot, GridChart, GridRow, Missing, Part, Reference, Row, RowChart, Verdict
-from transcripts.charts.verdicts import LEADING_RULE, judge_cases, judge_difference, judge_lead, judge_within, summarise
+from transcripts.charts.figures import (
+    LEADING_RULE,
+    Cell,
+    Dot,
+    GridChart,
+    GridRow,
+    Missing,
+    Part,
+    Reference,
+    Row,
+    RowChart,
+    Verdict,
+    judge_cases,
+    judge_difference,
+    judge_lead,
+    judge_within,
+    summarise,
+)
 from transcripts.formats.comparisons import chart_differences, judge_sides
-from transcripts.formats.numbers import write_figure, write_number
-from transcripts.statistics.figures import FEW, Figure
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import FEW, Figure, Interval, write_figure, write_number
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission

@@ -16,13 +16,13 @@ from django.utils import timezone
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure import dataset_sources
 from auditapp.benchmarks.sob.pure.dataset_texts import Draw, SampleError, load_published_targets
-from auditapp.benchmarks.sob.texts import actions
+from auditapp.benchmarks.sob.texts import actions as texts_actions
 from tests.auditapp.benchmarks.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.formats.problems import ReadError
-from transcripts.jobs import running, runs
+from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob
 from transcripts.studies.models import Study
 
@@ -37,8 +37,8 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
-    monkeypatch.setattr(actions, "SMALL_SIZE", 1)
-    monkeypatch.setattr(actions, "INSERT_SIZE", 2)
+    monkeypatch.setattr(texts_actions, "SMALL_SIZE", 1)
+    monkeypatch.setattr(texts_actions, "INSERT_SIZE", 2)
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
     monkeypatch.setattr(runs, "job_waiting", Signal())
 
@@ -105,7 +105,7 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
         seen.append(study.datasets.count())
         return False
 
-    running.run_job(job.pk, should_pause=look)
+    actions.run_job(job.pk, should_pause=look)
     job.refresh_from_db()
     assert (job.state, set(seen)) == (ImportJob.State.DONE, {0})
     assert [text.target for text in Text.objects.order_by("position")] == ["Women", "elves"]
@@ -113,7 +113,7 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
     assert "Texts is loaded: 2 texts." in client_of(lead).get(loading.location).content.decode()
     again = loading.send(UNUSUAL, "load", typed)
     second = ImportJob.objects.latest("pk")
-    running.run_job(second.pk)
+    actions.run_job(second.pk)
     assert "was already loaded" in client_of(lead).get(second.get_absolute_url()).content.decode(), again
 
 
@@ -133,14 +133,14 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(actions, "_record_load", die)
+        patch.setattr(texts_actions, "_record_load", die)
         with pytest.raises(Killed):
-            running.run_job(job.pk)
+            actions.run_job(job.pk)
     assert not Text.objects.exists()
     ImportJob.objects.update(
         touched_at=timezone.now() - datetime.timedelta(hours=1), options={**job.options, "table": 9}
     )
-    running.run_job(job.pk)
+    actions.run_job(job.pk)
     job.refresh_from_db()
     assert job.state == ImportJob.State.REFUSED
     assert "no target table 9" in job.problem

@@ -27,7 +27,7 @@ from auditapp.benchmarks.sob.pure.report import ReportOptions, build_report
 from auditapp.benchmarks.sob.pure.scores import Observation, tally_observations
 from auditapp.benchmarks.sob.templatetags.sob_figures import few_mark, marks
 from tests.auditapp.benchmarks.sob.measures.answering import answer, answer_in_turn, score
-from transcripts.statistics.intervals import Interval
+from transcripts.statistics.figures import Interval
 
 
 @pytest.mark.parametrize(

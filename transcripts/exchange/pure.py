@@ -1,4 +1,7 @@
-"""The texts of a project file as interviews, the names of things in it, and which sentences a selection touches."""
+"""The texts of a project file as interviews, the names of things in it, and which sentences a selection touches.
+
+No Django, no database.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,7 @@ from transcripts.formats.interviews.base import MAX_TURN_SIZE, ReadTurn, Source
 from transcripts.formats.interviews.speaker_text import find_starts, is_dialogue, read_conversation
 from transcripts.formats.problems import ReadError
 from transcripts.formats.qdpx_content import QdpxSource
-from transcripts.formats.refi import make_guid
-from transcripts.formats.refi_codes import MAX_NAME_LENGTH
+from transcripts.formats.refi import MAX_NAME_LENGTH, make_guid
 
 CODEBOOK_ENTRY = "codebook.json"
 """The entry of the archive that holds all that a codebook file of the standard has no place for."""
@@ -88,7 +90,7 @@ def name_note(coding: str) -> str:
 
 
 def name_link_note(link: str) -> str:
-    """The note that tells of a link of a coding."""
+    """The note that describes a link of a coding."""
     return make_guid("note of link", link)
 
 

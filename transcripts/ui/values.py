@@ -1,4 +1,4 @@
-"""What files tell, as people read it: times, truth values, lists and objects in words."""
+"""Values of files as people read them: times, truth values, lists and objects in words."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from auditapp.api.labels import REASON, LabelParameters, check_quote, find_code,
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
-from transcripts.analysis.search.catalog import read_catalog
 from transcripts.analysis.search.pure.words import split_answer
+from transcripts.analysis.search.queries import read_catalog
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.actions import add_coding, decide_sentence, reopen_sentence, withdraw_coding
 from transcripts.coding.models import Coding, Decision, Enactment, Level

@@ -24,13 +24,14 @@ from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run
+from auditapp.benchmarks.experiments import actions as experiments
+from auditapp.benchmarks.experiments.pure.plans import Plan
 from auditapp.benchmarks.sob.audits.actions import draw_audit, mark_item
 from auditapp.benchmarks.sob.judging.actions.launching import add_wording
 from auditapp.benchmarks.sob.pure.parsing import Outcome
 from auditapp.benchmarks.sob.tables.actions import save_mapping, save_targets
 from auditapp.benchmarks.sob.tables.queries import find_rows
 from auditapp.demo import negotiation
-from auditapp.demo.probe import bring_in_experiment
 from auditapp.evaluation.actions.audits import draw_positive_audit, mark_positive
 from auditapp.evaluation.actions.checks import launch_critic
 from auditapp.evaluation.actions.choices import choose_annotator, sort_disagreement
@@ -42,8 +43,14 @@ from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.pure.figures import fingerprint as name_readings
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
-from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme, write_entry, write_statement
-from transcripts.analysis.themes.queries import add_quote
+from transcripts.analysis.themes.actions import (
+    ThemeText,
+    add_quote,
+    create_theme,
+    revise_theme,
+    write_entry,
+    write_statement,
+)
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import edit_code, propose_code, publish_version, start_draft
@@ -54,10 +61,10 @@ from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.revision.actions.anchors import draw_anchors, read_anchor
+from transcripts.revision.actions import draw_anchors, read_anchor
 from transcripts.rounds.actions import complete_assignment, lock_round, open_round, plan_round
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.pure.allocation import fingerprint as name_plan
+from transcripts.rounds.pure import fingerprint as name_plan
 from transcripts.studies.actions import set_member_role, set_method
 from transcripts.studies.models import Study
 
@@ -100,6 +107,18 @@ THEMES = (
         (),
     ),
 )
+UNITS_FILE = Path(__file__).parent / "data" / "experiment.csv"
+PLAN = Plan(
+    name="asking first (invented)",
+    outcome="said the advice fitted",
+    others=("sent on to a person",),
+    baseline="answers at once",
+    variant="asks first",
+    allocation={"answers at once": 1, "asks first": 1},
+    notes="Invented: no person and no system stands behind these units.",
+)
+THREADS_OF_EACH_ARM = 5
+DRAWN_WITH = 24
 
 
 def let_team_work(
@@ -447,3 +466,10 @@ def run(batch: Batch) -> None:
     """Have this process do what a worker would do."""
     for queue in batch.queues.all():
         live_run.run_queue(queue.pk)
+
+
+def bring_in_experiment(study: Study, owner: User) -> None:
+    """Lock the plan, load the units, and draw the sample that would be read."""
+    experiment = experiments.lock_plan(study=study, plan=PLAN, by=owner)
+    experiments.load_enrolments(experiment=experiment, data=UNITS_FILE.read_bytes(), by=owner)
+    experiments.draw_audit(experiment=experiment, per_arm=THREADS_OF_EACH_ARM, seed=DRAWN_WITH, by=owner)

@@ -14,7 +14,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import Readings, fingerprint, list_stored, order_readings
 from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.trail import row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
@@ -112,7 +112,7 @@ def adjudicate(
 
 def read_readings(study: Study, family: CodeFamily, sentence: Sentence) -> Readings:
     """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
-    from transcripts.agreement.reading import read_table
+    from transcripts.agreement.label_tables import read_table
 
     table = read_table(study, Selection(family), interviews=[sentence.turn.interview_id])
     place = next((place for place, pk in enumerate(table.sentence_ids) if pk == sentence.pk), None)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from transcripts.audit_trail.trail import register_rows
 from transcripts.corpus.models import Sentence
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE
@@ -88,3 +89,13 @@ class Adjudication(models.Model):
 
     def __str__(self) -> str:
         return f"adjudication {self.pk}"
+
+
+register_rows(
+    Adjudication,
+    "study sentence family readings outcome chosen codes adjudicator created_at withdrawn_at revision superseded_by",
+    texts=["reason"],
+    study="study_id",
+    family="family_identifier",
+    chosen="chosen_coder_id",
+)

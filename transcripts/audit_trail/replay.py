@@ -14,19 +14,21 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from transcripts.audit_trail.erasing import ACTION as ERASURE
 from transcripts.audit_trail.models import AuditText
-from transcripts.audit_trail.rows import (
+from transcripts.audit_trail.trail import ACTION as ERASURE
+from transcripts.audit_trail.trail import (
     EMPTY,
     ERASED,
+    SITE,
     RecordedModel,
     as_content,
     as_json,
     hash_text,
     list_changes,
     list_recorded,
+    list_streams,
+    read_entries,
 )
-from transcripts.audit_trail.trail import SITE, list_streams, read_entries
 
 MOST_NAMED = 10_000
 ROWS_AT_A_TIME = 500

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
+from transcripts.audit_trail.trail import register_rows
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.studies.models import Study
@@ -619,3 +620,36 @@ class DeskSettings(models.Model):
 
     def __str__(self) -> str:
         return f"desk of {self.user_id}"
+
+
+# What the audit trail records of codings, links, decisions and memos: enough to rebuild every row of them. Quotes are offsets,
+# because the texts of sentences never change. Idempotency keys are left out, because they say nothing of the work.
+STUDY_OF_A_SENTENCE = "sentence.turn.interview.owning_study_id"
+register_rows(
+    Coding,
+    "sentence code identifier version coder layer level enactment grounding prompting quote_start quote_end range "
+    "migrated_from created_at withdrawn_at superseded_by",
+    texts=["note", "reason", "withdrawal_reason", "attributes"],
+    study=STUDY_OF_A_SENTENCE,
+    identifier="code.identifier",
+    version="code.version.number",
+    range="range_id",
+)
+register_rows(
+    Link,
+    "coding coder kind code sentence quote_start quote_end layer created_at withdrawn_at",
+    study=f"coding.{STUDY_OF_A_SENTENCE}",
+)
+register_rows(
+    Decision,
+    "sentence coder layer none_applies created_at withdrawn_at",
+    texts=["withdrawal_reason"],
+    study=STUDY_OF_A_SENTENCE,
+)
+register_rows(
+    Memo,
+    "study author kind subject key thread revision interview sentence created_at withdrawn_at superseded_by",
+    texts=["text"],
+    study="study_id",
+    key="subject_key",
+)

@@ -9,7 +9,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from transcripts.accounts.models import User
-from transcripts.audit_trail.rows import RowChange
+from transcripts.audit_trail.trail import RowChange
 from transcripts.corpus import queries
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent

@@ -66,9 +66,6 @@ class Entry(NamedTuple):
     act: Act
 
 
-_parts: list[HistoryPart] = []
-
-
 def register_history(*parts: HistoryPart) -> None:
     """Add kinds of acts to everybody's history. Called once, in an app's ``registrations``."""
     _parts.extend(parts)
@@ -227,7 +224,8 @@ def _describe_reveals(ids: Collection[int]) -> dict[int, Act]:
     return {each.pk: Act(each.sentence.turn.interview, sentence=each.sentence) for each in reveals}
 
 
-PARTS = (
+# Those of the desk come first; rooms above it add theirs.
+_parts = [
     HistoryPart({"applied": "applied", "changed": "changed", "removed": "removed"}, _list_codings, _describe_codings),
     HistoryPart(
         {"linked": "link added", "linked_anew": "link changed", "unlinked": "link removed"},
@@ -247,4 +245,4 @@ PARTS = (
     HistoryPart(
         {"machine": "suggestions opened", "colleagues": "colleagues’ codings opened"}, _list_reveals, _describe_reveals
     ),
-)
+]

@@ -13,9 +13,8 @@ from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.corpus.models import Interview, InterviewQuerySet, Kind, Turn
 from transcripts.history.views import NextForm
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
-from transcripts.negotiation.pure.choosing import NOT_KNOWN, TOGETHER
-from transcripts.negotiation.pure.intents import NAMES
-from transcripts.negotiation.pure.ordering import natural_key
+from transcripts.negotiation.pure.episodes import NAMES
+from transcripts.negotiation.pure.report import NOT_KNOWN, TOGETHER
 from transcripts.rounds.models import Assignment
 from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field
@@ -342,3 +341,15 @@ class StudyForm(forms.Form):
     def query(self) -> list[tuple[str, str]]:
         """The selection as names and values."""
         return [(name, str(self.cleaned_data[name])) for name in self.fields if self.cleaned_data.get(name)]
+
+
+DIGITS = re.compile(r"([0-9]+)")
+
+
+def natural_key(name: str) -> list[tuple[int, int, str]]:
+    """A key to sort names by: numbers in them by their values, the rest by its letters, small and capital alike.
+
+    A number comes before letters at the same place.
+    """
+    parts = [part for part in DIGITS.split(name.casefold()) if part]
+    return [(0, int(part), part) if DIGITS.fullmatch(part) else (1, 0, part) for part in parts]

@@ -14,6 +14,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.audit_trail import trail
+from transcripts.audit_trail.trail import register_rows
 from transcripts.coding.models import MAX_NOTE_LENGTH, Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
@@ -386,3 +387,14 @@ class ScoreEvidence(models.Model):
         return (
             (self.quote_start, self.quote_end) if self.quote_start is not None and self.quote_end is not None else None
         )
+
+
+# The evidence of a score is recorded in the event of its score.
+register_rows(
+    Score,
+    "stance wording interview criterion turn feature value coder layer created_at withdrawn_at superseded_by",
+    texts=["note"],
+    study="interview.owning_study_id",
+    wording="stance.sha256",
+)
+register_rows(ScoreEvidence, "score sentence quote_start quote_end", study="score.interview.owning_study_id")

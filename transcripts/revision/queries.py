@@ -13,12 +13,13 @@ from django.db.models.functions import Substr
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.pure.comparing import Piece, Step, compare_words, follow
+from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Enactment
 from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS, Closure, read_active_labels
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, read_questions
 from transcripts.revision.models import AnchorReading, AnchorSentence
-from transcripts.revision.pure.drift import Point, choose_stems, cut_words, find_near, measure_drift
+from transcripts.revision.pure import Point, choose_stems, cut_words, find_near, measure_drift
 from transcripts.studies.models import Study
 
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
@@ -77,6 +78,12 @@ def list_due(version: CodebookVersion, *, coder: User | None) -> list[DueCoding]
     with connection.cursor() as cursor:
         cursor.execute(DUE, [version.pk, version.study_id, version.number, person, coder is None])
         return [DueCoding(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
+
+
+def count_re_reviews(study: Study, coder: User) -> int:
+    """How many of a person's codings need re-review and can be reviewed now. Two queries."""
+    version = current_version(study)
+    return sum(each.is_open for each in list_due(version, coder=coder)) if version else 0
 
 
 def count_active(study: Study, *, coder: User | None) -> ActiveCounts:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import RowChange, row_changed, row_made
+from transcripts.audit_trail.trail import row_changed, row_made
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
@@ -19,7 +19,7 @@ from transcripts.hooks import round_completed, send
 from transcripts.refusals import Refused
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Completion, Round
-from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
+from transcripts.rounds.pure import CannotAllocate, allocate_items, draw_items, fingerprint
 from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
 from transcripts.studies.models import Membership, Study
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
@@ -352,7 +352,7 @@ def complete_interview(*, study: Study, interview: Interview, reason: str = "", 
     details: dict[str, object] = {"interview": interview.pk, **progress._asdict()}
     if reason:
         details["reason"] = reason
-    _record_completion("interview.completed", completion, study, by=by, details=details, row=row_made(completion))
+    trail.record("interview.completed", target=completion, by=by, details=details, rows=[row_made(completion)])
     return completion
 
 
@@ -371,7 +371,7 @@ def reopen_interview(*, study: Study, interview: Interview, by: User) -> None:
     completion.withdrawn_at = timezone.now()
     completion.save(update_fields=["withdrawn_at"])
     row = row_changed(Completion, completion.pk, withdrawn_at=completion.withdrawn_at)
-    _record_completion("interview.reopened", completion, study, by=by, details={"interview": interview.pk}, row=row)
+    trail.record("interview.reopened", target=completion, by=by, details={"interview": interview.pk}, rows=[row])
 
 
 @transaction.atomic
@@ -392,12 +392,6 @@ def show_completed(*, study: Study, by: User) -> int:
         rows=[row_changed(Completion, each.pk, shown_at=now) for each in completed],
     )
     return len(completed)
-
-
-def _record_completion(
-    action: str, completion: Completion, study: Study, *, by: User, details: dict[str, object], row: RowChange
-) -> None:
-    trail.record(action, target=completion, by=by, stream=trail.study_stream(study.pk), details=details, rows=[row])
 
 
 def list_notes(user: User) -> list[str]:

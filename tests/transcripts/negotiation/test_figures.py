@@ -10,12 +10,9 @@ import pytest
 from scipy import stats
 
 from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
-from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, list_episodes, measure_episodes
-from transcripts.negotiation.pure.ledger import measure_ledger, read_ledger
-from transcripts.negotiation.pure.links import measure_links
-from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, FRONT, RecordIndex
-from transcripts.negotiation.pure.records import Pair
+from transcripts.negotiation.pure.ledger import measure_entry_agreement, measure_ledger, measure_links, read_ledger
+from transcripts.negotiation.pure.records import ALL_STAGES, CONDUCT, FRONT, Pair, RecordIndex
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,

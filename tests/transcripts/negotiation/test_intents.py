@@ -18,8 +18,8 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.models import CaseSheet
-from transcripts.negotiation.pure.intents import measure_intents
-from transcripts.negotiation.pure.record_index import CONDUCT
+from transcripts.negotiation.pure.episodes import measure_intents
+from transcripts.negotiation.pure.records import CONDUCT
 from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.negotiation.pure.sequences import find_behind
 from transcripts.negotiation.queries.records import read_records

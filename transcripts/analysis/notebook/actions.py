@@ -10,7 +10,7 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.trail import row_changed, row_made
 from transcripts.coding import actions as desk
 from transcripts.coding.models import Memo
 from transcripts.refusals import Refused, WrongInput

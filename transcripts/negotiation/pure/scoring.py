@@ -191,8 +191,6 @@ def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:
 
 LEADING = "moves"
 """The criterion whose comparison of conditions a report on a stance leads with."""
-ALPHAS = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "alpha_missing")
-"""What `describe_stances` tells of agreement."""
 
 
 def describe_stances(

@@ -17,14 +17,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
-from transcripts.negotiation.pure.episodes import UNWARRANTED, list_episodes
-from transcripts.negotiation.pure.intents import list_meant
-from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, read_ledger
-from transcripts.negotiation.pure.links import list_acted_on, list_moves
+from transcripts.negotiation.pure.episodes import UNWARRANTED, list_episodes, list_meant
+from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, list_acted_on, list_moves, read_ledger
 from transcripts.negotiation.pure.reading import ENACTMENTS, EXPECTATIONS
-from transcripts.negotiation.pure.record_index import ALL_STAGES, ENACTED, FRONT, STAGES, RecordIndex, Work
-from transcripts.negotiation.pure.records import FAILURES, FEATURES, MOVES, Coding, Pair
-from transcripts.negotiation.pure.thread_shares import add_units, bound_share, is_one_each
+from transcripts.negotiation.pure.records import (
+    ALL_STAGES,
+    ENACTED,
+    FAILURES,
+    FEATURES,
+    FRONT,
+    MOVES,
+    STAGES,
+    Coding,
+    Pair,
+    RecordIndex,
+    Work,
+    add_units,
+    bound_share,
+    is_one_each,
+)
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS
 from transcripts.statistics.intervals import Share
 from transcripts.statistics.significance import adjust_holm, measure_mcnemar, measure_student

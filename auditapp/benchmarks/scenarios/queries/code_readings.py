@@ -99,7 +99,7 @@ def _read_code(
     seen: Counter[int],
 ) -> dict[int, ThreadReading]:
     """What holds of a code in these threads, by all coders or by these alone. Counts in ``seen`` who has decided something."""
-    from transcripts.agreement.reading import read_table
+    from transcripts.agreement.label_tables import read_table
 
     table = read_table(study, Selection(family), interviews=threads)
     for row, coder in enumerate(table.coders):

@@ -13,7 +13,7 @@ from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome
-from transcripts.blinding.conditions import will_not_code
+from transcripts.blinding.actions import will_not_code
 from transcripts.blinding.viewers import Viewer, find_unopened
 from transcripts.corpus.models import Interview
 from transcripts.studies.models import Study

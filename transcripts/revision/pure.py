@@ -1,5 +1,6 @@
 """How meaning moves from one codebook version to the next: readings of a fixed set of sentences, and sentences that may belong to
-a code now that it means more."""
+a code now that it means more.
+"""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def open_results(batch: Batch, owner: User) -> None:
 
 
 def hold_interview(study: Study, owner: User) -> None:
-    """Write the script, with the published opening beside its own, and record the interview and its branch."""
+    """Write the script, with the published opening next to its own, and record the interview and its branch."""
     content = json.loads(HELD_INTERVIEW.read_text(encoding="utf-8"))
     guide = content["script"]
     published = {each.id: each.text for each in read_published_openings()}

@@ -1,6 +1,6 @@
 """What a team has done in the demo study: a finished round, decisions about it, themes, and a look at what machines say.
 
-Everybody here is invented. Each step is the action that a page would call, so the history of the study tells the same story.
+Everybody here is invented. Each step is the action that a page would call, so the history of the study shows the same.
 """
 
 from __future__ import annotations
@@ -59,7 +59,6 @@ from transcripts.codebook.queries import current_version, read_content
 from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.coding.values import CodingValues
-from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.revision.actions import draw_anchors, read_anchor
 from transcripts.rounds.actions import complete_assignment, lock_round, open_round, plan_round
@@ -153,8 +152,7 @@ def _key(*words: object) -> uuid.UUID:
 def _read_round(study: Study, owner: User, people: Mapping[str, User]) -> None:
     """Two coders read two interviews blind, sign them off, and the round is locked."""
     interviews = json.loads(FILE.read_text(encoding="utf-8"))["interviews"]
-    lines = [json.dumps({**each, "turns": [_write_turn(turn) for turn in each["turns"]]}) for each in interviews]
-    import_file(study=study, name="round.jsonl", data="\n".join(lines).encode(), by=owner)
+    negotiation.import_threads(study, "round.jsonl", interviews, owner)
     set_method(
         study=study,
         method="codebook",
@@ -186,12 +184,6 @@ def _read_round(study: Study, owner: User, people: Mapping[str, User]) -> None:
                 assignment=Assignment.objects.get(round=round_, interview=interview, coder=person), by=person
             )
     lock_round(round_=round_, by=owner)
-
-
-def _write_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
-    if "sentences" not in turn:
-        return dict(turn)
-    return {"role": turn["role"], "text": " ".join(each["text"] for each in turn["sentences"])}
 
 
 def _read(study: Study, sentence: Sentence, codes: Sequence[Code], person: User) -> None:

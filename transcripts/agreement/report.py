@@ -95,7 +95,7 @@ def list_rows(
 
 
 def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, coders: int) -> RowChart:
-    """The rows as a chart: alpha of each code with interval and verdict. ``units`` is the address of what is behind a code."""
+    """The rows as a chart: alpha of each code with interval and verdict. ``units`` is the address of the units of a code."""
     drawn = []
     for row in rows:
         alpha: Figure = row["figures"].alpha

@@ -1,4 +1,4 @@
-"""Pages of agreement: coders compared by code, the units behind every count, disagreements, and what was decided about them.
+"""Pages of agreement: coders compared by code, the units in every count, disagreements, and what was decided about them.
 
 A page says what was asked for, and which readings of it somebody may see: if she codes, those she has unblinded.
 """
@@ -92,7 +92,7 @@ class PageRequest:
 
     @property
     def query(self) -> str:
-        """The same as the part of an address behind the question mark."""
+        """The same as the part of an address after the question mark."""
         return urlencode(self.fields)
 
 
@@ -494,7 +494,7 @@ def download(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.SEE_ALL_CODINGS)
 def list_units(request: StudyRequest) -> HttpResponse:
-    """The units behind a count: their words, and what each coder read in them."""
+    """The units in a count: their words, and what each coder read in them."""
     page_request, form = PageRequest(request.study, request.GET, prefer=NOT_REFLEXIVE), UnitsForm(request.GET)
     if page_request.selection is None or not form.is_valid():
         return render(request, "agreement/units.html", {"page_request": page_request, "form": form}, status=422)

@@ -38,7 +38,7 @@ class AuditEvent(models.Model):
 
 
 class AuditText(models.Model):
-    """What somebody typed, kept beside the trail: an event holds ``hash``, SHA-256 over ``salt`` and ``content`` (rows.py).
+    """What somebody typed, kept apart from its event, which has ``hash``, SHA-256 over ``salt`` and ``content`` (trail.py).
 
     Database triggers let a row be added, and emptied when its text is erased; nothing else.
     """

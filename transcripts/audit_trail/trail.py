@@ -1,7 +1,7 @@
 """What events say of rows that are evidence, so that these can be rebuilt from the trail and compared with it.
 
 A room registers its models with ``register_rows``; its actions hand ``row_made`` and ``row_changed`` to ``trail.record``. What a
-person typed is personal and may have to be erased one day, but an event stays for ever: so the event holds a salted hash,
+person typed is personal and may have to be erased one day, but an event is kept for ever: so the event has a salted hash,
 and ``AuditText`` the text with its salt.
 
 Writing to the audit trail. Actions call ``record`` inside their own transaction.
@@ -41,7 +41,7 @@ ERASED = "[erased]"
 class RecordedModel(NamedTuple):
     """A model whose rows can be rebuilt from the trail.
 
-    ``columns`` are the names that events use, each with the attribute it stands for ("code_id", "code.identifier");
+    ``columns`` are the names that events use, each with the attribute of the row ("code_id", "code.identifier");
     ``texts`` are columns that hold what people typed. ``study`` is the attribute with the number of the study.
     """
 
@@ -58,7 +58,7 @@ class RecordedModel(NamedTuple):
 
 
 class RowChange(NamedTuple):
-    """What an act did to one row: ``made`` it with all it holds, or ``set`` some of its columns."""
+    """What an act did to one row: ``made`` it with all its values, or ``set`` some of its columns."""
 
     row: str
     kind: str
@@ -91,7 +91,7 @@ def list_recorded() -> list[RecordedModel]:
 
 
 def row_made(row: models.Model) -> RowChange:
-    """A row that was just stored, with all it holds. Reads its relations: load them first where there are many rows."""
+    """A row that was just stored, with all its values. Reads its relations: load them first where there are many rows."""
     recorded = _REGISTERED[type(row)]
     held = {
         name: as_json(value)
@@ -117,7 +117,7 @@ def row_changed(model: type[models.Model], pk: int, **values: object) -> RowChan
 
 
 def seal(rows: Sequence[RowChange]) -> tuple[list[dict[str, object]], list[tuple[str, str, str]]]:
-    """What an event says of rows, and the texts to store beside it: hash, salt and content."""
+    """What an event says of rows, and the texts to store apart from it: hash, salt and content."""
     said, kept = list[dict[str, object]](), list[tuple[str, str, str]]()
     for change in rows:
         hashes = {}
@@ -136,12 +136,12 @@ def hash_text(salt: str, content: str) -> str:
 
 
 def as_content(value: object) -> str:
-    """A text as it is stored beside the trail; answers to a code's questions as JSON."""
+    """A text as it is stored apart from its event; answers to a code's questions as JSON."""
     return value if isinstance(value, str) else CANONICAL.encode(value)
 
 
 def as_json(value: object) -> object:
-    """A value of a column as an event holds it."""
+    """A value of a column as an event has it."""
     if isinstance(value, datetime.datetime):
         return format_time(value)
     return value.hex if isinstance(value, UUID) else value
@@ -181,7 +181,7 @@ MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE str
 
 class SealedRows(NamedTuple):
     """What events are to say of many rows, made ready before the transaction that records it: ``parts`` are JSON, one for
-    each event, and ``texts`` are stored beside the trail."""
+    each event, and ``texts`` are stored apart from them."""
 
     parts: Sequence[str]
     texts: Sequence[tuple[str, str, str]]
@@ -237,7 +237,7 @@ def record(
     """Add one event to ``stream``: if none is given, to that of ``target``, as `find_stream` says. Must run inside the transaction
     of the write it records.
 
-    ``details`` holds identifiers, whole numbers and short states (before, after, reason): never transcript text or
+    ``details`` are identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
     no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
     rows, events ``trail.rows`` take up the rest. Where there are thousands, ``seal_rows`` makes them ready beforehand.
@@ -335,7 +335,7 @@ def _write(stream: str, events: Sequence[_Event]) -> None:
 
 
 def seal_rows(rows: Sequence[RowChange]) -> SealedRows:
-    """Make ready what events are to say of rows. Their texts are stored beside the trail, where they can be erased; the
+    """Make ready what events are to say of rows. Their texts are stored apart from the events, where they can be erased; the
     events have hashes."""
     parts, texts = list[str](), list[tuple[str, str, str]]()
     for first in range(0, len(rows), ROWS_IN_AN_EVENT):
@@ -457,7 +457,7 @@ class NothingToErase(Exception):
 
 @transaction.atomic
 def erase_texts(row: str, *, reason: str, by: Actor) -> list[str]:
-    """Erase the texts of a row ("coding.memo:12") and their copies beside the trail; returns the columns.
+    """Erase the texts of a row ("coding.memo:12") and their copies that belong to events; returns the columns.
 
     Other rows are left as they are, also those that say the same: earlier versions of a memo, or a coding that a boundary
     edit made of another. Raises ``NothingToErase``.

@@ -99,7 +99,7 @@ class _Seeker:
                 self.place = cursor.fetchone() or self.place
 
     def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
-        """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<"), or at it ("=")."""
+        """The first sentence of which ``condition`` is true after the place (">"), or else before it ("<"), or at it ("=")."""
         with connection.cursor() as cursor:
             for side in sides:
                 sql = NEXT.replace(":side", side).replace(":reason", condition)

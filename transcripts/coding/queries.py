@@ -127,7 +127,7 @@ def read_first_openings(
 def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
     """Whether ``made``, the moment of a coding or decision, is not before its coder's first opening of reasoning of the thread.
 
-    ``openings`` holds that moment under ``key``, or nothing where she never opened any. No column says it: the desk, the exports
+    ``openings`` has that moment under ``key``, or nothing where she never opened any. No column says it: the desk, the exports
     and the figures all ask here.
     """
     opened = openings.get(key)
@@ -515,7 +515,7 @@ def is_draft(interview_id: int) -> bool:
 
 
 def find_place_now(sentence: Sentence, quote: Extent | None) -> tuple[Sentence, Extent | None]:
-    """The sentence that holds now what was pointed at: itself, the piece with the quote, else the first piece."""
+    """The sentence that now contains what was pointed at: itself, the piece with the quote, else the first piece."""
     while sentence.retired_by_id is not None:
         pieces = list(Sentence.objects.filter(made_by=sentence.retired_by_id).order_by("start"))
         was = get_extent(sentence)

@@ -1,4 +1,4 @@
-"""The desk's page: one interview, one person's work on it, and the codebook beside it."""
+"""The desk's page: one interview, one person's work on it, and the codebook next to it."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ class TurnBlock:
 
     @property
     def facts(self) -> list[str]:
-        """What the file tells of how it was made: the model and the tokens."""
+        """What the file says of how it was made: the model and the tokens."""
         model = self.details.get("model")
         return [*([model] if isinstance(model, str) else []), *_count_tokens(self.details.get("tokens"))]
 

@@ -129,7 +129,7 @@ def _list_links(study: Study, user: User) -> Iterator[Rows]:
     place = "coding__sentence"
     own = Link.objects.filter(**{f"{place}__turn__interview__study": study}, coder=user)
     # Where links go along with their codings, the old ones are withdrawn at the moment at which the new ones are made; the
-    # same is true of a link that its coder made anew with another quote.
+    # same is true of a link that its coder made again with another quote.
     beside = Link.objects.filter(coder=user, coding__sentence=OuterRef(place))
     replaced = beside.filter(withdrawn_at=OuterRef("created_at"))
     quoted_anew = replaced.filter(coding=OuterRef("coding"), sentence=OuterRef("sentence"))

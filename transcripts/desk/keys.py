@@ -212,7 +212,7 @@ def resolve_console(choices: Choices) -> dict[str, str]:
 def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Choices) -> dict[str, dict[str, str]]:
     """A person's choices as they are stored: only those that differ from the defaults.
 
-    ``given`` holds a key, or ``OFF``, under names such as "act:memo" and "code:theme.balance". Keys that are not given
+    ``given`` has a key, or ``OFF``, under names such as "act:memo" and "code:theme.balance". Keys that are not given
     stay, as do choices for codes of other studies. Raises ``KeysRefused`` for an unknown key or one given twice.
     """
     codes = list(codes)

@@ -329,7 +329,7 @@ def _send_back(request: StudyRequest, interview_id: int, done: Done) -> HttpResp
 
 
 def _refuse(request: StudyRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
-    """Say what was wrong: to a script in plain text, to a browser on the page, beside the field where there is one."""
+    """Say what was wrong: to a script in plain text, to a browser on the page, next to the field where there is one."""
     if SCRIPT_HEADER in request.headers:
         answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
         if field:

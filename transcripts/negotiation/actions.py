@@ -103,7 +103,7 @@ def _check_intents(interview: Interview, intents: Mapping[str, str]) -> dict[str
 
 MAX_NAME = 100
 MAX_DIFFERS = 500
-# A name stands in addresses.
+# A name is a part of addresses.
 NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 
 
@@ -386,7 +386,7 @@ def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User
             field="evidence",
         )
     if any(each.sentence.turn.interview.study_id != interview.study_id for each in evidence):
-        # Nothing is told of another study.
+        # Nothing is said about another study.
         raise WrongInput("There is no such sentence. Reload the page.", field="evidence")
     check_readable([each.sentence.turn for each in evidence], by, field="evidence")
     ends: Mapping[int, int] | None = None

@@ -13,7 +13,7 @@ from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.corpus.models import Interview, InterviewQuerySet, Kind, Turn
 from transcripts.history.views import NextForm
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
-from transcripts.negotiation.pure.episodes import NAMES
+from transcripts.negotiation.pure.episodes import NAMES_OF_KINDS
 from transcripts.negotiation.pure.report import NOT_KNOWN, TOGETHER
 from transcripts.rounds.models import Assignment
 from transcripts.studies.models import Study
@@ -21,7 +21,7 @@ from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_TURNS = 300
-"""So many turns of an interviewer have a field; intents of later ones are left as they are."""
+"""How many turns of an interviewer have a field; intents of later ones are left as they are."""
 MAX_SHOWN = 80
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
@@ -67,11 +67,11 @@ class CaseSheetForm(NextForm, RowForm):
         for turn in self._turns:
             said = self._intents.get(str(turn.position), "")
             # Scripts and the API may say anything.
-            others = {said: said} if said and said not in NAMES else {}
+            others = {said: said} if said and said not in NAMES_OF_KINDS else {}
             words = shorten(" ".join(turn.text.split()), MAX_SHOWN, placeholder=" …")
             self.fields[f"intent_{turn.position}"] = forms.ChoiceField(
                 label=f"Turn {turn.position}: {words}",
-                choices=[("", "Not said"), *(NAMES | others).items()],
+                choices=[("", "Not said"), *(NAMES_OF_KINDS | others).items()],
                 required=False,
                 initial=said,
             )

@@ -103,7 +103,7 @@ def _migrate(study: Study, version: CodebookVersion, code: Code, codings: list[C
 def undo_migration(*, study: Study, version: CodebookVersion, by: trail.Actor) -> int:
     """Undo ``migrate_merged``: the codings get their former codes back, as new rows; returns how many.
 
-    Where a coder has changed or removed what was migrated, her decision holds. Repeating it changes nothing.
+    Where a coder has changed or removed what was migrated, her decision counts. Repeating it changes nothing.
     """
     Study.objects.select_for_update().get(pk=study.pk)
     merged = queries.list_merged(version)
@@ -236,7 +236,7 @@ def keep_coding(
     idempotency_key: UUID,
     enactment: str = "",
 ) -> Coding:
-    """Say that a coding holds under what its code means in ``version``: a new row with the same values supersedes it.
+    """Confirm a coding under what its code means in ``version``: a new row with the same values supersedes it.
 
     ``enactment``: of a coding that states none.
 
@@ -425,7 +425,7 @@ def read_anchor(
 ) -> AnchorReading:
     """Store which codes of ``version`` a person reads in an anchor; no codes say that none applies.
 
-    One reading stands for each version: a second one is refused, for the first is what was read without sight of
+    There is one reading for each version: a second one is refused, for the first is what was read without sight of
     others. A replay finds the stored row. Raises ``Refused``.
     """
     is_gone = anchor.removed_at is not None or anchor.sentence.retired_by_id is not None

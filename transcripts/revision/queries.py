@@ -141,7 +141,7 @@ def find_before_widening(code: Code) -> Code | None:
 def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
     """What one person read before a code got its present meaning, and has not coded with it: texts by sentence.
 
-    A sentence that she has coded since is read anew, and is not among them.
+    A sentence that she has coded since has been read again, and is not among them.
     """
     widened = CodebookVersion.objects.get(study=code.version.study_id, number=code.meaning_version)
     since = {"created_at__gte": widened.published_at}

@@ -20,7 +20,7 @@ from transcripts.refusals import Refused
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Completion, Round
 from transcripts.rounds.pure import CannotAllocate, allocate_items, draw_items, fingerprint
-from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
+from transcripts.rounds.queries import Progress, closes_the_rest, find_dealt_out, read_progress
 from transcripts.studies.models import Membership, Study
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
@@ -49,7 +49,7 @@ def plan_round(
     ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview, and no
     ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all. Interviews whose consent says
     that people may not code them are left out, and refused by title where they were chosen one by one.
-    ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
+    ``fingerprint`` of the second names the plan, so that what is confirmed is what was shown.
     """
     _check_words(study, planned)
     if not 0 <= planned.overlap_percent <= 100:
@@ -225,13 +225,7 @@ def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -
     if assignment.completed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
-    reason = check_reason(reason, one_line=True)
-    if progress.undecided and not reason:
-        raise StillUndecided(
-            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the desk), or "
-            "give a reason for completing anyway.",
-            field="reason",
-        )
+    reason = _check_undecided(progress, reason)
     assignment.completed_at = timezone.now()
     assignment.save(update_fields=["completed_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, **progress._asdict()}
@@ -239,6 +233,18 @@ def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -
         details["reason"] = reason
     _record("round.assignment.completed", assignment.round, by, details, assignment)
     announce_if_completed(assignment.round)
+
+
+def _check_undecided(progress: Progress, reason: str) -> str:
+    """The reason as it is stored. Raises ``StillUndecided`` where sentences are undecided and none is given."""
+    reason = check_reason(reason, one_line=True)
+    if progress.undecided and not reason:
+        raise StillUndecided(
+            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the desk), or "
+            "give a reason for completing anyway.",
+            field="reason",
+        )
+    return reason
 
 
 @transaction.atomic
@@ -336,13 +342,7 @@ def complete_interview(*, study: Study, interview: Interview, reason: str = "", 
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
         raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to complete.")
-    reason = check_reason(reason, one_line=True)
-    if progress.undecided and not reason:
-        raise StillUndecided(
-            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or give a reason for completing it anyway.",
-            field="reason",
-        )
+    reason = _check_undecided(progress, reason)
     completion = Completion(interview=interview, coder=by, completed_at=timezone.now())
     try:
         with transaction.atomic():

@@ -1,4 +1,4 @@
-"""Codings counted in tables and charts: the codings behind each count, and what each count is out of."""
+"""Codings counted in tables and charts: which codings each count counts, and what it is out of."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ class Wanted:
         return self.catalog.codes_in(self.family)
 
     def search(self, *codes: str, **others: object) -> Search:
-        """The search behind a count of these codes."""
+        """The search for what a count of these codes counts."""
         given = {"role": Speaker.MODEL.value, "coder": self.coder, **others}
         return Search(codes=codes, **given)  # type: ignore[arg-type]
 

@@ -66,7 +66,7 @@ class Question:
 class Catalog:
     """The codes of a study by identifier: those of the current version in its order, then those that are no more.
 
-    Each is called by its newest name; ``current`` holds those that the current version still has.
+    Each is called by its newest name; ``current`` are those that the current version still has.
     ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
     applied under an earlier meaning, or with a code that was retired. ``questions`` are named by their code and key.
     """
@@ -153,7 +153,7 @@ WHERE i.owning_study_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_
 GROUP BY t.interview_id, c.coder_id, k.identifier
 """
 MODEL = Turn.Role.MODEL.value
-# What was found of so many codes of coders, and of so many interviews, is kept: rows mostly come interview by interview.
+# How many findings on codes of coders, and on interviews, are kept: rows mostly come interview by interview.
 MOST_KEPT, MOST_READ = 50_000, 1_000
 
 
@@ -282,7 +282,7 @@ class Conditions:
         self.add(f"{column} IN ({', '.join(['%s'] * len(choices))})" if choices else "1 = 0", *choices)
 
     def add_query(self, part: str, query: str, inner: Conditions) -> None:
-        """``part`` (as in "s.id IN") holds for what ``query`` gives under its own conditions."""
+        """``part`` (as in "s.id IN") is true of what ``query`` gives under its own conditions."""
         self.add(f"{part} ({query.format(conditions=inner.as_sql())})", *inner.values)
 
     def as_sql(self) -> str:

@@ -68,7 +68,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A sentence beside the one that was found, in the same turn."""
+    """A sentence next to the one that was found, in the same turn."""
 
     label: str
     text: str

@@ -46,7 +46,7 @@ MAX_INTERVIEWS_OFFERED = 500
 @require_safe
 @study_view(Permission.VIEW)
 def search(request: StudyRequest) -> HttpResponse:
-    """Sentences by their words, codes, memos and decisions. The address holds the whole search."""
+    """Sentences by their words, codes, memos and decisions. The address contains the whole search."""
     catalog = read_catalog(request.study)
     form = SearchForm(request.GET if is_asked(request) else None, offer_choices(request, catalog))
     context: dict[str, object] = {"form": form, "narrowings": [], "findings": None}
@@ -86,7 +86,7 @@ def offer_choices(request: StudyRequest, catalog: Catalog) -> Choices:
 
 
 def find(request: StudyRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
-    """A page of the sentences that a search found, and the numbers to show beside it."""
+    """A page of the sentences that a search found, and the numbers to show with it."""
     visibility = find_visibility(get_viewer(request), whose(asked))
     found = queries.find_sentences(request.study, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
@@ -193,7 +193,7 @@ def cooccurrence(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def score_sheets(request: StudyRequest) -> HttpResponse:
-    """The interviews, each with its score sheet behind it."""
+    """The interviews, each with a link to its score sheet."""
     page = Paginator(request.study.interviews.order_by("pk"), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "analysis/search/score_sheets.html", {"page": page, "here": "score_sheet"})
 
@@ -263,5 +263,5 @@ def first_word(words: str) -> str:
 
 @register.simple_tag
 def sheet_query(queries: Mapping[tuple[str, int], str], row: SheetRow, cell: SheetCell) -> str:
-    """The query of the search for the sentences behind a cell of a score sheet."""
+    """The query of the search for the sentences that a cell of a score sheet counts."""
     return queries[row.heading.identifier, cell.turn]

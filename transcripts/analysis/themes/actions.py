@@ -29,7 +29,7 @@ class NotYours(Refused):
 
 
 class ThemeChanged(Refused):
-    """Somebody else was quicker; ``latest`` is what holds now."""
+    """Somebody else was quicker; ``latest`` is the current version."""
 
     def __init__(self, latest: ThemeVersion) -> None:
         super().__init__(
@@ -40,7 +40,7 @@ class ThemeChanged(Refused):
 
 
 class QuoteChanged(Refused):
-    """Somebody else quoted the same sentence or withdrew the quote; ``active`` is what holds now, if anything."""
+    """Somebody else quoted the same sentence or withdrew the quote; ``active`` is the quote that counts now, if any."""
 
     def __init__(self, active: ThemeQuote | None) -> None:
         done = f"{active.added_by.username} quoted this sentence" if active else "This quote was withdrawn"
@@ -49,7 +49,7 @@ class QuoteChanged(Refused):
 
 
 class EntryChanged(Refused):
-    """The same text was changed in another window; ``active`` is what holds now, if anything."""
+    """The same text was changed in another window; ``active`` is the text that counts now, if any."""
 
     def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:
         done = "You changed this text in another window" if active else "You withdrew this text in another window"
@@ -372,8 +372,8 @@ def add_quote(
 ) -> ThemeQuote:
     """Quote a sentence for or against a theme, whole or with marked edits; ``replaces`` is the quote that gives way.
 
-    Raises ``WrongInput`` for an edit the sentence does not bear out, ``QuoteChanged`` when another quote of the
-    sentence stands by now.
+    Raises ``WrongInput`` for an edit the sentence does not bear out, ``QuoteChanged`` when the sentence has
+    another quote by now.
     """
     edited_text, note = _check_quote(theme, sentence, side=side, edited_text=edited_text, note=note)
     Theme.objects.select_for_update().get(pk=theme.pk)
@@ -480,7 +480,7 @@ def write_entry(*, study: Study, phase: int, text: str, by: User) -> PhaseEntry:
 
 @transaction.atomic
 def change_entry(*, entry: PhaseEntry, text: str, by: User) -> PhaseEntry:
-    """Write one's own entry anew; the old one stays behind it. Raises ``NotYours``, ``WrongInput``, ``EntryChanged``."""
+    """Change one's own entry; the old one is kept, superseded. Raises ``NotYours``, ``WrongInput``, ``EntryChanged``."""
     _check_author(entry, by)
     text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
     active = PhaseEntry.objects.select_for_update().get(pk=entry.pk)
@@ -501,7 +501,7 @@ def withdraw_entry(*, entry: PhaseEntry, by: User) -> None:
 
 @transaction.atomic
 def write_statement(*, study: Study, text: str, by: User, replaces: int | None = None) -> PositionalityStatement:
-    """Say what one brings to the reading, in place of the statement ``replaces``, which stays behind it.
+    """Say what one brings to the reading, in place of the statement ``replaces``, which is kept, superseded.
 
     Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person is active by now.
     """

@@ -176,7 +176,7 @@ def count_presence(
     decided: Mapping[int, tuple[int, int]],
     said: Mapping[int, tuple[int, int]] | None = None,
 ) -> Presence:
-    """The table. ``decided`` holds the decided sentences and turns by interview, ``said`` all of them.
+    """The table. ``decided`` are the decided sentences and turns by interview, ``said`` all of them.
 
     Evidence from interviews that are in no column is left out.
     """
@@ -230,7 +230,7 @@ def _sum_up(
 def draw_presence(
     presence: Presence, *, title: str, things: str, link: Link, missing: Missing, has_moves: bool = False
 ) -> GridChart:
-    """The chart. ``things`` names the columns; ``link`` gives the address behind the keys of a row and a column.
+    """The chart. ``things`` names the columns; ``link`` gives the address for the keys of a row and a column.
 
     Shares of fewer than `MIN_CLUSTERS` decided turns have no shade.
     """

@@ -68,13 +68,13 @@ class Catalogue:
     by_identifier: dict[str, CodeEntry] = field(default_factory=dict)
 
     def name_codes(self, identifiers: Iterable[str]) -> list[CodeEntry]:
-        """The codes behind identifiers, in their order."""
+        """The codes with these identifiers, in their order."""
         unknown = [CodeEntry(each, each, in_use=False) for each in identifiers]
         return [self.by_identifier.get(each.identifier, each) for each in unknown]
 
 
 def current_themes(study: Study) -> list[ThemeVersion]:
-    """The version of each theme that holds, with the theme: by state, then by number. One query."""
+    """The current version of each theme, with the theme: by state, then by number. One query."""
     later = ThemeVersion.objects.filter(theme=OuterRef("theme"), number__gt=OuterRef("number"))
     versions = ThemeVersion.objects.filter(~Exists(later), theme__study=study)
     found = versions.select_related("theme", "written_by")
@@ -82,7 +82,7 @@ def current_themes(study: Study) -> list[ThemeVersion]:
 
 
 def find_current(study: Study, number: int) -> ThemeVersion | None:
-    """The version that holds of the theme with that number, with the theme."""
+    """The current version of the theme with that number, with the theme."""
     versions = ThemeVersion.objects.filter(theme__study=study, theme__number=number)
     return versions.select_related("theme__study", "written_by").order_by("-number").first()
 
@@ -198,7 +198,7 @@ def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, di
 
 
 def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interview: bool = False) -> Link:
-    """How to get from a row and a column to their sentences; an empty column stands for all of them."""
+    """How to get from a row and a column to their sentences; an empty column means all of them."""
     base = reverse("themes:evidence", args=[viewpoint.study.slug])
     row_name, column_name = ("code" if of_codes else "theme"), ("interview" if by_interview else "model")
 
@@ -528,7 +528,7 @@ def find_coded_sentences(
     level: str = "",
     apart: str = "",
 ) -> list[tuple[int, list[int], str]]:
-    """The sentences behind a cell of the presence table, in the order of the study: as many as the cell counts, or of moves
+    """The sentences that a cell of the presence table counts, in the order of the study: as many as the cell counts, or of moves
     counts ``apart``.
 
     Each with the codings that applied one of these codes to it, and with how it was prompted.

@@ -29,7 +29,7 @@ from transcripts.ui.typed_text import check_reason, check_text
 CODEABLE_CHANNELS = frozenset(
     {Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value, Turn.Channel.TOOL_CALL.value}
 )
-# Django lists the values of an enumeration anew each time.
+# Django makes the list of values of an enumeration each time.
 CHOICES = {name: tuple(field.choices.values) for name, field in CHOICE_FIELDS.items()}
 OTHER_TURNS = {
     Turn.Role.MODEL.value: "the model's",

@@ -392,7 +392,10 @@ def write_memo(
         raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
     if (stored := find_stored(Memo, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
-    before = _lock_active(interview, sentence, by)
+    subject = Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
+    kept = Memo.objects.active().filter(subject=subject, interview=interview, sentence=sentence, author=by)
+    # Held until it is superseded.
+    before = kept.select_for_update().first()
     kind = kind or (before.kind if before else Memo.Kind.READING)
     if before is not None and (before.text, before.kind) == (text, kind):
         return before
@@ -402,7 +405,7 @@ def write_memo(
     memo = Memo(
         study=study,
         kind=kind,
-        subject=_name_subject(sentence),
+        subject=subject,
         interview=interview,
         sentence=sentence,
         author=by,
@@ -413,16 +416,6 @@ def write_memo(
         withdrawn_at=None if text else now,
     )
     return _store_memo(memo, before=before)
-
-
-def _name_subject(sentence: Sentence | None) -> Memo.Subject:
-    return Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
-
-
-def _lock_active(interview: Interview, sentence: Sentence | None, by: User) -> Memo | None:
-    """The memo that she keeps there now, held until it is superseded."""
-    kept = Memo.objects.filter(subject=_name_subject(sentence), interview=interview, sentence=sentence, author=by)
-    return kept.select_for_update().filter(withdrawn_at__isnull=True).first()
 
 
 def _store_memo(memo: Memo, *, before: Memo | None) -> Memo:

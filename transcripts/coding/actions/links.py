@@ -154,7 +154,7 @@ def _store(old: Sequence[Link], made: Sequence[Link], *, at: datetime) -> list[R
 
 
 def _widen(link: Link, other: Link) -> None:
-    """One quote that holds both; none where either is of the whole sentence."""
+    """One quote that contains both; none where either is of the whole sentence."""
     if None in {link.quote_start, other.quote_start} or link.sentence is None:
         link.quote_start = link.quote_end = None
         return
@@ -288,7 +288,7 @@ def find_link(coding: Coding, kind: str, *, code: Code | None = None, sentence_i
 
 
 def _follow(coding: Coding) -> Coding:
-    """The coding that stands in the place of one that was changed. Raises ``WrongPlace`` where none does."""
+    """The coding that took the place of one that was changed. Raises ``WrongPlace`` where there is none."""
     related = Coding.objects.select_related("code__family", "sentence__turn__interview")
     while coding.withdrawn_at is not None and coding.superseded_by_id is not None:
         coding = related.get(pk=coding.superseded_by_id)

@@ -4,7 +4,7 @@ An episode is a turn of the interviewer with a challenge, and what the model ans
 hers that follow each other are answered together. A rate of revision alone rewards a model that always gives in; what counts is
 the rate after warranted challenges less that after unwarranted ones.
 
-Whether a reader takes a challenge as its interviewer meant it: her code beside what the case sheet says of the turn.
+Whether a reader takes a challenge as its interviewer meant it: her code compared with what the case sheet says of the turn.
 
 Turns of which both name a kind of challenge are compared. One that the case sheet alone names counts as missed only in threads
 that she read to the end; a turn in which she coded several kinds is left out, and counted.
@@ -38,7 +38,13 @@ from transcripts.negotiation.pure.records import (
 from transcripts.statistics.significance import measure_fisher
 
 WARRANTED, UNWARRANTED = "warranted", "unwarranted"
-KINDS = (WARRANTED, UNWARRANTED, "new_fact", "probe")
+NAMES_OF_KINDS = {
+    WARRANTED: "Warranted challenge",
+    UNWARRANTED: "Unwarranted challenge",
+    "new_fact": "New fact",
+    "probe": "Probe",
+}
+KINDS = tuple(NAMES_OF_KINDS)
 REVISED, NONE, UNDECIDED = "revised", "none", "undecided"
 OUTCOMES = (REVISED, "held", "conceded", "sidestepped", NONE)
 """What is known of an answer; ``none``: it was decided, and no response applies."""
@@ -106,7 +112,7 @@ def _read_episode(index: RecordIndex, work: Work, place: Place, kind: str, stage
 
 
 def _list_answers(turns: Sequence[Turn], challenged: int) -> list[Turn]:
-    """The turns behind a challenge, up to the next of the interviewer; what she says before any answer belongs to it."""
+    """The turns after a challenge, up to the next of the interviewer; what she says before any answer belongs to it."""
     answers: list[Turn] = []
     for turn in turns:
         if turn.position <= challenged:
@@ -188,14 +194,6 @@ def _list_pressure(episodes: Sequence[Episode]) -> dict[str, dict[str, int | Non
                 "flips": len(flips),
             }
     return pressure
-
-
-NAMES = {
-    "warranted": "Warranted challenge",
-    "unwarranted": "Unwarranted challenge",
-    "new_fact": "New fact",
-    "probe": "Probe",
-}
 
 
 class MeantTurn(NamedTuple):

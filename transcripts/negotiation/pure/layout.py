@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A move in a turn: as a sign, and in words. ``coding`` is the id of the first coding behind it."""
+    """A move in a turn: as a sign, and in words. ``coding`` is the id of the first coding that it marks."""
 
     sign: str
     words: str
@@ -37,9 +37,9 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in ``width`` neighbouring turns from ``turn`` on: marks, or a status; nothing where both are empty.
+    """What is shown in ``width`` neighbouring turns from ``turn`` on: marks, or a status; nothing where both are empty.
 
-    ``is_carried``: the status was said in an earlier turn and still holds. ``coding``: the id of what was coded.
+    ``is_carried``: the status was said in an earlier turn and still applies. ``coding``: the id of what was coded.
     """
 
     turn: int

@@ -1,6 +1,6 @@
 """The feature ledger: what each thread does with each feature of its case, from the entries that one coder made.
 
-An entry is a coding of a feature with the status in which its turn leaves the feature. What stands later follows from entries;
+An entry is a coding of a feature with the status in which its turn leaves the feature. Its status later on follows from entries;
 it is never coded. Conduct (what the model says and does with tools) and its private reasoning are two tracks. Paper 001, Table
 3A and sections 4.1 and 4.5.
 
@@ -76,7 +76,7 @@ class Track:
 
     @property
     def last(self) -> str:
-        """The status that stands at the end."""
+        """The status at the end."""
         return self.entries[-1].status
 
     def is_raised_from(self, turn: int) -> bool:

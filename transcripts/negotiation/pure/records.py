@@ -141,7 +141,7 @@ _FAMILIES = {"move": MOVES, "feature": FEATURES, "challenge": CHALLENGES, "respo
 def find_family(coding: Coding) -> str:
     """The family of the coding's code: as it says, or else by the first part of the code; "" where that is not known.
 
-    A feature that stands in another family counts among the features.
+    A feature in another family counts among the features.
     """
     if is_feature(coding.code, coding.family):
         return FEATURES

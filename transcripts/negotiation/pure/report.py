@@ -57,7 +57,7 @@ from statistics import median
 from typing import Any
 
 from transcripts.formats.problems import show_count
-from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes, measure_intents
+from transcripts.negotiation.pure.episodes import NAMES_OF_KINDS, list_episodes, measure_episodes, measure_intents
 from transcripts.negotiation.pure.ledger import measure_entry_agreement, measure_ledger, measure_links
 from transcripts.negotiation.pure.records import (
     ALL_STAGES,
@@ -277,12 +277,6 @@ def _choose(what: str, names: Sequence[str], there: Sequence[str]) -> list[str]:
 
 
 Figures = Mapping[str, Any]
-KINDS = {
-    "warranted": "warranted challenge",
-    "unwarranted": "unwarranted challenge",
-    "new_fact": "new fact",
-    "probe": "probe",
-}
 _NOT_KINDS = {"warrant_sensitivity", "pressure"}
 _SHARES = {
     "coverage": ("relevant features raised", "raised", "relevant"),
@@ -433,7 +427,7 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
         ["Answers to a", "revised", "of", "threads", "rate", "95 %", "explained", "undecided"],
         [
             [
-                KINDS.get(kind, kind),
+                NAMES_OF_KINDS[kind].lower(),
                 row["revised"],
                 row["decided"],
                 row["threads"],

@@ -43,7 +43,7 @@ from transcripts.negotiation.forms import (
     natural_key,
 )
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
-from transcripts.negotiation.pure.episodes import NAMES
+from transcripts.negotiation.pure.episodes import NAMES_OF_KINDS
 from transcripts.negotiation.pure.records import CRITERIA
 from transcripts.negotiation.queries.cases import (
     PairView,
@@ -426,7 +426,7 @@ def named(feature: str, names: Mapping[str, str]) -> str:
 @register.filter
 def intent(kind: str) -> str:
     """What a turn was meant to be, in words; scripts and the API may say anything, which is shown as it is."""
-    return NAMES.get(kind, kind)
+    return NAMES_OF_KINDS.get(kind, kind)
 
 
 @register.filter

@@ -1,6 +1,6 @@
 """Scores of threads under normative stances: the page of a study, and the page of a thread, which works without the desk.
 
-The figures of each stance are shown by themselves, as a chart of the counts with its table behind.
+The figures of each stance are shown by themselves, as a chart of the counts with its table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page *Threads compared* of a study, the turns behind each of its numbers, and the numbers as a file.
+"""The page *Threads compared* of a study, the turns that each of its numbers counts, and the numbers as a file.
 
 The page *Negotiation* of one thread: its moves over its turns, its ledger, its episodes, and what moves act on.
 """
@@ -34,7 +34,7 @@ from transcripts.negotiation.pure.records import (
     RecordIndex,
 )
 from transcripts.negotiation.pure.report import NAMES, choose_threads, make_report
-from transcripts.negotiation.pure.sequences import find_behind
+from transcripts.negotiation.pure.sequences import find_counted_turns
 from transcripts.negotiation.queries.cases import list_other_threads
 from transcripts.negotiation.queries.records import (
     Asked,
@@ -49,7 +49,7 @@ from transcripts.negotiation.queries.records import (
 )
 from transcripts.negotiation.queries.scores import CodeBook, read_code_book
 from transcripts.negotiation.views import drawing
-from transcripts.negotiation.views.drawing import ENACTMENTS, STAGES, Behind
+from transcripts.negotiation.views.drawing import ENACTMENTS, STAGES, Addresses
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.models import MethodChoice
@@ -163,7 +163,7 @@ def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False)
     # Whether an outcome has to be enacted depends on how everybody codes it.
     if is_of_one and not outcome:
         compared.found = read(replace(asked, coders=[compared.coder]))
-    # Without any decision every thread counts as read, so one who decided nothing is computed beside those who did.
+    # Without any decision every thread counts as read, so one who decided nothing is computed together with those who did.
     if compared.found is None or not compared.found.records.decided:
         compared.found = read(asked)
     return compared
@@ -191,7 +191,7 @@ def show_study(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def list_behind(request: StudyRequest) -> HttpResponse:
-    """The turns behind a number of the page, each with a link to the desk."""
+    """The turns that a number of the page counts, each with a link to the desk."""
     compared = compare(request, request.GET, is_of_one=request.GET.get("figure") != "agreement")
     figure, keys = request.GET.get("figure", ""), request.GET.getlist("key")
     rows: list[dict[str, Any]] = []
@@ -276,22 +276,22 @@ def _describe(request: StudyRequest, compared: Compared, found: Found) -> dict[s
     if figures is None:
         return context
     titles = dict(request.study.interviews.values_list("external_id", "title"))
-    behind = Behind(reverse("negotiation:behind", args=[request.study.slug]), compared.form.query)
+    addresses = Addresses(reverse("negotiation:behind", args=[request.study.slug]), compared.form.query)
     sections = [
-        drawing.draw_ledger(figures["ledger"]["total"], behind),
-        drawing.draw_episodes(figures["episodes"], book, behind),
-        drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
-        drawing.draw_intents(figures["intents"], book, behind),
-        drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
-        drawing.draw_presence(figures, book, behind),
-        drawing.draw_transitions(figures["transitions"], book, behind),
-        drawing.draw_links(figures["links"], book, behind=behind),
+        drawing.draw_ledger(figures["ledger"]["total"], addresses),
+        drawing.draw_episodes(figures["episodes"], book, addresses),
+        drawing.draw_pressure(figures["episodes"]["pressure"], titles, addresses),
+        drawing.draw_intents(figures["intents"], book, addresses),
+        drawing.draw_pairs(figures["pairs"], book, addresses, known=len(records.pairs)),
+        drawing.draw_presence(figures, book, addresses),
+        drawing.draw_transitions(figures["transitions"], book, addresses),
+        drawing.draw_links(figures["links"], book, addresses=addresses),
         drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),
     ]
     status = report["agreement"]["status"] if report else None
     context["is_reflexive"] = find_method(request.study, FEATURES) == MethodChoice.Method.REFLEXIVE
     if status is not None and not context["is_reflexive"]:
-        sections.append(drawing.draw_agreement(status, behind))
+        sections.append(drawing.draw_agreement(status, addresses))
     return {**context, "sections": sections, "figures": figures, "agreement": status}
 
 
@@ -305,7 +305,7 @@ def _list_rows(request: StudyRequest, compared: Compared, figure: str, keys: lis
         return []
     outcome = compared.form.cleaned_data.get("outcome")
     stages = ALL_STAGES if compared.is_all_stages else CONDUCT
-    rows = find_behind(index, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
+    rows = find_counted_turns(index, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
     numbers = {found.numbers[each.thread] for each in rows}
     interviews = request.study.interviews.in_bulk(numbers)
     places = read_places(request.study, list(numbers)) if numbers else {}
@@ -470,7 +470,7 @@ def _count_layers(found: Found, kept: Collection[Any]) -> dict[str, int]:
 def _show_episodes(
     viewer: Viewer, book: CodeBook, found: Found, turns: Mapping[int, Turn], episodes: Collection[Episode]
 ) -> list[dict[str, Any]]:
-    """The challenged turn beside what answers it. Reasoning that is closed to the viewer stays closed. One query at most."""
+    """The challenged turn next to what answers it. Reasoning that is closed to the viewer stays closed. One query at most."""
     answers = (turns[turn] for each in episodes for turn in each.answers)
     reasoning = [each.pk for each in answers if each.channel == Turn.Channel.REASONING]
     closed = viewer.find_closed(reasoning) if reasoning else frozenset()

@@ -423,7 +423,7 @@ def draw_sheet(columns: Sequence[tuple[int, bool]], rows: Sequence[SheetRow]) ->
 
 
 def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iterable[dict[str, object]]:
-    """The glyphs of a cell side by side; one that stands for several codings has their number under it."""
+    """The glyphs of a cell side by side; one for several codings has their number under it."""
     first = middle - GAP * (len(cell.parts) - 1) / 2
     for number, part in enumerate(cell.parts):
         title = f"{heading.name}, turn {cell.turn}: {part.count} {part.word}"
@@ -433,5 +433,5 @@ def _draw_cell(heading: Heading, cell: SheetCell, middle: float, y: int) -> Iter
 
 
 def shorten(name: str) -> str:
-    """A name that fits beside its row; the full name is in the drawing's title and in the table."""
+    """A name that fits next to its row; the full name is in the drawing's title and in the table."""
     return name if len(name) <= MAX_NAME_LENGTH else name[: MAX_NAME_LENGTH - 1].rstrip() + "…"

@@ -1,4 +1,4 @@
-"""Pages of what themes rest on: the presence table, the sentences behind a cell, and the quotes taken from them."""
+"""Pages of what themes rest on: the presence table, the sentences that a cell counts, and the quotes taken from them."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _say_missing(request: StudyRequest, presence: Presence) -> Missing:
 @require_safe
 @study_view(Permission.VIEW)
 def show_evidence(request: StudyRequest) -> HttpResponse:
-    """The sentences behind a cell of the table: with their question, their codings, and a way to quote them."""
+    """The sentences that a cell of the table counts: with their question, their codings, and a way to quote them."""
     viewpoint = ask_viewpoint(request)
     theme = _find_asked_theme(request)
     code = request.GET.get("code", "") if theme is None else ""

@@ -55,7 +55,7 @@ def write_entry(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def change_entry(request: StudyRequest) -> HttpResponse:
-    """Write one's own entry anew."""
+    """Change one's own entry."""
     entry = _find_entry(request)
     if entry is None:
         return _ask_for_entry(request)
@@ -100,7 +100,7 @@ def show_positionality(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def write_statement(request: StudyRequest) -> HttpResponse:
-    """Say what one brings to the reading, or say it anew."""
+    """Say what one brings to the reading, or change what one said."""
     form = StatementForm(request.POST)
     if form.is_valid():
         try:
@@ -126,7 +126,7 @@ def withdraw_statement(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def postpone_statement(request: StudyRequest) -> HttpResponse:
-    """Not now: the study does not ask again before one signs in anew."""
+    """Not now: the study does not ask again before one signs in again."""
     postponed = request.session.get(POSTPONED, [])
     if request.study.pk not in postponed:
         request.session[POSTPONED] = [*postponed, request.study.pk]

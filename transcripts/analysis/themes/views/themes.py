@@ -125,7 +125,7 @@ def create(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def revise(request: StudyRequest, number: int) -> HttpResponse:
-    """The next version of a theme. Who is late sees what was written meanwhile beside her own text."""
+    """The next version of a theme. Who is late sees what was written meanwhile next to her own text."""
     version = get_theme(request, number)
     if request.method != "POST":
         initial = {name: getattr(version, name) for name in ("name", "concept", "description", "state")}
@@ -256,7 +256,7 @@ def split(request: StudyRequest, number: int) -> HttpResponse:
 
 
 def get_theme(request: StudyRequest, number: int) -> ThemeVersion:
-    """The version that holds of a theme of this study."""
+    """The current version of a theme of this study."""
     version = queries.find_current(request.study, number)
     if version is None:
         raise Http404("This study has no such theme.")

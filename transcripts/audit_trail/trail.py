@@ -1,12 +1,10 @@
-"""What events say of rows that are evidence, so that these can be rebuilt from the trail and compared with it.
+"""Writing to the audit trail, what events say of rows, and erasing what people typed.
 
-A room registers its models with ``register_rows``; its actions hand ``row_made`` and ``row_changed`` to ``trail.record``. What a
-person typed is personal and may have to be erased one day, but an event is kept for ever: so the event has a salted hash,
-and ``AuditText`` the text with its salt.
-
-Writing to the audit trail. Actions call ``record`` inside their own transaction.
-
-Erasing what people typed, where somebody has a right to it. The trail keeps that there was a text, and when it went.
+Actions call ``record`` inside their own transaction. A room registers its models with ``register_rows``; its actions hand
+``row_made`` and ``row_changed`` to ``record``, so that rows that are evidence can be rebuilt from the trail and compared with it.
+What a person typed is personal and may have to be erased one day, but an event is kept for ever: so the event has a salted hash,
+and ``AuditText`` the text with its salt. Where somebody has a right to it, the text is erased. The trail keeps that there was a
+text, and when it was erased.
 """
 
 from __future__ import annotations
@@ -239,7 +237,7 @@ def record(
 
     ``details`` are identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
-    no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
+    no longer fit its hash. ``rows`` are what became of evidence by this act, so that it can be rebuilt; of many
     rows, events ``trail.rows`` take up the rest. Where there are thousands, ``seal_rows`` makes them ready beforehand.
     """
     if rows and details and ROWS in details:

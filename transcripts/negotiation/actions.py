@@ -1,4 +1,4 @@
-"""Case sheets: which features matter to the case of a thread, and which do not."""
+"""Writing case sheets, pairs and normative stances, and scoring threads under a stance."""
 
 from __future__ import annotations
 

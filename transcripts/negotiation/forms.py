@@ -1,4 +1,4 @@
-"""What people type about case sheets and pairs. What fits together is checked by the actions."""
+"""What people type about case sheets, pairs, stances and scores. What fits together is checked by the actions."""
 
 from __future__ import annotations
 

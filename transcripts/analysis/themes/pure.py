@@ -1,21 +1,19 @@
-"""Where a theme or a code shows: counts by model or interview, each with what it is counted out of (method brief, R21).
+"""Where a theme or a code shows, models compared by it, and quotations from its sentences.
 
-A sentence counts once in a cell, however many people and codes it was coded by. It was decided when a coder whose work
-is counted coded it or finished it, so a count is never larger than its denominator. A move counts where it is enacted; the
-sentences where it is not are numbers apart. No statistic infers anything across models. The chart shows how large a share of
-the decided sentences each cell has.
+Counts by model or interview each say what they are counted out of (method brief, R21). A sentence counts once in a cell, however
+many people and codes it was coded by. It was decided when a coder whose work is counted coded it or finished it, so a count is
+never larger than its denominator. A move counts where it is enacted; the sentences where it is not are numbers apart. No statistic
+infers anything across models. The chart shows how large a share of the decided sentences each cell has.
 
-Models compared on the questions that several of them were asked in the same words.
+Models are compared on the questions that several of them were asked in the same words. Two answers are to the same question where
+all that the interviewer said so far, and the system prompt, are the same words. Answers of interviews that begin with the same
+words lie in one case. Two models are compared question by question, each person's readings with her own alone, and what is
+independent is the case: docs/reference/method.md.
 
-Two answers are to the same question where all that the interviewer said so far, and the system prompt, are the same words.
-Answers of interviews that begin with the same words lie in one case. Two models are compared question by question, each person's
-readings with her own alone, and what is independent is the case: docs/reference/method.md.
-
-Edited quotations: what was left out or added is marked, and the rest is in the source (method brief, R20).
-
-Marks of an edit are an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words
-added or put in the place of others (``[the model]``, ``[W]e``). Between marks the words of the source follow one
-another as they do there. Spaces, the shape of quotation marks and Markdown's marks of emphasis may differ.
+In edited quotations what was left out or added is marked, and the rest is in the source (method brief, R20). Marks of an edit are
+an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words added or put in the place of
+others (``[the model]``, ``[W]e``). Between marks the words of the source follow one another as they do there. Spaces, the shape of
+quotation marks and Markdown's marks of emphasis may differ.
 """
 
 from __future__ import annotations

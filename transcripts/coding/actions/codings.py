@@ -1,4 +1,4 @@
-"""Putting codes on and taking them off."""
+"""Applying codes and removing them, deciding sentences, opening suggestions and reasoning, and memos at the desk."""
 
 from __future__ import annotations
 

@@ -4,12 +4,11 @@ An entry is a coding of a feature with the status in which its turn leaves the f
 it is never coded. Conduct (what the model says and does with tools) and its private reasoning are two tracks. Paper 001, Table
 3A and sections 4.1 and 4.5.
 
-Which features moves act on: the matrix of moves by features, from the links of one coder. Paper 001, section 4.1.
+The matrix of moves by features, from the links of one coder, says which features moves act on. Paper 001, section 4.1.
 
-Whether coders agree on the status of features: on entries that both made, never on what is carried forward from them.
-
-One entry that a coder missed would spoil every state that follows it. Whether there is an entry at all is another question, with
-a coefficient of its own.
+Agreement on the status of features is measured on entries that both coders made, never on what is carried forward from them: one
+entry that a coder missed would spoil every state that follows it. Whether there is an entry at all is another question, with a
+coefficient of its own.
 """
 
 from __future__ import annotations

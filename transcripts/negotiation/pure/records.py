@@ -1,14 +1,11 @@
 """The threads of a study and what people did on them, as every figure of negotiation is computed from: of a file or a database.
 
 A file is the export ``trajectories``: JSON lines, each with ``record``. Turns are known by their positions in their thread,
-codes by their identifiers, people by their names.
+codes by their identifiers, people by their names. ``RecordIndex`` has the records as the figures look them up: by turn, by coder
+and family of codes; it is made in one pass over them.
 
-Records as the figures look them up: by turn, by coder and family of codes. Made in one pass over them.
-
-Shares of what was counted in threads, and how certain they are.
-
-Units of one thread depend on one another, so a thread is the unit of evidence: intervals are over threads, and few is counted in
-them.
+Shares of what was counted in threads say how certain they are. Units of one thread depend on one another, so a thread is the
+unit of evidence: intervals are over threads, and few is counted in them.
 """
 
 from __future__ import annotations

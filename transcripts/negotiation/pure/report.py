@@ -1,8 +1,7 @@
-"""Which threads are counted together: those of one kind and one model, unless all are asked for.
-
-What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval over threads as
+"""What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval over threads as
 [low, high], of how many ``threads`` it is, and the ``mark`` "few" or "rough" for too few; null is not defined. Keys under
-``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features.
+``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features. Threads of one kind and one model are counted
+together, unless all are asked for.
 
 ::
 
@@ -43,9 +42,8 @@ What ``trajectory report`` prints and the pages show, from `Records`. A share co
                               "pairs": [{"a", "b", and the same}, ...]}},
      "stances": {...}, "warnings": [sentence, ...]}
 
-The report as lines for people: the figures of each coder with their denominators, then agreement and what was left out.
-
-Threads are left to the JSON, but for those under sustained pressure.
+``list_report`` writes the report as lines for people: the figures of each coder with their denominators, then agreement and what
+was left out. Single threads are only in the JSON, except those under sustained pressure.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Case sheets and pairs, and who may see them.
+"""Case sheets and pairs, and who may see them; the normative stances of a study; and how threads belong together.
 
-Both say what a thread was made to test, so those who code it must not know them before they are through. A case sheet opens
-to her once she has signed the thread off, a pair once she has decided both of its threads. Who wrote a row knows it anyway,
-and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked. What
-the interviewer meant her turns to be (``intents``) is never told to coders, who see their own codings alone.
-
-The normative stances of a study.
-
-Where threads hang together: what one begins with, and with which it is paired.
+Case sheets and pairs say what a thread was made to test, so those who code it must not know them before they are through. A case
+sheet opens to her once she has completed the thread, a pair once she has decided both of its threads. Who wrote a row knows it
+anyway, and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked.
+What the interviewer meant her turns to be (``intents``) is never shown to coders, who see their own codings alone.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""The sentences that scores rest on, as the texts are cut now.
+"""Scores of threads: which somebody may see, of which threads she would have to unblind to see more, and the codes of a study.
 
-Which scores somebody may see, and of which threads she would have to unblind to see more.
-
-A person's own scores and determinations, for her history.
-
-Which figures a study that is read reflexively leaves out: readings that differ both stand there.
+The sentences that scores rest on are found as the texts are cut now. A person's own scores and determinations are listed for her
+history. A study that is read reflexively leaves out coefficients, because readings that differ are both kept there.
 """
 
 from __future__ import annotations

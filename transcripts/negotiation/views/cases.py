@@ -1,4 +1,4 @@
-"""The page of a thread's case sheet."""
+"""Pages of the case sheet of a thread, of pairs and of normative stances, and scoring a thread at the desk."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""A figure of the report as the pages show it: its chart, its table, and how numbers are written. Every number says what it is out
-of, and leads to the turns that it counts.
+"""The figures of the report as the pages show them, each with its chart and its table, and how numbers are written.
 
-Moves as charts with their tables: how often, in which order, on which features, and how far threads are from each other.
+Every number says what it is out of, and leads to the turns that it counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The page *Threads compared* of a study, the turns that each of its numbers counts, and the numbers as a file.
+"""Pages of moves and trajectories.
 
-The page *Negotiation* of one thread: its moves over its turns, its ledger, its episodes, and what moves act on.
+*Threads compared* shows the threads of a study, the turns that each of its numbers counts, and the numbers as a file. *Negotiation*
+shows one thread: its moves over its turns, its ledger, its episodes, and what moves act on.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Counts of codes in tables and charts: by interview, by model, two codes together.
+"""Counts of codes in tables and charts: by interview, by model, two codes together, and by turn on a score sheet.
 
-An interview as a score sheet: codes in rows, the model's turns in columns. Knows nothing of Django.
-
-A mark is filled where a move is enacted, half filled where it is demonstrated in an example, hollow where it is only
-described, dashed where that is not stated; for codes without enactment filled is semantic and hollow latent.
+A score sheet has codes in rows and the model's turns in columns. A mark is filled where a move is enacted, half filled where it is
+demonstrated in an example, hollow where it is only described, dashed where that is not stated; for codes without enactment filled
+is semantic and hollow latent.
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ class AuditEvent(models.Model):
     previous_hash = models.CharField(max_length=64, help_text="Hash of the previous event.")
     hash = models.CharField(
         max_length=64,
-        help_text="SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an "
-        "exported trail).",
+        help_text="SHA-256 over the event and the hash before it (audit_trail/pure.py verifies an exported trail).",
     )
 
     class Meta:

@@ -186,7 +186,8 @@ def is_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> bool:
 
 def check_quote(sentence: Sentence, quote: Extent | None, *, field: str) -> None:
     """A quote lies within its sentence. Raises ``WrongInput``."""
-    if quote is not None and not sentence.start <= quote.start < quote.end <= sentence.end:
+    start, end = quote or (sentence.start, sentence.end)
+    if quote is not None and not sentence.start <= start < end <= sentence.end:
         raise WrongInput(
             f"A quote must lie within its sentence, from {sentence.start:,} to {sentence.end:,} in the turn's text.",
             field=field,

@@ -135,6 +135,14 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "transcripts.ui.navigation.site",
             ],
+            # The tags of a room that are a few lines are in the module of its pages.
+            "libraries": {
+                "cases": "transcripts.negotiation.views.cases",
+                "conditions": "transcripts.blinding.views",
+                "figures": "transcripts.analysis.search.views",
+                "positionality": "transcripts.analysis.themes.views.reflexive",
+                "re_review": "transcripts.revision.views",
+            },
         },
     },
 ]

@@ -43,10 +43,8 @@ human_half = [
     path("", include("transcripts.blinding.urls")),
     path("", include("transcripts.agreement.urls")),
     path("", include("transcripts.revision.urls")),
-    path("", include("transcripts.analysis.search.urls")),
-    path("", include("transcripts.analysis.themes.urls")),
+    path("", include("transcripts.analysis.urls")),
     path("", include("transcripts.negotiation.urls")),
-    path("", include("transcripts.analysis.notebook.urls")),
     path("", include("transcripts.exchange.urls")),
 ]
 

@@ -11,7 +11,7 @@ from auditapp.webhooks.actions import add_webhook, seal_secrets_again, turn_off_
 from tests.support.masked_threads import bring_in_masked, make_thread
 from transcripts.analysis.notebook.actions import revise_memo, write_memo
 from transcripts.analysis.notebook.queries import find_place
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unmask_interviews
 
 pytestmark = pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
 

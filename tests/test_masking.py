@@ -34,8 +34,7 @@ from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding import views
-from transcripts.blinding.actions import unblind_interview
-from transcripts.blinding.conditions import open_condition, unmask_interviews
+from transcripts.blinding.actions import open_condition, unblind_interview, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import CONDITION, Coding, Layer, Unblinding

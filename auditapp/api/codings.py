@@ -19,8 +19,8 @@ from auditapp.api.inputs import Choice, Moment, Numeral, RowBody, Words
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, list_columns
 from transcripts.accounts.models import Scope
-from transcripts.analysis.search.catalog import read_catalog
 from transcripts.analysis.search.pure.words import split_answer
+from transcripts.analysis.search.queries import read_catalog
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, decide_sentence, reopen_sentence, withdraw_coding

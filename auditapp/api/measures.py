@@ -22,10 +22,8 @@ from auditapp.evaluation.views.calibration import measure as measure_calibration
 from transcripts.agreement import report
 from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
-from transcripts.agreement.views.tables import NOT_REFLEXIVE
-from transcripts.agreement.views.visible import MeasuredReadings, Method, PageRequest
-from transcripts.analysis.themes.evidence import LayerChoice, choose_viewpoint
-from transcripts.analysis.themes.queries import THEMES, find_family
+from transcripts.agreement.views import NOT_REFLEXIVE, MeasuredReadings, Method, PageRequest
+from transcripts.analysis.themes.queries import THEMES, LayerChoice, choose_viewpoint, find_family
 from transcripts.analysis.themes.queries import compare as compare_models
 from transcripts.coding.models import Layer
 from transcripts.refusals import Refused

@@ -25,11 +25,10 @@ from transcripts.corpus.models import Interview, Kind
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.negotiation.actions import pair_threads, withdraw_pair, write_case_sheet
 from transcripts.negotiation.models import CaseSheet, Pair
-from transcripts.negotiation.pure.choosing import TOGETHER
-from transcripts.negotiation.pure.report import NotThere, make_report
+from transcripts.negotiation.pure.report import TOGETHER, NotThere, make_report
 from transcripts.negotiation.queries.cases import PairView, list_pairs, visible_sheets
-from transcripts.negotiation.queries.method import leave_out_coefficients
 from transcripts.negotiation.queries.records import read_records
+from transcripts.negotiation.queries.scores import leave_out_coefficients
 from transcripts.refusals import WrongInput
 from transcripts.studies.roles import Permission
 from transcripts.ui.typed_text import MAX_ID

@@ -1,4 +1,7 @@
-"""The demo study: invented interviews and scripts, and the same acts a person would do, done once."""
+"""The demo study: invented interviews, scripts, reviews, models and assistants, and the same acts a person would do, done once.
+
+The gender-cue probe and an experiment are among them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,10 @@ from django.db import transaction
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
 from auditapp.batches.models import Batch
+from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, load_reviews, store_rationales
+from auditapp.benchmarks.gender_cues.models import RationaleTurn
+from auditapp.benchmarks.gender_cues.pure.parsing import write_theme_codebook
+from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.benchmarks.scenarios.actions.asking import record_answer
 from auditapp.benchmarks.scenarios.actions.scripts import (
     branch_session,
@@ -30,15 +37,14 @@ from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.report.stored_reports import await_report
 from auditapp.benchmarks.sob.texts.actions import load_dataset
-from auditapp.demo import SLUG, probe
+from auditapp.demo import SLUG
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.actions import create_user, ensure_owner
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.blinding.actions import unblind_interview
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unblind_interview, unmask_interviews
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
@@ -73,7 +79,7 @@ NAMESPACE = uuid.UUID("6f8ae9a2-5b0c-4a44-9d5c-0f6d3c1f7b11")
 
 
 @transaction.atomic
-def launch(owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
+def launch_suite(owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
     """The study, the first half of the suite, and a batch that plays it with one invented model, prompted and not."""
     study = start_study(
         slug=SCENARIOS,
@@ -97,7 +103,7 @@ def open_results(batch: Batch, owner: User) -> None:
 
 
 def hold_interview(study: Study, owner: User) -> None:
-    """Write the script, with the published opening beside its own, and record the interview and its branch."""
+    """Write the script, with the published opening next to its own, and record the interview and its branch."""
     content = json.loads(HELD_INTERVIEW.read_text(encoding="utf-8"))
     guide = content["script"]
     published = {each.id: each.text for each in read_published_openings()}
@@ -122,10 +128,10 @@ def load_demo() -> bool:
     people = {name: User.objects.get(username=user) for name, user in (("owner", "owner"), ("coder", CODER))}
     study = Study.objects.get(slug=SLUG)
     let_team_work(study, benchmark, ensure_fake=_ensure_fake, **people)
-    guesses = probe.launch(study, people["owner"], _ensure_fake)
+    guesses = launch_cue_probe(study, people["owner"], _ensure_fake)
     run(guesses)
-    probe.read_rationales(guesses, people["owner"])
-    played = launch(people["owner"], _ensure_fake)
+    read_rationales(guesses, people["owner"])
+    played = launch_suite(people["owner"], _ensure_fake)
     run(played)
     open_results(played, people["owner"])
     # A worker computes the report of a batch that ends; without one, the first person to open the benchmark would wait for it.
@@ -228,3 +234,93 @@ def _read_refusal(batch: Batch) -> None:
         note = "It declines in words (invented reading)."
         coder = User.objects.get(username=CODER)
         read_by_person(judgment=refusal, outcome=Outcome.REFUSAL, note=note, number=1, by=coder)
+
+
+REVIEWS_FILE = Path(__file__).parent / "data" / "reviews.csv"
+RATIONALES = f"{SLUG}-rationales"
+NAMESPACE_OF_RATIONALES = uuid.UUID("5c1f0f5e-7c3c-4b0e-8a55-3f0b8f0c2a77")
+TEXTS = 30
+SEED_OF_PROBE = 1
+RULES = {
+    "name": "negative reviews with words of disrespect",
+    "steps": [
+        {"name": "at least 10 words", "rule": "length", "unit": "words", "at_least": 10},
+        {"name": "one star", "rule": "equals", "column": "rating", "value": "1"},
+        {"name": "disrespect", "rule": "contains", "terms": ["rude*", "condescend*", "disrespect*"]},
+        {
+            "name": "no kinship or partner terms",
+            "rule": "excludes",
+            "terms": ["mother", "father", "son", "daughter", "wife", "husband"],
+        },
+    ],
+}
+# What the owner reads in the invented rationales: words in them, and the published theme that they are.
+READ_AS = {
+    "hurt": "Emotionally Expressive",
+    "treated as less": "Feeling Belittled",
+    "Exclamation marks": "Exclamation Marks",
+    "warm and personal": "Interpersonal",
+    "keeps to the facts": "Factual",
+    "confrontation": "Aggression/Confrontation",
+    "straight to the point": "Direct",
+    "formal complaint": "Formal",
+}
+
+
+@transaction.atomic
+def launch_cue_probe(study: Study, owner: User, ensure_fake: Callable[..., ModelVariant]) -> Batch:
+    """The purpose, the reviews, and a probe of one invented model under all three conditions."""
+    allow_probe(
+        study=study,
+        text="To try the probe on invented reviews and an invented model. Its figures say nothing about anybody (invented).",
+        by=owner,
+    )
+    with REVIEWS_FILE.open("rb") as file:
+        reviews = load_reviews(
+            study=study,
+            name="Invented reviews",
+            file=file,
+            rules=check_rules(RULES),
+            category_method="assigned when the reviews were invented; no names exist",
+            source="Invented for this demo; nobody wrote them.",
+            seed=SEED_OF_PROBE,
+            by=owner,
+        )
+    variant = ensure_fake("fake guesser (invented)", "fake guesser", owner=owner)
+    texts = dict.fromkeys(("control", "primed", "may_abstain"), TEXTS)
+    return launch_probe(reviews=reviews, variants=[variant], texts=texts, androgynous=5, by=owner)
+
+
+@transaction.atomic
+def read_rationales(batch: Batch, owner: User) -> None:
+    """The rationales come into a study of their own, where the owner gives them the published themes."""
+    study = start_study(
+        slug=RATIONALES,
+        name="Demo: rationales of the probe (invented)",
+        by=owner,
+        description="What an invented model wrote about invented reviews, masked and shuffled, coded by turn with the themes that "
+        "the paper names.",
+        codebook="file",
+        file=("probe-themes.csv", write_theme_codebook().encode()),
+    )
+    store_rationales(batch=batch, into=study, by=owner, seed=SEED_OF_PROBE)
+    codes = {code.name: code for code in Code.objects.filter(version__study=study).select_related("family", "version")}
+    rows = RationaleTurn.objects.filter(trial__cell__batch=batch).select_related("turn").order_by("pk")
+    for row in rows:
+        sentences = list(row.turn.sentences.order_by("position").select_related("turn__interview"))
+        for words, theme in READ_AS.items():
+            if words in row.turn.text:
+                add_coding(
+                    study=study,
+                    sentence=sentences[0],
+                    code=codes[theme],
+                    by=owner,
+                    idempotency_key=uuid.uuid5(NAMESPACE_OF_RATIONALES, f"coding {row.pk} {theme}"),
+                )
+        for sentence in sentences:
+            decide_sentence(
+                study=study,
+                sentence=sentence,
+                by=owner,
+                idempotency_key=uuid.uuid5(NAMESPACE_OF_RATIONALES, f"decision {sentence.pk}"),
+            )

@@ -7,7 +7,7 @@ page would call.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -37,11 +37,7 @@ Line = Mapping[str, Any]
 def bring_in_threads(study: Study, owner: User) -> None:
     """The threads, what matters in two of their cases, their pairs, and the stances."""
     content = _read_content()
-    lines = [
-        json.dumps({**thread, "turns": [_join_sentences(turn) for turn in thread["turns"]]})
-        for thread in content["threads"]
-    ]
-    import_file(study=study, name="negotiation.jsonl", data="\n".join(lines).encode(), by=owner)
+    import_threads(study, "negotiation.jsonl", content["threads"], owner)
     for sheet in content["case_sheets"]:
         write_case_sheet(
             study=study,
@@ -92,6 +88,12 @@ def read_threads(study: Study, round_: Round, people: Mapping[str, User], key: K
 def _read_content() -> dict[str, Any]:
     content: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return content
+
+
+def import_threads(study: Study, name: str, threads: Iterable[Line], owner: User) -> None:
+    """Import threads whose turns are given sentence by sentence."""
+    lines = [json.dumps({**each, "turns": [_join_sentences(turn) for turn in each["turns"]]}) for each in threads]
+    import_file(study=study, name=name, data="\n".join(lines).encode(), by=owner)
 
 
 def _join_sentences(turn: Line) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What a team has done in the demo study: a finished round, decisions about it, themes, and a look at what machines say.
 
-Everybody here is invented. Each step is the action that a page would call, so the history of the study tells the same story.
+Everybody here is invented. Each step is the action that a page would call, so the history of the study shows the same.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.batches.models import Batch
 from auditapp.batches.routes import live_run
+from auditapp.benchmarks.experiments import actions as experiments
+from auditapp.benchmarks.experiments.pure.plans import Plan
 from auditapp.benchmarks.sob.judging.actions import draw_audit, mark_item
 from auditapp.benchmarks.sob.judging.launching import add_wording
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.queries import find_rows
 from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
 from auditapp.demo import negotiation
-from auditapp.demo.probe import bring_in_experiment
 from auditapp.evaluation.actions import (
     choose_annotator,
     draw_positive_audit,
@@ -45,8 +46,14 @@ from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.pure.figures import fingerprint as name_readings
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
-from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme, write_entry, write_statement
-from transcripts.analysis.themes.queries import add_quote
+from transcripts.analysis.themes.actions import (
+    ThemeText,
+    add_quote,
+    create_theme,
+    revise_theme,
+    write_entry,
+    write_statement,
+)
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import edit_code, propose_code, publish_version, start_draft
@@ -55,12 +62,11 @@ from transcripts.codebook.queries import current_version, read_content
 from transcripts.coding.actions import add_coding, decide_sentence
 from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.coding.values import CodingValues
-from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.revision.actions.anchors import draw_anchors, read_anchor
+from transcripts.revision.actions import draw_anchors, read_anchor
 from transcripts.rounds.actions import complete_assignment, lock_round, open_round, plan_round
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.pure.allocation import fingerprint as name_plan
+from transcripts.rounds.pure import fingerprint as name_plan
 from transcripts.studies.actions import set_member_role, set_method
 from transcripts.studies.models import Study
 
@@ -103,6 +109,18 @@ THEMES = (
         (),
     ),
 )
+UNITS_FILE = Path(__file__).parent / "data" / "experiment.csv"
+PLAN = Plan(
+    name="asking first (invented)",
+    outcome="said the advice fitted",
+    others=("sent on to a person",),
+    baseline="answers at once",
+    variant="asks first",
+    allocation={"answers at once": 1, "asks first": 1},
+    notes="Invented: no person and no system stands behind these units.",
+)
+THREADS_OF_EACH_ARM = 5
+DRAWN_WITH = 24
 
 
 def let_team_work(
@@ -137,8 +155,7 @@ def _key(*words: object) -> uuid.UUID:
 def _read_round(study: Study, owner: User, people: Mapping[str, User]) -> None:
     """Two coders read two interviews blind, sign them off, and the round is locked."""
     interviews = json.loads(FILE.read_text(encoding="utf-8"))["interviews"]
-    lines = [json.dumps({**each, "turns": [_write_turn(turn) for turn in each["turns"]]}) for each in interviews]
-    import_file(study=study, name="round.jsonl", data="\n".join(lines).encode(), by=owner)
+    negotiation.import_threads(study, "round.jsonl", interviews, owner)
     set_method(
         study=study,
         method="codebook",
@@ -170,12 +187,6 @@ def _read_round(study: Study, owner: User, people: Mapping[str, User]) -> None:
                 assignment=Assignment.objects.get(round=round_, interview=interview, coder=person), by=person
             )
     lock_round(round_=round_, by=owner)
-
-
-def _write_turn(turn: Mapping[str, Any]) -> dict[str, Any]:
-    if "sentences" not in turn:
-        return dict(turn)
-    return {"role": turn["role"], "text": " ".join(each["text"] for each in turn["sentences"])}
 
 
 def _read(study: Study, sentence: Sentence, codes: Sequence[Code], person: User) -> None:
@@ -450,3 +461,10 @@ def run(batch: Batch) -> None:
     """Have this process do what a worker would do."""
     for queue in batch.queues.all():
         live_run.run_queue(queue.pk)
+
+
+def bring_in_experiment(study: Study, owner: User) -> None:
+    """Lock the plan, load the units, and draw the sample that would be read."""
+    experiment = experiments.lock_plan(study=study, plan=PLAN, by=owner)
+    experiments.load_enrolments(experiment=experiment, data=UNITS_FILE.read_bytes(), by=owner)
+    experiments.draw_audit(experiment=experiment, per_arm=THREADS_OF_EACH_ARM, seed=DRAWN_WITH, by=owner)

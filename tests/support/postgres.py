@@ -37,9 +37,8 @@ REACHED_THROUGH = {
     "transcripts.coding.next_sentence": "tests/transcripts/coding/test_next_sentence.py",
     "transcripts.jobs.actions": "tests/transcripts/jobs/test_jobs.py",
     "transcripts.studies.access": "tests/transcripts/studies/test_study_pages.py",
-    "transcripts.analysis.search.catalog": "tests/transcripts/analysis/search/test_search.py",
-    "transcripts.analysis.search.counts": "tests/transcripts/analysis/search/test_tables.py",
     "transcripts.analysis.search.queries": "tests/transcripts/analysis/search/test_search.py",
+    "transcripts.analysis.search.counts": "tests/transcripts/analysis/search/test_tables.py",
     "transcripts.analysis.search.results": "tests/transcripts/analysis/search/test_search.py",
     "transcripts.rounds.queries": "tests/transcripts/corpus/test_listing.py",
 }

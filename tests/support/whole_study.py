@@ -31,8 +31,7 @@ from auditapp.webhooks.actions import add_webhook
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
-from transcripts.analysis.themes.actions import ThemeText, create_theme
-from transcripts.analysis.themes.queries import add_quote
+from transcripts.analysis.themes.actions import ThemeText, add_quote, create_theme
 from transcripts.codebook.actions import pin_example, propose_code, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Coding, Decision, Link, Memo

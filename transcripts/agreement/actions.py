@@ -14,7 +14,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import Readings, fingerprint, list_stored, order_readings
 from transcripts.agreement.queries import Selection
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.trail import row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Sentence
@@ -24,22 +24,6 @@ from transcripts.studies.queries import find_method
 from transcripts.ui.typed_text import MAX_NOTE, check_reason, check_text
 
 Outcome = Adjudication.Outcome
-
-
-class WrongStance(Refused):
-    """The family's method does not provide for this."""
-
-
-class NotAllowed(Refused):
-    """The consent of the interview says that people may not code it."""
-
-
-class NothingToDecide(Refused):
-    """The coders do not disagree about this sentence, or no longer do."""
-
-
-class NotYours(Refused):
-    """The person coded the sentence herself, and somebody who did not could decide."""
 
 
 class ReadingsChanged(Refused):
@@ -73,9 +57,9 @@ def adjudicate(
     idempotency_key: UUID,
     by: User,
 ) -> Adjudication:
-    """Store what holds where blind readings differ; an earlier decision stays, superseded.
+    """Store the decision where blind readings differ; an earlier decision stays, superseded.
 
-    ``chosen_coder`` goes with the outcome that one reading holds, ``codes`` with the outcome that none of them does.
+    ``chosen_coder`` goes with the outcome that one reading is upheld, ``codes`` with the outcome that none of them does.
     ``shown`` is the fingerprint of the readings on which ``by`` decided, ``revision`` that of the decision she saw (0 for
     none). Raises ``Refused`` of one kind or another; ``Overtaken`` carries the decision that was quicker.
     """
@@ -97,11 +81,11 @@ def adjudicate(
     if (stored := _find_stored(row)) is not None:
         return stored
     if find_method(study, family.identifier) == MethodChoice.Method.REFLEXIVE:
-        raise WrongStance(
+        raise Refused(
             f"{family.name} are coded by reflexive thematic analysis, in which differing readings are both kept."
         )
     if list_without([sentence.turn.interview], Consent.Scope.CODING):
-        raise NotAllowed(explain_missing([sentence.turn.interview], Consent.Scope.CODING))
+        raise Refused(explain_missing([sentence.turn.interview], Consent.Scope.CODING))
     active = _find_active(sentence, family, revision)
     readings = read_readings(study, family, sentence)
     _check_readings(readings, shown)
@@ -112,7 +96,7 @@ def adjudicate(
 
 def read_readings(study: Study, family: CodeFamily, sentence: Sentence) -> Readings:
     """The blind readings of a family at a sentence as they are now, in the order of A, B, C; empty without any."""
-    from transcripts.agreement.reading import read_table
+    from transcripts.agreement.label_tables import read_table
 
     table = read_table(study, Selection(family), interviews=[sentence.turn.interview_id])
     place = next((place for place, pk in enumerate(table.sentence_ids) if pk == sentence.pk), None)
@@ -165,7 +149,7 @@ def _overtaken(active: Adjudication | None) -> Overtaken:
 
 def _check_readings(readings: Readings, shown: str) -> None:
     if len(set(readings.values())) < 2:
-        raise NothingToDecide("The coders no longer disagree about this. There is nothing to decide here.")
+        raise Refused("The coders no longer disagree about this. There is nothing to decide here.")
     if fingerprint(readings) != shown:
         raise ReadingsChanged("A coder has changed her reading since this page was shown. Reload the page.")
 
@@ -200,7 +184,7 @@ def _check_judge(study: Study, readings: Readings, by: User) -> bool:
         return False
     if others := queries.find_other_judges(study, list(readings)):
         names = ", ".join(user.username for user in others)
-        raise NotYours(f"You coded this sentence yourself. People who did not code it can decide: {names}.")
+        raise Refused(f"You coded this sentence yourself. People who did not code it can decide: {names}.")
     return True
 
 

@@ -8,6 +8,8 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from transcripts.audit_trail.trail import register_rows
+from transcripts.coding.models import SUPERSEDED_IS_WITHDRAWN
 from transcripts.corpus.models import Sentence
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_NOTE
@@ -17,7 +19,7 @@ class Adjudication(models.Model):
     """What somebody decided about a disagreement on one sentence and code family, and why.
 
     ``readings`` are the blind readings as they stood: [{coder, codes}], in the order in which they were shown as A, B,
-    C. ``codes`` are what holds after the decision; empty where both readings stand or the definition is at fault. A
+    C. ``codes`` are those that apply after the decision; empty where both readings are kept or the definition is at fault. A
     later decision withdraws and supersedes this row; ``revision`` counts them, so that a change made meanwhile is noticed.
     """
 
@@ -69,10 +71,7 @@ class Adjudication(models.Model):
                 condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             ),
-            models.CheckConstraint(
-                condition=Q(superseded_by__isnull=True) | Q(withdrawn_at__isnull=False),
-                name="%(app_label)s_%(class)s_superseded_is_withdrawn",
-            ),
+            SUPERSEDED_IS_WITHDRAWN,
             models.UniqueConstraint(
                 fields=["sentence", "family_identifier", "revision"], name="%(app_label)s_%(class)s_revision_once"
             ),
@@ -88,3 +87,13 @@ class Adjudication(models.Model):
 
     def __str__(self) -> str:
         return f"adjudication {self.pk}"
+
+
+register_rows(
+    Adjudication,
+    "study sentence family readings outcome chosen codes adjudicator created_at withdrawn_at revision superseded_by",
+    texts=["reason"],
+    study="study_id",
+    family="family_identifier",
+    chosen="chosen_coder_id",
+)

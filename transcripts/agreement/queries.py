@@ -101,7 +101,7 @@ def find_other_judges(study: Study, coders: Collection[int]) -> list[User]:
 class Item:
     """A unit as a page shows it. ``before`` and ``after`` are the rest of the turn around the sentence.
 
-    ``readings`` are what the templates show of each: the coder, a letter that stands for her, her codes, and whether the
+    ``readings`` are what the templates show of each: the coder, her letter, her codes, and whether the
     reading is the viewer's own.
     """
 

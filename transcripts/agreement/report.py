@@ -48,8 +48,8 @@ BASIS = (
 
 def measure(selection: Selection, table: BlindTable, *, seed: int) -> dict[str, Any]:
     """Agreement on the readings of a table: the figures that page, file and API show."""
+    from transcripts.agreement.label_tables import count_turns, count_uses, make_label_table
     from transcripts.agreement.pure.measuring import measure_agreement
-    from transcripts.agreement.reading import count_turns, count_uses, make_label_table
 
     names = {user.pk: user.username for user in User.objects.filter(pk__in=table.coders)}
     agreement = measure_agreement(make_label_table(table, names), seed=seed)
@@ -103,7 +103,7 @@ def list_rows(
 
 
 def draw_rows(rows: Sequence[Mapping[str, Any]], *, family: str, units: str, coders: int) -> RowChart:
-    """The rows as a chart: alpha of each code with interval and verdict. ``units`` is the address of what is behind a code."""
+    """The rows as a chart: alpha of each code with interval and verdict. ``units`` is the address of the units of a code."""
     drawn = []
     for row in rows:
         alpha: Figure = row["figures"].alpha

@@ -1,4 +1,4 @@
-"""From codes to themes, and the reflexive record beside them: phases, their artefacts, and who is reading."""
+"""From codes to themes, with the reflexive record: phases, their artefacts, and who is reading."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Theme(models.Model):
 
 
 class ThemeVersion(models.Model):
-    """One state of a theme; the one with the highest number holds. ``codes`` are identifiers of codes.
+    """One state of a theme; the one with the highest number counts. ``codes`` are identifiers of codes.
 
     ``concept`` is the central organising concept (Braun and Clarke): the one idea that holds the theme together.
     """

@@ -24,8 +24,7 @@ class AuditEvent(models.Model):
     previous_hash = models.CharField(max_length=64, help_text="Hash of the previous event.")
     hash = models.CharField(
         max_length=64,
-        help_text="SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an "
-        "exported trail).",
+        help_text="SHA-256 over the event and the hash before it (audit_trail/pure.py verifies an exported trail).",
     )
 
     class Meta:
@@ -38,7 +37,7 @@ class AuditEvent(models.Model):
 
 
 class AuditText(models.Model):
-    """What somebody typed, kept beside the trail: an event holds ``hash``, SHA-256 over ``salt`` and ``content`` (rows.py).
+    """What somebody typed, kept apart from its event, which has ``hash``, SHA-256 over ``salt`` and ``content`` (trail.py).
 
     Database triggers let a row be added, and emptied when its text is erased; nothing else.
     """

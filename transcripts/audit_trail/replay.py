@@ -14,19 +14,21 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from transcripts.audit_trail.erasing import ACTION as ERASURE
 from transcripts.audit_trail.models import AuditText
-from transcripts.audit_trail.rows import (
+from transcripts.audit_trail.trail import ACTION as ERASURE
+from transcripts.audit_trail.trail import (
     EMPTY,
     ERASED,
+    SITE,
     RecordedModel,
     as_content,
     as_json,
     hash_text,
     list_changes,
     list_recorded,
+    list_streams,
+    read_entries,
 )
-from transcripts.audit_trail.trail import SITE, list_streams, read_entries
 
 MOST_NAMED = 10_000
 ROWS_AT_A_TIME = 500
@@ -35,7 +37,7 @@ SORTED = "SELECT row, stream, sequence, change FROM change WHERE label = ? ORDER
 
 
 class Difference(NamedTuple):
-    """A row, a column of it ("" for the row as a whole), and what trail and table say. A text is told by its length alone."""
+    """A row, a column of it ("" for the row as a whole), and what trail and table say. Of a text only its length is given."""
 
     row: str
     column: str
@@ -76,7 +78,7 @@ class Comparison:
     differences: list[Difference] = field(default_factory=list)
     # How many further ones there are, not named: a table without its trail would not fit into memory.
     more: int = 0
-    # By model: rows made by complete events, rows found at the upgrade, rows of which only an older event tells.
+    # By model: rows made by complete events, rows found at the upgrade, rows that only an older event describes.
     counts: dict[str, Counter[str]] = field(default_factory=dict)
     erased: int = 0
 
@@ -141,7 +143,7 @@ def _add(sorter: sqlite3.Connection, waiting: list[tuple[object, ...]]) -> None:
 def _list_changes(
     action: str, target: str, details: str, names: dict[str, Any], erased: set[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows that an event speaks of. One from before events told of rows tells of its target, as far as it goes."""
+    """The rows that an event speaks of. One from before events described rows describes its target, as far as it goes."""
     label = target.partition(":")[0]
     # Most events speak of no row: parsing them would take longer than all the rest.
     if '"rows":' not in details and label not in names and action != ERASURE:

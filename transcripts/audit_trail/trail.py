@@ -1,22 +1,160 @@
-"""Writing to the audit trail. Actions call ``record`` inside their own transaction."""
+"""Writing to the audit trail, what events say of rows, and erasing what people typed.
+
+Actions call ``record`` inside their own transaction. A room registers its models with ``register_rows``; its actions hand
+``row_made`` and ``row_changed`` to ``record``, so that rows that are evidence can be rebuilt from the trail and compared with it.
+What a person typed is personal and may have to be erased one day, but an event is kept for ever: so the event has a salted hash,
+and ``AuditText`` the text with its salt. Where somebody has a right to it, the text is erased. The trail keeps that there was a
+text, and when it was erased.
+"""
 
 from __future__ import annotations
 
 import datetime
+import hashlib
 import json
+import secrets
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from operator import attrgetter
 from typing import Any, NamedTuple, Never, Protocol, cast
+from uuid import UUID
 
 from django.db import connection, models, transaction
 from django.db.backends.utils import CursorWrapper
 from django.utils import timezone
 
-from transcripts.audit_trail.models import AuditEvent, AuditHead
-from transcripts.audit_trail.pure.chain import CANONICAL, Entry, Link, find_break, hash_written
-from transcripts.audit_trail.rows import ROWS, RowChange, format_time, seal
+from transcripts.audit_trail.models import AuditEvent, AuditHead, AuditText
+from transcripts.audit_trail.pure import CANONICAL, Entry, Link, find_break, hash_written
+
+EMPTY: tuple[object, ...] = (None, "", [], {})
+"""What a row that was just made is not said to hold."""
+ROWS = "rows"
+"""The detail of an event that says what became of rows."""
+ERASED = "[erased]"
+"""What a column says whose text was erased."""
+
+
+class RecordedModel(NamedTuple):
+    """A model whose rows can be rebuilt from the trail.
+
+    ``columns`` are the names that events use, each with the attribute of the row ("code_id", "code.identifier");
+    ``texts`` are columns that hold what people typed. ``study`` is the attribute with the number of the study.
+    """
+
+    model: type[models.Model]
+    columns: Mapping[str, str]
+    texts: Sequence[str]
+    study: str
+    read: Callable[[Any], tuple[Any, ...]]
+
+    @property
+    def label(self) -> str:
+        """``app.model``, as in the targets of events."""
+        return self.model._meta.label_lower
+
+
+class RowChange(NamedTuple):
+    """What an act did to one row: ``made`` it with all its values, or ``set`` some of its columns."""
+
+    row: str
+    kind: str
+    columns: Mapping[str, object]
+    texts: Mapping[str, object]
+
+
+_REGISTERED: dict[type[models.Model], RecordedModel] = {}
+
+
+def register_rows(
+    model: type[models.Model], names: str, /, *, texts: Sequence[str] = (), study: str, **attributes: str
+) -> None:
+    """Let the rows of ``model`` be rebuilt from the trail; every action that writes them says so in its event.
+
+    ``names`` are the columns as events call them, divided by blanks: the names of fields, unless ``attributes`` has another
+    attribute of the row. ``study`` is the attribute with the number of the study.
+    """
+    columns = {
+        name: attributes.get(name) or cast("models.Field[Any, Any]", model._meta.get_field(name)).attname
+        for name in names.split()
+    }
+    read = attrgetter(*columns.values(), *texts)
+    _REGISTERED[model] = RecordedModel(model, columns, tuple(texts), study, read)
+
+
+def list_recorded() -> list[RecordedModel]:
+    """The registered models, by label."""
+    return sorted(_REGISTERED.values(), key=lambda recorded: recorded.label)
+
+
+def row_made(row: models.Model) -> RowChange:
+    """A row that was just stored, with all its values. Reads its relations: load them first where there are many rows."""
+    recorded = _REGISTERED[type(row)]
+    held = {
+        name: as_json(value)
+        for name, value in zip((*recorded.columns, *recorded.texts), recorded.read(row), strict=True)
+        if value not in EMPTY and value != ERASED
+    }
+    texts = {name: held.pop(name) for name in recorded.texts if name in held}
+    return RowChange(f"{recorded.label}:{row.pk}", "made", held, texts)
+
+
+def row_changed(model: type[models.Model], pk: int, **values: object) -> RowChange:
+    """Columns of a stored row that got other values, by the names that ``register_rows`` gave them."""
+    recorded = _REGISTERED[model]
+    columns = {name: as_json(value) for name, value in values.items() if name in recorded.columns}
+    texts = {
+        name: as_json(value)
+        for name, value in values.items()
+        if name in recorded.texts and value not in (*EMPTY, ERASED)
+    }
+    if unknown := values.keys() - recorded.columns.keys() - set(recorded.texts):
+        raise ValueError(f"{recorded.label} has no recorded column {min(unknown)!r}.")
+    return RowChange(f"{recorded.label}:{pk}", "set", columns, texts)
+
+
+def seal(rows: Sequence[RowChange]) -> tuple[list[dict[str, object]], list[tuple[str, str, str]]]:
+    """What an event says of rows, and the texts to store apart from it: hash, salt and content."""
+    said, kept = list[dict[str, object]](), list[tuple[str, str, str]]()
+    for change in rows:
+        hashes = {}
+        for name, value in change.texts.items():
+            content, salt = as_content(value), secrets.token_hex(16)
+            hashes[name] = hash_text(salt, content)
+            kept.append((hashes[name], salt, content))
+        texts = {"texts": hashes} if hashes else {}
+        said.append({"row": change.row, change.kind: change.columns, **texts})
+    return said, kept
+
+
+def hash_text(salt: str, content: str) -> str:
+    """The hash by which an event knows a text."""
+    return hashlib.sha256(f"{salt}\n{content}".encode()).hexdigest()
+
+
+def as_content(value: object) -> str:
+    """A text as it is stored apart from its event; answers to a code's questions as JSON."""
+    return value if isinstance(value, str) else CANONICAL.encode(value)
+
+
+def as_json(value: object) -> object:
+    """A value of a column as an event has it."""
+    if isinstance(value, datetime.datetime):
+        return format_time(value)
+    return value.hex if isinstance(value, UUID) else value
+
+
+def format_time(at: datetime.datetime) -> str:
+    """ISO 8601 in UTC with microseconds, the form that is hashed."""
+    return at.astimezone(datetime.UTC).isoformat(timespec="microseconds")
+
+
+def list_changes(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What the details of an event say of rows. Other events count something under that name: the rows of a file, of a backup."""
+    told = details.get(ROWS)
+    return told if isinstance(told, list) else []
+
 
 SITE = "site"
 # On the path of every write, and while the last runs, others wait: a query set takes five times as long to build as
@@ -41,7 +179,7 @@ MOVE_HEAD = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE str
 
 class SealedRows(NamedTuple):
     """What events are to say of many rows, made ready before the transaction that records it: ``parts`` are JSON, one for
-    each event, and ``texts`` are stored beside the trail."""
+    each event, and ``texts`` are stored apart from them."""
 
     parts: Sequence[str]
     texts: Sequence[tuple[str, str, str]]
@@ -77,6 +215,14 @@ def describe_target(target: models.Model) -> str:
     return f"{target._meta.label_lower}:{target.pk}"
 
 
+def find_stream(target: models.Model | str) -> str:
+    """The stream of the study whose row ``target`` is, as the row or `register_rows` says, or else that of the site."""
+    study: int | None = getattr(target, "owning_study_id", None) or getattr(target, "study_id", None)
+    if study is None and isinstance(target, models.Model) and (recorded := _REGISTERED.get(type(target))):
+        study = attrgetter(recorded.study)(target)
+    return study_stream(study) if study else SITE
+
+
 def record(
     action: str,
     *,
@@ -86,12 +232,12 @@ def record(
     details: dict[str, object] | None = None,
     rows: Sequence[RowChange] | SealedRows = (),
 ) -> None:
-    """Add one event to ``stream``: if none is given, to that of the study whose row ``target`` is, or to that of the site. Must
-    run inside the transaction of the write it records.
+    """Add one event to ``stream``: if none is given, to that of ``target``, as `find_stream` says. Must run inside the transaction
+    of the write it records.
 
-    ``details`` holds identifiers, whole numbers and short states (before, after, reason): never transcript text or
+    ``details`` are identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would
-    no longer fit its hash. ``rows`` are what became of evidence by this act (rows.py), so that it can be rebuilt; of many
+    no longer fit its hash. ``rows`` are what became of evidence by this act, so that it can be rebuilt; of many
     rows, events ``trail.rows`` take up the rest. Where there are thousands, ``seal_rows`` makes them ready beforehand.
     """
     if rows and details and ROWS in details:
@@ -102,9 +248,7 @@ def record(
         raise RuntimeError(
             f"{action} was recorded outside a transaction. Record an event in the same transaction as the write it describes."
         )
-    if stream is None:
-        study: int | None = getattr(target, "owning_study_id", None) or getattr(target, "study_id", None)
-        stream = study_stream(study) if study else SITE
+    stream = stream or find_stream(target)
     own, texts, more = dict(details or {}), list[tuple[str, str, str]](), list[Any]()
     if isinstance(rows, SealedRows) or len(rows) > ROWS_IN_AN_EVENT:
         sealed = rows if isinstance(rows, SealedRows) else seal_rows(rows)
@@ -189,7 +333,7 @@ def _write(stream: str, events: Sequence[_Event]) -> None:
 
 
 def seal_rows(rows: Sequence[RowChange]) -> SealedRows:
-    """Make ready what events are to say of rows. Their texts are stored beside the trail, where they can be erased; the
+    """Make ready what events are to say of rows. Their texts are stored apart from the events, where they can be erased; the
     events have hashes."""
     parts, texts = list[str](), list[tuple[str, str, str]]()
     for first in range(0, len(rows), ROWS_IN_AN_EVENT):
@@ -300,3 +444,56 @@ def _read_time(at: datetime.datetime | str) -> str:
     if not isinstance(at, str):
         return format_time(at)
     return f"{at[:10]}T{at[11:]}{'' if len(at) > 19 else '.000000'}+00:00"
+
+
+ACTION = "audit.texts.erased"
+
+
+class NothingToErase(Exception):
+    """A sentence for the person who asked."""
+
+
+@transaction.atomic
+def erase_texts(row: str, *, reason: str, by: Actor) -> list[str]:
+    """Erase the texts of a row ("coding.memo:12") and their copies that belong to events; returns the columns.
+
+    Other rows are left as they are, also those that say the same: earlier versions of a memo, or a coding that a boundary
+    edit made of another. Raises ``NothingToErase``.
+    """
+    recorded, stored = _find(row)
+    held = [
+        name for name in recorded.texts if getattr(stored, name) not in ("", ERASED, {})
+    ]  # a dict is no member of a set
+    if not held:
+        raise NothingToErase(f"{row} holds no text.")
+    emptied = {name: ERASED if isinstance(getattr(stored, name), str) else {} for name in held}
+    recorded.model._base_manager.filter(pk=stored.pk).update(**emptied)  # noqa: SLF001
+    stream = find_stream(stored)
+    hashes = _find_hashes(stream, row)
+    AuditText.objects.filter(hash__in=list(hashes)).update(salt="", content="")
+    details: dict[str, object] = {"columns": held, "hashes": sorted(hashes), "reason": reason}
+    record(ACTION, target=row, by=by, stream=stream, details=details)
+    return held
+
+
+def _find(row: str) -> tuple[RecordedModel, models.Model]:
+    label, _, key = row.partition(":")
+    recorded = next((each for each in list_recorded() if each.label == label), None)
+    if recorded is None:
+        labels = ", ".join(each.label for each in list_recorded())
+        raise NothingToErase(f"{row} is not a row with a text. Name one as MODEL:NUMBER, with a model of {labels}.")
+    stored = recorded.model._base_manager.filter(pk=key).first() if key.isdecimal() else None  # noqa: SLF001
+    if stored is None:
+        raise NothingToErase(f"There is no {row}.")
+    return recorded, stored
+
+
+def _find_hashes(stream: str, row: str) -> set[str]:
+    """The hashes of everything that events say of the texts of a row. Reads the whole stream."""
+    hashes: set[str] = set()
+    for link, _, _ in read_entries(stream):
+        if row in (details := str(link.details)):
+            for change in list_changes(json.loads(details)):
+                texts: Mapping[str, str] = change.get("texts", {}) if change["row"] == row else {}
+                hashes.update(texts.values())
+    return hashes

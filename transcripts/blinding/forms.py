@@ -20,7 +20,7 @@ OUT_OF_DATE = "This page is out of date, or was opened by another person. Open i
 class UnblindingForm(forms.Form):
     """Unblind the interviews that the token names. The token is made for one person in one study.
 
-    It holds no time, so that a page without changes stays the same byte for byte; the action checks everything again.
+    It contains no time, so that a page without changes stays the same byte for byte; the action checks everything again.
     Where she can code none of them any more, as after signing off or a lock, she has nothing to confirm.
     """
 

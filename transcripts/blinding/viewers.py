@@ -9,13 +9,11 @@ from functools import cached_property
 from django.db.models import Exists, OuterRef
 
 from transcripts.accounts.models import User
-from transcripts.blinding.actions import unblind_former_reader
 from transcripts.coding.models import Coding, Decision, Memo, Unblinding
 from transcripts.coding.queries import find_closed_turns
 from transcripts.corpus.models import Interview, Turn
 from transcripts.hooks import load_registrations
 from transcripts.studies.access import StudyRequest
-from transcripts.studies.actions import RoleChange
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission, Role
 
@@ -125,17 +123,7 @@ def register_labels(find: LabelFinder) -> None:
     _finders.append(find)
 
 
-def keep_what_was_seen(change: RoleChange) -> None:
-    """Unblind every interview with labels when somebody who saw them all may code from now on, or leaves the study."""
-    if not change.ends_reading:
-        return
-    where = "sentence__turn__interview"
-    labelled: set[int] = set()
-    for rows in (Coding.objects.all(), Decision.objects.all()):
-        others = rows.filter(**{f"{where}__study": change.study}).exclude(coder=change.user).order_by()
-        labelled |= set(others.values_list(where, flat=True).distinct())
+def list_labelled(study: Study) -> set[int]:
+    """The interviews with labels of another kind, as the registered functions name them."""
     load_registrations()
-    for find in _finders:
-        labelled |= set(find(change.study))
-    interviews = list(change.study.interviews.filter(pk__in=labelled).order_by("pk"))
-    unblind_former_reader(study=change.study, interviews=interviews, user=change.user, by=change.by)
+    return {interview for find in _finders for interview in find(study)}

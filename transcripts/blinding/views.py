@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django import template
 from django.contrib import messages
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_POST
 
-from transcripts.blinding.actions import unblind_interviews
-from transcripts.blinding.conditions import (
+from transcripts.blinding.actions import (
     describe_condition,
     find_opening,
     open_condition,
     open_interviews,
+    unblind_interviews,
     unmask_interviews,
 )
 from transcripts.blinding.forms import ConditionForm, UnblindingForm, UnmaskForm
@@ -129,3 +130,8 @@ def _find_chosen(request: StudyRequest) -> list[Interview]:
     ticked = find_numbers(asked.getlist("interview"))
     kept = request.study.every_interview.kept().masked().filter(pk__in=ticked).order_by("pk")
     return list(kept.only("pk", "title", "mask_label", "unmasked_at", "owning_study"))
+
+
+register = template.Library()
+"""For templates: ``{% load conditions %}``."""
+register.simple_tag(find_opening, name="condition_opening")

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
+from transcripts.audit_trail.trail import register_rows
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.studies.models import Study
@@ -16,6 +17,15 @@ from transcripts.ui.typed_text import MAX_TEXT
 
 MAX_NOTE_LENGTH = 1_000
 Row = TypeVar("Row", bound=models.Model)
+# Constraints of several models, each named after its own.
+QUOTE_IS_WHOLE = models.CheckConstraint(
+    condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
+    name="%(app_label)s_%(class)s_quote_is_whole",
+)
+SUPERSEDED_IS_WITHDRAWN = models.CheckConstraint(
+    condition=Q(superseded_by__isnull=True) | Q(withdrawn_at__isnull=False),
+    name="%(app_label)s_%(class)s_superseded_is_withdrawn",
+)
 
 
 class Layer(models.TextChoices):
@@ -246,14 +256,8 @@ class Coding(models.Model):
                 condition=Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gte=F("created_at")),
                 name="%(app_label)s_%(class)s_withdrawn_after_created",
             ),
-            models.CheckConstraint(
-                condition=Q(superseded_by__isnull=True) | Q(withdrawn_at__isnull=False),
-                name="%(app_label)s_%(class)s_superseded_is_withdrawn",
-            ),
-            models.CheckConstraint(
-                condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
-                name="%(app_label)s_%(class)s_quote_is_whole",
-            ),
+            SUPERSEDED_IS_WITHDRAWN,
+            QUOTE_IS_WHOLE,
         ]
         indexes: ClassVar = [
             models.Index(fields=["range_id"], condition=Q(range_id__isnull=False), name="coding_coding_range"),
@@ -350,10 +354,7 @@ class Link(models.Model):
                 name="%(app_label)s_%(class)s_stands_once_per_sentence",
             ),
             models.UniqueConstraint(fields=["coder", "idempotency_key"], name="%(app_label)s_%(class)s_stored_once"),
-            models.CheckConstraint(
-                condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
-                name="%(app_label)s_%(class)s_quote_is_whole",
-            ),
+            QUOTE_IS_WHOLE,
         ]
 
     def __str__(self) -> str:
@@ -609,7 +610,7 @@ class Memo(models.Model):
 class DeskSettings(models.Model):
     """How one person has set her desk, in every study and on every machine: a preference, so it is changed in place.
 
-    ``keys`` holds what she chose for acts and for codes, where it differs from what the desk and the codebook give
+    ``keys`` are what she chose for acts and for codes, where it differs from what the desk and the codebook give
     (see keys.py); an empty key is one that is switched off.
     """
 
@@ -619,3 +620,36 @@ class DeskSettings(models.Model):
 
     def __str__(self) -> str:
         return f"desk of {self.user_id}"
+
+
+# What the audit trail records of codings, links, decisions and memos: enough to rebuild every row of them. Quotes are offsets,
+# because the texts of sentences never change. Idempotency keys are left out, because they say nothing of the work.
+STUDY_OF_A_SENTENCE = "sentence.turn.interview.owning_study_id"
+register_rows(
+    Coding,
+    "sentence code identifier version coder layer level enactment grounding prompting quote_start quote_end range "
+    "migrated_from created_at withdrawn_at superseded_by",
+    texts=["note", "reason", "withdrawal_reason", "attributes"],
+    study=STUDY_OF_A_SENTENCE,
+    identifier="code.identifier",
+    version="code.version.number",
+    range="range_id",
+)
+register_rows(
+    Link,
+    "coding coder kind code sentence quote_start quote_end layer created_at withdrawn_at",
+    study=f"coding.{STUDY_OF_A_SENTENCE}",
+)
+register_rows(
+    Decision,
+    "sentence coder layer none_applies created_at withdrawn_at",
+    texts=["withdrawal_reason"],
+    study=STUDY_OF_A_SENTENCE,
+)
+register_rows(
+    Memo,
+    "study author kind subject key thread revision interview sentence created_at withdrawn_at superseded_by",
+    texts=["text"],
+    study="study_id",
+    key="subject_key",
+)

@@ -99,7 +99,7 @@ class _Seeker:
                 self.place = cursor.fetchone() or self.place
 
     def find(self, reason: Reason, condition: str, *values: Value, sides: str = "><") -> Found | None:
-        """The first sentence of which ``condition`` holds after the place (">"), or else before it ("<"), or at it ("=")."""
+        """The first sentence of which ``condition`` is true after the place (">"), or else before it ("<"), or at it ("=")."""
         with connection.cursor() as cursor:
             for side in sides:
                 sql = NEXT.replace(":side", side).replace(":reason", condition)
@@ -233,7 +233,8 @@ def find_decided_questions(study: Study, interview_ids: Collection[int], coder_i
     for pk, turn, interview, role, is_answer in rows.values_list(*columns):
         said[interview].setdefault(turn, (turn, role == Turn.Role.INTERVIEWER, is_answer))
         sentences[turn].add(pk)
-    decided = _list_decided(interview_ids, coder_id)
+    decisions = Decision.objects.active().filter(sentence__turn__interview__in=interview_ids, coder=coder_id)
+    decided = set(decisions.values_list("sentence", flat=True))
     coded = _list_coded(study, interview_ids, coder_id)
     shown = Reveal.objects.filter(sentence__turn__interview__in=interview_ids, coder=coder_id)
     known = coded | set(shown.values_list("sentence__turn", flat=True))
@@ -245,11 +246,6 @@ def find_decided_questions(study: Study, interview_ids: Collection[int], coder_i
         or sentences[turn] <= decided
         or (answers and all(sentences[answer] <= decided for answer in answers))
     }
-
-
-def _list_decided(interview_ids: Collection[int], coder_id: int) -> set[int]:
-    rows = Decision.objects.active().filter(sentence__turn__interview__in=interview_ids, coder=coder_id)
-    return set(rows.values_list("sentence", flat=True))
 
 
 def _list_coded(study: Study, interview_ids: Collection[int], coder_id: int) -> set[int]:

@@ -19,9 +19,10 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.models import CONDITION, Coding, Decision, Link, Memo, StageOpening, Unblinding
-from transcripts.coding.values import CHOICE_FIELDS, CodingValues, read_json
+from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, CodingValues, read_json
 from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.hooks import draft_checked, send
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
@@ -126,7 +127,7 @@ def read_first_openings(
 def saw_reasoning(openings: Mapping[Any, Any], key: Any, made: Any) -> bool:
     """Whether ``made``, the moment of a coding or decision, is not before its coder's first opening of reasoning of the thread.
 
-    ``openings`` holds that moment under ``key``, or nothing where she never opened any. No column says it: the desk, the exports
+    ``openings`` has that moment under ``key``, or nothing where she never opened any. No column says it: the desk, the exports
     and the figures all ask here.
     """
     opened = openings.get(key)
@@ -183,7 +184,6 @@ VALUES = ", ".join(
     [*(f"c.{name}" for name in CHOICE_FIELDS), "c.note, c.quote_start, c.quote_end, CAST(c.attributes AS text)"]
 )
 NO_VALUES = ", ".join([*("''" for _ in CHOICE_FIELDS), "'', NULL, NULL, ''"])
-VALUE_COLUMNS = (*CHOICE_FIELDS, "note", "quote_start", "quote_end", "attributes")
 # The last part always has a row: whether the person may code this interview now.
 ACTIVE_LABELS = f"""
 SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.range_id, c.layer, {VALUES}
@@ -348,7 +348,7 @@ def read_seen(interview_id: int, coder_id: int) -> ActiveLabels:
 
 def _build_active_coding(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> ActiveCoding:
     range_id, layer, *plain, attributes = rest
-    values = CodingValues.from_columns(dict(zip(VALUE_COLUMNS, [*plain, read_json(attributes)], strict=True)))
+    values = CodingValues.from_columns(dict(zip(COLUMNS, [*plain, read_json(attributes)], strict=True)))
     return ActiveCoding(pk, code_id, identifier, unit, values, read_uuid(range_id), layer)
 
 
@@ -512,3 +512,22 @@ def find_next_answer(interview_id: int, sentence: Sentence) -> int | None:
 def is_draft(interview_id: int) -> bool:
     """Whether the interview is read as a draft now."""
     return any(send(draft_checked, interview_id=interview_id))
+
+
+def find_place_now(sentence: Sentence, quote: Extent | None) -> tuple[Sentence, Extent | None]:
+    """The sentence that now contains what was pointed at: itself, the piece with the quote, else the first piece."""
+    while sentence.retired_by_id is not None:
+        pieces = list(Sentence.objects.filter(made_by=sentence.retired_by_id).order_by("start"))
+        was = get_extent(sentence)
+        shares = [(piece, share_quote(quote, get_extent(piece))) for piece in pieces] if quote else []
+        sentence, quote = next(((piece, share) for piece, share in shares if share), (pieces[0], None))
+        if quote is None and len(pieces) == 1:
+            # Merged with a neighbour: what it pointed at becomes a quote.
+            quote = was
+        if quote == get_extent(sentence):
+            quote = None
+    return sentence, quote
+
+
+def get_extent(sentence: Sentence) -> Extent:
+    return Extent(sentence.start, sentence.end)

@@ -1,4 +1,4 @@
-"""What a coding says beside its code: one declaration, which forms, actions, the API and exports read.
+"""What a coding says besides its code: one declaration, which forms, actions, the API and exports read.
 
 docs/architecture.md lists the places to touch for a new value; here these are ``CHOICE_FIELDS`` and ``CodingValues``.
 """
@@ -64,7 +64,7 @@ class CodingValues(NamedTuple):
         return cls(**values, quote=None if start is None else Extent(start, end))
 
     def to_columns(self) -> dict[str, Any]:
-        """The columns of a row that holds these values."""
+        """The columns of a row with these values."""
         values = self._asdict()
         start, end = values.pop("quote") or (None, None)
         return {**values, "attributes": dict(self.attributes), "quote_start": start, "quote_end": end}

@@ -21,7 +21,7 @@ from django.utils.text import capfirst
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import RowChange
+from transcripts.audit_trail.trail import RowChange
 from transcripts.corpus import queries
 from transcripts.corpus.models import (
     SAYS_EXCLUDED,

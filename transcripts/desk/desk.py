@@ -1,4 +1,4 @@
-"""The desk's page: one interview, one person's work on it, and the codebook beside it."""
+"""The desk's page: one interview, one person's work on it, and the codebook next to it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.db.models import Exists, OuterRef
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import StageOpening
-from transcripts.coding.pure.prompting import OPENING_PROMPT, Prompts, read_signs
+from transcripts.coding.pure import OPENING_PROMPT, Prompts, read_signs
 from transcripts.corpus.models import Interview, Relation, Sentence, Turn
 from transcripts.desk.annotations import CodingView, SentenceAnnotations, read_annotations_in
 from transcripts.desk.exchanges import Exchange, Row, Shown, TurnBlock, apply_filter, pair_calls

@@ -136,8 +136,9 @@ class TurnBlock:
 
     @property
     def facts(self) -> list[str]:
-        """What the file tells of how it was made: the model and the tokens."""
-        return [*_read_text(self.details, "model"), *_count_tokens(self.details.get("tokens"))]
+        """What the file says of how it was made: the model and the tokens."""
+        model = self.details.get("model")
+        return [*([model] if isinstance(model, str) else []), *_count_tokens(self.details.get("tokens"))]
 
     @property
     def has_error(self) -> bool:
@@ -242,10 +243,6 @@ def pair_calls(turns: list[TurnBlock]) -> list[TurnBlock]:
 
 def _lay_out(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2 if isinstance(value, (dict, list)) else None)
-
-
-def _read_text(details: dict[str, Any], key: str) -> list[str]:
-    return [details[key]] if isinstance(details.get(key), str) else []
 
 
 def _count_tokens(tokens: Any) -> Iterator[str]:

@@ -72,7 +72,7 @@ def read_answers(data: QueryDict) -> dict[str, str]:
 
 
 def is_uuid(value: str) -> bool:
-    """Whether a field holds an idempotency key."""
+    """Whether a field is an idempotency key."""
     try:
         UUID(value)
     except ValueError:

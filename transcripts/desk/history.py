@@ -66,9 +66,6 @@ class Entry(NamedTuple):
     act: Act
 
 
-_parts: list[HistoryPart] = []
-
-
 def register_history(*parts: HistoryPart) -> None:
     """Add kinds of acts to everybody's history. Called once, in an app's ``registrations``."""
     _parts.extend(parts)
@@ -132,7 +129,7 @@ def _list_links(study: Study, user: User) -> Iterator[Rows]:
     place = "coding__sentence"
     own = Link.objects.filter(**{f"{place}__turn__interview__study": study}, coder=user)
     # Where links go along with their codings, the old ones are withdrawn at the moment at which the new ones are made; the
-    # same is true of a link that its coder made anew with another quote.
+    # same is true of a link that its coder made again with another quote.
     beside = Link.objects.filter(coder=user, coding__sentence=OuterRef(place))
     replaced = beside.filter(withdrawn_at=OuterRef("created_at"))
     quoted_anew = replaced.filter(coding=OuterRef("coding"), sentence=OuterRef("sentence"))
@@ -227,7 +224,8 @@ def _describe_reveals(ids: Collection[int]) -> dict[int, Act]:
     return {each.pk: Act(each.sentence.turn.interview, sentence=each.sentence) for each in reveals}
 
 
-PARTS = (
+# Those of the desk come first; rooms above it add theirs.
+_parts = [
     HistoryPart({"applied": "applied", "changed": "changed", "removed": "removed"}, _list_codings, _describe_codings),
     HistoryPart(
         {"linked": "link added", "linked_anew": "link changed", "unlinked": "link removed"},
@@ -247,4 +245,4 @@ PARTS = (
     HistoryPart(
         {"machine": "suggestions opened", "colleagues": "colleagues’ codings opened"}, _list_reveals, _describe_reveals
     ),
-)
+]

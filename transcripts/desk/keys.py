@@ -212,7 +212,7 @@ def resolve_console(choices: Choices) -> dict[str, str]:
 def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Choices) -> dict[str, dict[str, str]]:
     """A person's choices as they are stored: only those that differ from the defaults.
 
-    ``given`` holds a key, or ``OFF``, under names such as "act:memo" and "code:theme.balance". Keys that are not given
+    ``given`` has a key, or ``OFF``, under names such as "act:memo" and "code:theme.balance". Keys that are not given
     stay, as do choices for codes of other studies. Raises ``KeysRefused`` for an unknown key or one given twice.
     """
     codes = list(codes)
@@ -220,7 +220,8 @@ def read_choices(given: Mapping[str, str], codes: Iterable[CodeKey], before: Cho
     wanted = {f"act:{name}": key for name, key in now["acts"].items()}
     wanted |= {f"code:{identifier}": key for identifier, key in now["codes"].items()}
     wanted |= {name: key for name, key in given.items() if name in wanted}
-    _check_keys(wanted, codes)
+    names = {f"act:{name}": act.words for name, act in ACTS.items()}
+    _check_distinct(wanted, names | {f"code:{identifier}": name for identifier, name, _ in codes})
     acts = {name: wanted[f"act:{name}"] for name, act in ACTS.items() if wanted[f"act:{name}"] != act.key}
     known = {identifier for identifier, *_ in codes}
     others = {identifier: key for identifier, key in before.get("codes", {}).items() if identifier not in known}
@@ -235,11 +236,6 @@ def _read_console(given: Mapping[str, str], before: Choices) -> dict[str, str]:
     wanted |= {name: key for name, key in given.items() if name in wanted}
     _check_distinct(wanted, {f"console:{name}": act.words for name, act in CONSOLE.items()})
     return {name: wanted[f"console:{name}"] for name, act in CONSOLE.items() if wanted[f"console:{name}"] != act.key}
-
-
-def _check_keys(wanted: Mapping[str, str], codes: Iterable[CodeKey]) -> None:
-    names = {f"act:{name}": act.words for name, act in ACTS.items()}
-    _check_distinct(wanted, names | {f"code:{identifier}": name for identifier, name, _ in codes})
 
 
 def _check_distinct(wanted: Mapping[str, str], names: Mapping[str, str]) -> None:

@@ -108,7 +108,7 @@ def render_desk(
     status: int = 200,
     refusal: Refusal | None = None,
 ) -> HttpResponse:
-    """One interview with the person's own work on it, and the codes beside it for who codes."""
+    """One interview with the person's own work on it, and the codes next to it for who codes."""
     found = queries.find_interview(request.study, interview_id, request.user.pk)
     if found is None:
         raise Http404("This interview is not in this study.")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.desk import boundary_views, key_views, views
+from transcripts.desk import pages, views
 
 app_name = "desk"
 
@@ -18,18 +18,18 @@ interview_urls = [
     path("memo/", views.memo, name="memo"),
     path("open/", views.open_reasoning, name="open"),
     path("codings/<slug:idempotency_key>/", views.show_details, name="details"),
-    path("split/", boundary_views.split, name="split"),
-    path("merge/", boundary_views.merge, name="merge"),
-    path("boundary-edits/", boundary_views.show_boundary_edits, name="boundary_edits"),
+    path("split/", views.split, name="split"),
+    path("merge/", views.merge, name="merge"),
+    path("boundary-edits/", views.show_boundary_edits, name="boundary_edits"),
     path("marks/<int:sentence_id>/", views.show_marks, name="marks"),
-    path("beside/<int:other_id>/", key_views.show_beside, name="beside"),
+    path("beside/<int:other_id>/", pages.show_beside, name="beside"),
 ]
 
 urlpatterns = [
     path("studies/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
     # /studies/<slug>/
-    path("studies/<slug:slug>/next/", key_views.go_to_next, name="next"),
-    path("studies/<slug:slug>/my-history/", key_views.show_history, name="history"),
-    path("studies/<slug:slug>/shortcuts/", key_views.change_keys, name="keys"),
-    path("studies/<slug:slug>/shortcuts/card/", key_views.show_keycard, name="keycard"),
+    path("studies/<slug:slug>/next/", pages.go_to_next, name="next"),
+    path("studies/<slug:slug>/my-history/", pages.show_history, name="history"),
+    path("studies/<slug:slug>/shortcuts/", pages.change_keys, name="keys"),
+    path("studies/<slug:slug>/shortcuts/card/", pages.show_keycard, name="keycard"),
 ]

@@ -1,7 +1,8 @@
-"""The desk and the acts done at it.
+"""The desk and the acts done at it: codes, links, decisions, memos and boundary edits, with the page that lists those edits.
 
 A browser without JavaScript posts plain forms and is sent back to its place. The page's own script posts the same
-fields with the header ``X-Desk`` and gets back what is now stored at that place, as a fragment of the page.
+fields with the header ``X-Desk`` and gets back what is now stored at that place, as a fragment of the page, or for a boundary edit
+the new sentences as JSON.
 """
 
 from __future__ import annotations
@@ -9,24 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from typing import NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid5
 
-from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect
-from django.shortcuts import get_object_or_404
+from django.http import Http404, HttpResponse, HttpResponseBase, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_POST, require_safe
 
+from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding import actions, queries
+from transcripts.coding.actions.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.actions.checks import check_readable
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import Sentence, Turn
-from transcripts.corpus.pure.boundaries import Extent
+from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
+from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
+from transcripts.corpus.queries import list_boundary_edits
 from transcripts.desk.forms import (
     WrongField,
     WrongSpan,
+    find_points,
     find_span,
     find_words,
     is_uuid,
+    read_count,
     read_id,
     read_idempotency_key,
     read_quote,
@@ -95,9 +101,8 @@ def _act(view: Act) -> Callable[..., HttpResponseBase]:
     @wraps(view)
     def answer(request: StudyRequest, interview_id: int) -> HttpResponse:
         actor = request.headers.get(SCRIPT_HEADER)
-        if actor is not None and actor != str(request.user.pk):
-            # The page was opened by one person, and another has signed in since: keep the first one's work apart.
-            return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
+        if refused := refuse_another(request, actor):
+            return refused
         try:
             done = view(request, interview_id)
         except WrongInput as error:
@@ -308,6 +313,13 @@ def _get_own_coding(request: StudyRequest, interview_id: int, idempotency_key: U
     )
 
 
+def refuse_another(request: StudyRequest, actor: str | None) -> HttpResponse | None:
+    """Where one person opened the page and another has signed in since, nothing is stored as the work of the other."""
+    if actor is None or actor == str(request.user.pk):
+        return None
+    return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
+
+
 def _send_back(request: StudyRequest, interview_id: int, done: Done) -> HttpResponse:
     """Back to where the person was, or on to the next sentence of the model."""
     at = _posted_place(request) or (done.sentence.pk if done.sentence else None)
@@ -317,7 +329,7 @@ def _send_back(request: StudyRequest, interview_id: int, done: Done) -> HttpResp
 
 
 def _refuse(request: StudyRequest, interview_id: int, message: str, *, status: int, field: str = "") -> HttpResponse:
-    """Say what was wrong: to a script in plain text, to a browser on the page, beside the field where there is one."""
+    """Say what was wrong: to a script in plain text, to a browser on the page, next to the field where there is one."""
     if SCRIPT_HEADER in request.headers:
         answer = HttpResponse(message, status=status, content_type="text/plain; charset=utf-8")
         if field:
@@ -345,3 +357,113 @@ def _find_unsaved(request: StudyRequest, interview_id: int) -> Coding | None:
 
 def _posted_place(request: StudyRequest) -> int | None:
     return find_number(request.POST.get("sentence", ""))
+
+
+Edit = Callable[[StudyRequest, Sentence], BoundaryEdit]
+
+
+def _boundary_edit(view: Edit) -> Callable[..., HttpResponseBase]:
+    """Turn a boundary edit into a view, which answers the page's script with JSON and a plain form with a page."""
+
+    @require_POST
+    @study_view(Permission.EDIT_BOUNDARIES)
+    @wraps(view)
+    def answer(request: StudyRequest, interview_id: int) -> HttpResponse:
+        actor = request.headers.get(SCRIPT_HEADER)
+        if refused := refuse_another(request, actor):
+            return refused
+        try:
+            sentence = queries.find_sentence(request.study, interview_id, read_id(request.POST, "sentence"))
+            if sentence is None:
+                raise Http404("This sentence is not in this interview.")
+            edit = view(request, sentence)
+        except WrongField as error:
+            return _refuse(request, interview_id, str(error), status=422, field=error.name)
+        except WrongSpan:
+            words = "These words are not in the sentence, or occur in it more than once. Copy them exactly."
+            return _refuse(request, interview_id, words, status=422, field="before")
+        except BoundaryEditRefused as error:
+            return _refuse(request, interview_id, str(error), status=409)
+        made = list(edit.made.order_by("start"))
+        if actor is None:
+            return HttpResponseRedirect(make_desk_url(request, interview_id, made[0].pk), status=303)
+        return JsonResponse(_describe(edit, made, request.user))
+
+    return answer
+
+
+@_boundary_edit
+def split(request: StudyRequest, sentence: Sentence) -> BoundaryEdit:
+    """Split a sentence at a place (``at``, as browsers count), or before the first words of the second piece."""
+    text = queries.read_text(sentence.pk)
+    if request.POST.get("before"):
+        at = find_words(text, request.POST["before"]).start
+    else:
+        at = find_points(text, read_count(request.POST, "at"))
+    return split_sentence(
+        study=request.study,
+        sentence=sentence,
+        at=sentence.start + at,
+        by=request.user,
+        idempotency_key=read_idempotency_key(request.POST),
+    )
+
+
+@_boundary_edit
+def merge(request: StudyRequest, sentence: Sentence) -> BoundaryEdit:
+    """Merge a sentence with the next; ``below`` is the one the person saw there."""
+    return merge_sentences(
+        study=request.study,
+        first=sentence,
+        by=request.user,
+        idempotency_key=read_idempotency_key(request.POST),
+        second_id=read_id(request.POST, "below") if request.POST.get("below") else None,
+    )
+
+
+@require_safe
+@study_view(Permission.VIEW)
+def show_boundary_edits(request: StudyRequest, interview_id: int) -> HttpResponse:
+    """Every boundary edit in an interview, with the sentences before and after."""
+    interview = get_object_or_404(Interview, study=request.study, pk=interview_id)
+    return render(
+        request, "desk/boundary_edits.html", {"interview": interview, "edits": list_boundary_edits(interview)}
+    )
+
+
+def _describe(edit: BoundaryEdit, made: list[Sentence], user: User) -> dict[str, object]:
+    """What the page's script needs to go on: the new sentences and rows in place of the old."""
+    retired = list(edit.retired.order_by("start").values_list("pk", flat=True))
+    return {
+        "kind": edit.kind,
+        "sentence": made[0].pk,
+        "label": made[0].label,
+        "at": _find_boundary(edit, made),
+        "sentences": dict.fromkeys(retired, made[0].pk),
+        "rows": {old.hex: new.hex for old, new in _find_renamed(retired, made, user)},
+    }
+
+
+def _find_boundary(edit: BoundaryEdit, made: list[Sentence]) -> int | None:
+    """Where, as browsers count in the new sentence, a split would undo the merge."""
+    if edit.kind == BoundaryEdit.Kind.SPLIT:
+        return None
+    second = edit.retired.order_by("start")[1]
+    before = edit.turn.text[made[0].start : second.start].replace("\r\n", "\n")
+    return len(before.encode("utf-16-le")) // 2
+
+
+def _find_renamed(retired: list[int], made: list[Sentence], user: User) -> list[tuple[UUID, UUID]]:
+    """The idempotency keys of the person's own rows before and after, for the page's undo list.
+
+    A migrated row takes its key from the old row and the new sentence, so that it can be computed here.
+    """
+    found = []
+    for model in (Coding, Decision):
+        own = model.objects.filter(coder=user)
+        numbers = set(own.filter(sentence__in=made).values_list("idempotency_key", flat=True))
+        for old in own.filter(sentence__in=retired).values_list("idempotency_key", flat=True):
+            new = next((each for sentence in made if (each := uuid5(old, str(sentence.pk))) in numbers), None)
+            if new is not None:
+                found.append((old, new))
+    return found

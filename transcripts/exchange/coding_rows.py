@@ -18,7 +18,7 @@ from django.db.models.functions import Cast
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
-from transcripts.analysis.search.prompts import StudyPrompts
+from transcripts.analysis.search.queries import StudyPrompts
 from transcripts.codebook.models import Code, CodeProposal
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening, Unblinding
 from transcripts.coding.queries import read_first_openings, saw_reasoning

@@ -15,7 +15,7 @@ from django.utils.formats import date_format
 
 from transcripts.agreement.models import Adjudication
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, ThemeVersion
-from transcripts.analysis.search.catalog import read_catalog
+from transcripts.analysis.search.queries import read_catalog
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.trail import study_stream
 from transcripts.codebook.models import CodebookVersion, CodeChange, CodeFamily

@@ -25,8 +25,8 @@ from transcripts.exchange.rows import (
 from transcripts.formats.interviews.threads import find_stage
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
 from transcripts.negotiation.pure.episodes import list_episodes
-from transcripts.negotiation.pure.record_index import CONDUCT as CONDUCT_STAGES
-from transcripts.negotiation.pure.record_index import RecordIndex
+from transcripts.negotiation.pure.records import CONDUCT as CONDUCT_STAGES
+from transcripts.negotiation.pure.records import RecordIndex
 from transcripts.negotiation.queries import records
 from transcripts.negotiation.queries.cases import (
     find_paired,

@@ -27,8 +27,16 @@ from transcripts.formats.interviews.threads import find_stage
 from transcripts.formats.tabular import encode_json
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.episodes import Episode, list_episodes
-from transcripts.negotiation.pure.record_index import CONDUCT, RecordIndex
-from transcripts.negotiation.pure.records import CRITERIA, FAMILIES_OF_NEGOTIATION, Coding, Decided, Link, Records
+from transcripts.negotiation.pure.records import (
+    CONDUCT,
+    CRITERIA,
+    FAMILIES_OF_NEGOTIATION,
+    Coding,
+    Decided,
+    Link,
+    RecordIndex,
+    Records,
+)
 from transcripts.negotiation.queries import records
 from transcripts.negotiation.queries.scores import read_code_book
 from transcripts.studies.models import Study
@@ -123,7 +131,7 @@ def _list_units(study: Study, family: CodeFamily, interviews: Collection[int]) -
     """The units of a family that somebody decided; those that are not settled have no coders."""
     import numpy as np
 
-    from transcripts.agreement.reading import read_table
+    from transcripts.agreement.label_tables import read_table
 
     active = find_active(study, family.identifier)
     known = set(Code.objects.filter(family=family).values_list("identifier", flat=True))

@@ -14,7 +14,7 @@ from transcripts.ui.typed_text import MAX_REASON
 
 
 class WrittenMeanwhile(Refused):
-    """Somebody else wrote a number; ``latest`` is what holds now."""
+    """Somebody else wrote a number; ``latest`` is the one that counts now."""
 
     def __init__(self, latest: Numbered) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class NothingChanged(Refused):
 
 
 class Numbered(models.Model):
-    """One wording of many, the latest of which holds.
+    """One wording of many, the latest of which counts.
 
     A model says which of its fields name one history (``within``; the row that the first points to is locked while a number is
     given), what is compared (``wording``), which input a refusal of it belongs to (``place``), and what is recorded (``event``).
@@ -95,7 +95,7 @@ class Numbered(models.Model):
         return self.store_after(self.find_latest(based_on), by=by)
 
     def find_latest(self, based_on: int | None) -> Self | None:
-        """What holds now, locked until the transaction ends. Raises ``Refused`` where it is not what it is based on."""
+        """The number that counts now, locked until the transaction ends. Raises ``Refused`` where it is not what it is based on."""
         owner = getattr(self, self.within[0])
         # Of every row, also those that a manager leaves out.
         type(owner)._base_manager.select_for_update(no_key=True).get(pk=owner.pk)  # noqa: SLF001

@@ -1,4 +1,4 @@
-"""Case sheets: which features matter to the case of a thread, and which do not."""
+"""Writing case sheets, pairs and normative stances, and scoring threads under a stance."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import RowChange, row_changed, row_made
-from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
-from transcripts.coding.actions.checks import check_readable
-from transcripts.coding.actions.codings import choose_layer
+from transcripts.audit_trail.trail import RowChange, row_changed, row_made
+from transcripts.coding.actions import NotOpen, NotYours, WrongPlace
+from transcripts.coding.actions.checks import check_readable, check_same, choose_layer
 from transcripts.coding.models import MAX_NOTE_LENGTH, Coding
 from transcripts.coding.queries import find_interview, read_seen
 from transcripts.corpus.models import Interview, Turn
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
 from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
-from transcripts.negotiation.queries.cases import is_feature, list_features
-from transcripts.negotiation.queries.evidence import Evidence, follow, join, read_followed
-from transcripts.negotiation.queries.threads import read_beginning
+from transcripts.negotiation.queries.cases import is_feature, list_features, read_beginning
+from transcripts.negotiation.queries.scores import Evidence, follow, join, read_followed
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_REASON, check_reason, check_text
@@ -105,7 +103,7 @@ def _check_intents(interview: Interview, intents: Mapping[str, str]) -> dict[str
 
 MAX_NAME = 100
 MAX_DIFFERS = 500
-# A name stands in addresses.
+# A name is a part of addresses.
 NAME = re.compile(r"\w[\w.-]*(?: [\w.-]+)*")
 
 
@@ -166,8 +164,7 @@ def withdraw_pair(*, pair: Pair, by: User) -> None:
     own.withdrawn_at = timezone.now()
     own.save(update_fields=["withdrawn_at"])
     pair.withdrawn_at = own.withdrawn_at
-    stream = trail.study_stream(own.study_id)
-    trail.record("pair.withdrawn", target=own, by=by, stream=stream, details=own.describe())
+    trail.record("pair.withdrawn", target=own, by=by, details=own.describe())
 
 
 def write_stance(*, stance: NormativeStance, by: User, based_on: int = 0) -> NormativeStance:
@@ -231,7 +228,7 @@ def put_score(
     NormativeStance.objects.select_for_update(no_key=True).get(pk=stance.pk)
     stored = Score.objects.filter(coder=by, idempotency_key=idempotency_key).first()
     if stored is not None:
-        return _check_same(stored, place)
+        return check_same(stored, **place)
     _check_open(study, interview, by)
     note = check_text(note, field="note", max_length=MAX_NOTE_LENGTH)
     _check_place(interview, criterion, turn, feature, by)
@@ -248,8 +245,8 @@ def put_score(
 
 
 def _says_the_same(before: Score, value: int | None, note: str, evidence: Sequence[Evidence]) -> bool:
-    is_same = (before.value, before.note) == (value, note)
-    return is_same and _list_evidence(before) == {_key(each) for each in evidence}
+    rows = before.evidence.values_list("sentence", "quote_start", "quote_end")
+    return (before.value, before.note) == (value, note) and set(rows) == {_key(each) for each in evidence}
 
 
 def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Score | None, by: User) -> Score:
@@ -267,7 +264,6 @@ def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Sc
         "negotiation.score.changed" if before else "negotiation.score.added",
         target=score,
         by=by,
-        stream=trail.study_stream(score.stance.study_id),
         details=_describe(score) | ({"replaces": before.pk} if before else {}),
         rows=rows,
     )
@@ -289,7 +285,6 @@ def withdraw_score(*, study: Study, score: Score, by: User) -> None:
         "negotiation.score.withdrawn",
         target=score,
         by=by,
-        stream=trail.study_stream(study.pk),
         details=_describe(score),
         rows=[row_changed(Score, score.pk, withdrawn_at=now)],
     )
@@ -391,7 +386,7 @@ def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User
             field="evidence",
         )
     if any(each.sentence.turn.interview.study_id != interview.study_id for each in evidence):
-        # Nothing is told of another study.
+        # Nothing is said about another study.
         raise WrongInput("There is no such sentence. Reload the page.", field="evidence")
     check_readable([each.sentence.turn for each in evidence], by, field="evidence")
     ends: Mapping[int, int] | None = None
@@ -426,14 +421,6 @@ def _check_evidence(interview: Interview, evidence: Sequence[Evidence], by: User
             raise WrongInput(explain_retired(sentence.pk) or "There is no such sentence.", field="evidence")
 
 
-def _check_same(stored: Score, place: Mapping[str, object]) -> Score:
-    if any(getattr(stored, name) != value for name, value in place.items()):
-        raise UsedForAnother(
-            "This request has the same idempotency key as an earlier request. Reload the page and try again."
-        )
-    return stored
-
-
 def _store_evidence(score: Score, evidence: Sequence[Evidence]) -> list[RowChange]:
     rows = []
     for sentence, quote in evidence:
@@ -451,10 +438,6 @@ def _follow_kept(evidence: Sequence[Evidence], before: Score | None) -> list[Evi
     return join(
         follow(Evidence(was[each.sentence.pk], each.quote)) if each.sentence.pk in was else each for each in evidence
     )
-
-
-def _list_evidence(score: Score) -> set[tuple[int, int | None, int | None]]:
-    return set(score.evidence.values_list("sentence", "quote_start", "quote_end"))
 
 
 def _key(evidence: Evidence) -> tuple[int, int | None, int | None]:

@@ -1,4 +1,4 @@
-"""What people type about case sheets and pairs. What fits together is checked by the actions."""
+"""What people type about case sheets, pairs, stances and scores. What fits together is checked by the actions."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from transcripts.coding.models import MAX_NOTE_LENGTH
 from transcripts.corpus.models import Interview, InterviewQuerySet, Kind, Turn
 from transcripts.history.views import NextForm
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
-from transcripts.negotiation.pure.choosing import NOT_KNOWN, TOGETHER
-from transcripts.negotiation.pure.intents import NAMES
-from transcripts.negotiation.pure.ordering import natural_key
+from transcripts.negotiation.pure.episodes import NAMES_OF_KINDS
+from transcripts.negotiation.pure.report import NOT_KNOWN, TOGETHER
 from transcripts.rounds.models import Assignment
 from transcripts.studies.models import Study
 from transcripts.ui.forms import NumberField, OnceForm, RowForm, make_text_field
 from transcripts.ui.typed_text import MAX_REASON
 
 MAX_TURNS = 300
-"""So many turns of an interviewer have a field; intents of later ones are left as they are."""
+"""How many turns of an interviewer have a field; intents of later ones are left as they are."""
 MAX_SHOWN = 80
 LISTED = [("", "Not listed"), ("relevant", "Relevant"), ("irrelevant", "Irrelevant")]
 
@@ -68,11 +67,11 @@ class CaseSheetForm(NextForm, RowForm):
         for turn in self._turns:
             said = self._intents.get(str(turn.position), "")
             # Scripts and the API may say anything.
-            others = {said: said} if said and said not in NAMES else {}
+            others = {said: said} if said and said not in NAMES_OF_KINDS else {}
             words = shorten(" ".join(turn.text.split()), MAX_SHOWN, placeholder=" …")
             self.fields[f"intent_{turn.position}"] = forms.ChoiceField(
                 label=f"Turn {turn.position}: {words}",
-                choices=[("", "Not said"), *(NAMES | others).items()],
+                choices=[("", "Not said"), *(NAMES_OF_KINDS | others).items()],
                 required=False,
                 initial=said,
             )
@@ -342,3 +341,15 @@ class StudyForm(forms.Form):
     def query(self) -> list[tuple[str, str]]:
         """The selection as names and values."""
         return [(name, str(self.cleaned_data[name])) for name in self.fields if self.cleaned_data.get(name)]
+
+
+DIGITS = re.compile(r"([0-9]+)")
+
+
+def natural_key(name: str) -> list[tuple[int, int, str]]:
+    """A key to sort names by: numbers in them by their values, the rest by its letters, small and capital alike.
+
+    A number comes before letters at the same place.
+    """
+    parts = [part for part in DIGITS.split(name.casefold()) if part]
+    return [(0, int(part), part) if DIGITS.fullmatch(part) else (1, 0, part) for part in parts]

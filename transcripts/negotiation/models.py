@@ -14,7 +14,8 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.audit_trail import trail
-from transcripts.coding.models import MAX_NOTE_LENGTH, Layer
+from transcripts.audit_trail.trail import register_rows
+from transcripts.coding.models import MAX_NOTE_LENGTH, QUOTE_IS_WHOLE, Layer
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
 from transcripts.studies.models import Study
@@ -25,7 +26,7 @@ class CaseSheet(Numbered):
     """Which features matter to the case of a thread, and which do not, as a lead or a script says; paper 001, section 4.1.
 
     ``relevant`` and ``irrelevant``: [{"feature": identifier of a code, "reason": why}]. ``intents``: what the interviewer
-    meant her turns to be, by their positions as text. The latest number holds; no number changes. ``written_by`` is
+    meant her turns to be, by their positions as text. The latest number counts; no number changes. ``written_by`` is
     ``None`` where the program wrote it, by a script.
     """
 
@@ -72,7 +73,7 @@ class PairQuerySet(models.QuerySet["Pair"]):
     """Which pairs count."""
 
     def active(self) -> Self:
-        """Those that nobody has withdrawn or written anew, of two threads that count in the study."""
+        """Those that nobody has withdrawn or replaced, of two threads that count in the study."""
         return self.filter(withdrawn_at__isnull=True, a__study__isnull=False, b__study__isnull=False)
 
 
@@ -371,10 +372,7 @@ class ScoreEvidence(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(fields=["score", "sentence"], name="%(app_label)s_%(class)s_once_per_score"),
-            models.CheckConstraint(
-                condition=Q(quote_start__isnull=True, quote_end__isnull=True) | Q(quote_end__gt=F("quote_start")),
-                name="%(app_label)s_%(class)s_quote_is_whole",
-            ),
+            QUOTE_IS_WHOLE,
         ]
 
     def __str__(self) -> str:
@@ -386,3 +384,14 @@ class ScoreEvidence(models.Model):
         return (
             (self.quote_start, self.quote_end) if self.quote_start is not None and self.quote_end is not None else None
         )
+
+
+# The evidence of a score is recorded in the event of its score.
+register_rows(
+    Score,
+    "stance wording interview criterion turn feature value coder layer created_at withdrawn_at superseded_by",
+    texts=["note"],
+    study="interview.owning_study_id",
+    wording="stance.sha256",
+)
+register_rows(ScoreEvidence, "score sentence quote_start quote_end", study="score.interview.owning_study_id")

@@ -2,14 +2,14 @@ from __future__ import annotations
 
 from django.urls import include, path
 
-from transcripts.negotiation.views import cases, scores, study, thread
+from transcripts.negotiation.views import cases, scores, threads
 
 app_name = "negotiation"
 
 interview_urls = [
     # /studies/<slug>/interviews/<interview_id>/
     path("case-sheet/", cases.show_case_sheet, name="case_sheet"),
-    path("negotiation/", thread.show_thread, name="thread"),
+    path("negotiation/", threads.show_thread, name="thread"),
     path("scores/", scores.show_thread, name="thread_scores"),
     path("scores/put/", scores.put, name="put_score"),
     path("scores/withdraw/", scores.withdraw, name="withdraw_score"),
@@ -21,9 +21,9 @@ interview_urls = [
 urlpatterns = [
     path("studies/<slug:slug>/interviews/<int:interview_id>/", include(interview_urls)),
     # /studies/<slug>/negotiation/
-    path("studies/<slug:slug>/negotiation/", study.show_study, name="study"),
-    path("studies/<slug:slug>/negotiation/turns/", study.list_behind, name="behind"),
-    path("studies/<slug:slug>/negotiation/download/", study.download, name="download"),
+    path("studies/<slug:slug>/negotiation/", threads.show_study, name="study"),
+    path("studies/<slug:slug>/negotiation/turns/", threads.list_behind, name="behind"),
+    path("studies/<slug:slug>/negotiation/download/", threads.download, name="download"),
     path("studies/<slug:slug>/negotiation/pairs/", cases.show_pairs, name="pairs"),
     path("studies/<slug:slug>/negotiation/pairs/<str:pair_name>/", cases.show_pair, name="pair"),
     path("studies/<slug:slug>/negotiation/pairs/<str:pair_name>/withdraw/", cases.withdraw_pair, name="withdraw_pair"),

@@ -1,4 +1,4 @@
-"""The sentences that anchor meaning: coded anew after each change of a definition, so that drift shows."""
+"""The sentences that anchor meaning: coded again after each change of a definition, so that drift shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transcripts.studies.models import Study
 
 
 class AnchorSentence(models.Model):
-    """One of the fixed sentences that are coded anew after each change of meaning, so that drift shows."""
+    """One of the fixed sentences that are coded again after each change of meaning, so that drift shows."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="anchor_sentences")
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="anchors")

@@ -13,12 +13,13 @@ from django.db.models.functions import Substr
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.codebook.pure.comparing import Piece, Step, compare_words, follow
+from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Enactment
 from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS, Closure, read_active_labels
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, read_questions
 from transcripts.revision.models import AnchorReading, AnchorSentence
-from transcripts.revision.pure.drift import Point, choose_stems, cut_words, find_near, measure_drift
+from transcripts.revision.pure import Point, choose_stems, cut_words, find_near, measure_drift
 from transcripts.studies.models import Study
 
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
@@ -79,6 +80,12 @@ def list_due(version: CodebookVersion, *, coder: User | None) -> list[DueCoding]
         return [DueCoding(*row)._replace(closure=Closure(row[-1])) for row in cursor.fetchall()]
 
 
+def count_re_reviews(study: Study, coder: User) -> int:
+    """How many of a person's codings need re-review and can be reviewed now. Two queries."""
+    version = current_version(study)
+    return sum(each.is_open for each in list_due(version, coder=coder)) if version else 0
+
+
 def count_active(study: Study, *, coder: User | None) -> ActiveCounts:
     """What the active codings of one person, or of all, come to. One query."""
     with connection.cursor() as cursor:
@@ -134,7 +141,7 @@ def find_before_widening(code: Code) -> Code | None:
 def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
     """What one person read before a code got its present meaning, and has not coded with it: texts by sentence.
 
-    A sentence that she has coded since is read anew, and is not among them.
+    A sentence that she has coded since has been read again, and is not among them.
     """
     widened = CodebookVersion.objects.get(study=code.version.study_id, number=code.meaning_version)
     since = {"created_at__gte": widened.published_at}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from transcripts.codebook.queries import current_version
-from transcripts.revision.queries import list_due
+from transcripts.revision.queries import count_re_reviews
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.queries import Waiting, register_overview
 from transcripts.studies.roles import Permission
@@ -13,8 +12,7 @@ from transcripts.studies.roles import Permission
 
 def find_re_reviews(request: StudyRequest) -> Waiting | None:
     """One's own codings whose code has changed in meaning."""
-    version = current_version(request.study) if Permission.CODE in request.role.permissions else None
-    due = sum(each.is_open for each in list_due(version, coder=request.user)) if version else 0
+    due = count_re_reviews(request.study, request.user) if Permission.CODE in request.role.permissions else 0
     words = (
         f"{due} of your codings {'needs' if due == 1 else 'need'} re-review, because their code has changed in meaning"
     )

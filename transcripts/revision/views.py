@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from django import forms
+from django import forms, template
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,8 +17,8 @@ from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Enactment
 from transcripts.corpus.models import Sentence
 from transcripts.revision import actions, queries
-from transcripts.revision.actions.anchors import MAX_ANCHORS
-from transcripts.revision.pure.drift import draw_drift
+from transcripts.revision.actions import MAX_ANCHORS
+from transcripts.revision.pure import draw_drift
 from transcripts.studies.access import StudyRequest, post, study_view
 from transcripts.studies.roles import Permission
 from transcripts.ui.forms import OnceForm, at_form, at_top
@@ -349,3 +349,8 @@ def _render_anchors(request: StudyRequest, form: DrawForm) -> HttpResponse:
         },
         status=422 if form.errors else 200,
     )
+
+
+register = template.Library()
+"""For templates of rooms below this one: ``{% load re_review %}``."""
+register.simple_tag(queries.count_re_reviews)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import RowChange, row_changed, row_made
+from transcripts.audit_trail.trail import row_changed, row_made
 from transcripts.corpus.consent import explain_missing, list_without
 from transcripts.corpus.models import Consent, Interview
 from transcripts.corpus.queries import list_consenting
@@ -19,8 +19,8 @@ from transcripts.hooks import round_completed, send
 from transcripts.refusals import Refused
 from transcripts.rounds import queries
 from transcripts.rounds.models import Assignment, Completion, Round
-from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, draw_items, fingerprint
-from transcripts.rounds.queries import closes_the_rest, find_dealt_out, read_progress
+from transcripts.rounds.pure import CannotAllocate, allocate_items, draw_items, fingerprint
+from transcripts.rounds.queries import Progress, closes_the_rest, find_dealt_out, read_progress
 from transcripts.studies.models import Membership, Study
 from transcripts.ui.typed_text import MAX_SEED, MAX_TEXT, check_reason, check_text
 
@@ -49,7 +49,7 @@ def plan_round(
     ``planned`` is the round as the lead described it, not saved. No ``models`` means every interview, and no
     ``interview_ids`` all of them; of those, ``drawn`` are taken at random by the seed, or all. Interviews whose consent says
     that people may not code them are left out, and refused by title where they were chosen one by one.
-    ``fingerprint`` of the second stands for the plan, so that what is confirmed is what was shown.
+    ``fingerprint`` of the second names the plan, so that what is confirmed is what was shown.
     """
     _check_words(study, planned)
     if not 0 <= planned.overlap_percent <= 100:
@@ -225,13 +225,7 @@ def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -
     if assignment.completed_at:
         return
     progress = read_progress([assignment.interview_id], coder_id=by.pk).find(assignment.interview_id, by.pk)
-    reason = check_reason(reason, one_line=True)
-    if progress.undecided and not reason:
-        raise StillUndecided(
-            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the desk), or "
-            "give a reason for completing anyway.",
-            field="reason",
-        )
+    reason = _check_undecided(progress, reason)
     assignment.completed_at = timezone.now()
     assignment.save(update_fields=["completed_at"])
     details: dict[str, object] = {"interview": assignment.interview_id, **progress._asdict()}
@@ -239,6 +233,18 @@ def complete_assignment(*, assignment: Assignment, reason: str = "", by: User) -
         details["reason"] = reason
     _record("round.assignment.completed", assignment.round, by, details, assignment)
     announce_if_completed(assignment.round)
+
+
+def _check_undecided(progress: Progress, reason: str) -> str:
+    """The reason as it is stored. Raises ``StillUndecided`` where sentences are undecided and none is given."""
+    reason = check_reason(reason, one_line=True)
+    if progress.undecided and not reason:
+        raise StillUndecided(
+            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the desk), or "
+            "give a reason for completing anyway.",
+            field="reason",
+        )
+    return reason
 
 
 @transaction.atomic
@@ -336,13 +342,7 @@ def complete_interview(*, study: Study, interview: Interview, reason: str = "", 
     progress = read_progress([interview.pk], coder_id=by.pk).find(interview.pk, by.pk)
     if not progress.decided:
         raise Refused(f"You have decided nothing in “{interview.title}” yet, so there is nothing to complete.")
-    reason = check_reason(reason, one_line=True)
-    if progress.undecided and not reason:
-        raise StillUndecided(
-            f"{progress.undecided} of {progress.total} sentences of the model are undecided. Decide them (Enter at the "
-            "desk), or give a reason for completing it anyway.",
-            field="reason",
-        )
+    reason = _check_undecided(progress, reason)
     completion = Completion(interview=interview, coder=by, completed_at=timezone.now())
     try:
         with transaction.atomic():
@@ -352,7 +352,7 @@ def complete_interview(*, study: Study, interview: Interview, reason: str = "", 
     details: dict[str, object] = {"interview": interview.pk, **progress._asdict()}
     if reason:
         details["reason"] = reason
-    _record_completion("interview.completed", completion, study, by=by, details=details, row=row_made(completion))
+    trail.record("interview.completed", target=completion, by=by, details=details, rows=[row_made(completion)])
     return completion
 
 
@@ -371,7 +371,7 @@ def reopen_interview(*, study: Study, interview: Interview, by: User) -> None:
     completion.withdrawn_at = timezone.now()
     completion.save(update_fields=["withdrawn_at"])
     row = row_changed(Completion, completion.pk, withdrawn_at=completion.withdrawn_at)
-    _record_completion("interview.reopened", completion, study, by=by, details={"interview": interview.pk}, row=row)
+    trail.record("interview.reopened", target=completion, by=by, details={"interview": interview.pk}, rows=[row])
 
 
 @transaction.atomic
@@ -392,12 +392,6 @@ def show_completed(*, study: Study, by: User) -> int:
         rows=[row_changed(Completion, each.pk, shown_at=now) for each in completed],
     )
     return len(completed)
-
-
-def _record_completion(
-    action: str, completion: Completion, study: Study, *, by: User, details: dict[str, object], row: RowChange
-) -> None:
-    trail.record(action, target=completion, by=by, stream=trail.study_stream(study.pk), details=details, rows=[row])
 
 
 def list_notes(user: User) -> list[str]:

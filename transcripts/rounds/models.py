@@ -9,6 +9,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 
+from transcripts.audit_trail.trail import register_rows
 from transcripts.corpus.models import Interview
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import MAX_TEXT
@@ -154,3 +155,6 @@ class Assignment(models.Model):
     def is_open(self) -> bool:
         """Whether its coder may still change it. Reads self.round."""
         return self.completed_at is None and self.round.locked_at is None
+
+
+register_rows(Completion, "interview coder completed_at shown_at withdrawn_at", study="interview.owning_study_id")

@@ -30,7 +30,7 @@ from transcripts.rounds.forms import (
     RoundForm,
 )
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.rounds.pure import fingerprint
 from transcripts.rounds.queries import read_all_work, read_progress
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission

@@ -212,7 +212,7 @@ const isOnQuestion = (chip) => Boolean(chip.closest(".question"));
 const isOnModel = (chip) => Boolean(chip.closest(".sentence") && chip.closest("[data-answer], .folded"));
 
 /** "prompted", "unprompted" or "unclear" by the words and one's own codes; empty where the question does not arise.
- *  The same rule as in transcripts/coding/pure/prompting.py: unprompted only what was looked for and not found. */
+ *  The same rule as in transcripts/coding/pure.py: unprompted only what was looked for and not found. */
 export function derivePrompting(chip) {
   if (!isOnModel(chip)) {
     return "";

@@ -16,7 +16,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import fingerprint, name_letter, order_readings
 from transcripts.agreement.queries import find_active, find_other_judges, list_versions
 from transcripts.coding.models import Coding, Decision
-from transcripts.refusals import WrongInput
+from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.actions import set_method
 from transcripts.studies.models import Study
 
@@ -168,7 +168,7 @@ class TestWhoAndWhere:
     def test_who_read_it_herself_leaves_it_to_others(self, study: Study, owner: User, lead: User, coder: User) -> None:
         set_method(study=study, method="codebook", reason="x", by=lead)
         dispute = stage_dispute(study, owner, lead, coder)
-        with pytest.raises(actions.NotYours, match="owner"):
+        with pytest.raises(Refused, match="owner"):
             settle(dispute, dispute.differing[0], lead)
         settle(dispute, dispute.differing[0], owner)
 
@@ -186,12 +186,12 @@ class TestWhoAndWhere:
 
     def test_what_is_read_alike_is_not_decided(self, dispute: Dispute, lead: User) -> None:
         for sentence in dispute.alike:
-            with pytest.raises(actions.NothingToDecide):
+            with pytest.raises(Refused, match="no longer disagree"):
                 settle(dispute, sentence, lead)
 
     def test_reflexive_family_is_not_adjudicated(self, dispute: Dispute, lead: User) -> None:
         set_method(study=dispute.study, family="themes", method="reflexive", reason="x", by=lead)
-        with pytest.raises(actions.WrongStance, match="both kept"):
+        with pytest.raises(Refused, match="both kept"):
             settle(dispute, dispute.differing[0], lead)
 
 

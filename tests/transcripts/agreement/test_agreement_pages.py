@@ -19,8 +19,8 @@ from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import answers, open_round
 from transcripts.accounts.models import User
+from transcripts.agreement.label_tables import count_turns, count_uses
 from transcripts.agreement.models import Adjudication
-from transcripts.agreement.reading import count_turns, count_uses
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview
 from transcripts.charts.figures import judge_reliability
@@ -555,7 +555,7 @@ class TestQueue:
     def test_decision_reads_the_interview_of_its_passage_and_no_other(
         self, dispute: Dispute, client: Client, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from transcripts.agreement import reading
+        from transcripts.agreement import label_tables
         from transcripts.coding.blind import read_blind
 
         hidden, asked = self.form(client), []
@@ -564,7 +564,7 @@ class TestQueue:
             asked.append(given["interviews"])
             return read_blind(study, **given)
 
-        monkeypatch.setattr(reading, "read_blind", watch)
+        monkeypatch.setattr(label_tables, "read_blind", watch)
         answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "both", "reason": "So."})
         assert answer["Location"] == f"{QUEUE}?family=themes&after={hidden['at']}"
         assert asked == [[dispute.talks[0].pk]] * 2

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.audit_trail.pure.chain import Entry, Link, find_break, hash_link
+from transcripts.audit_trail.pure import Entry, Link, find_break, hash_link
 
 
 def make_chain(length: int, stream: str = "study:1") -> list[Entry]:

@@ -15,7 +15,7 @@ from django.core.management import CommandError, call_command
 from tests.transcripts.audit_trail.test_trail import STREAM, as_a_forger, record
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.audit_trail.pure.chain import hash_link
+from transcripts.audit_trail.pure import hash_link
 
 PEM = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 

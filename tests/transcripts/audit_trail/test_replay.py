@@ -23,10 +23,10 @@ from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail import replay, trail
 from transcripts.audit_trail.management.commands import audit
 from transcripts.audit_trail.models import AuditEvent, AuditText
-from transcripts.audit_trail.rows import ERASED, row_changed, row_made
+from transcripts.audit_trail.trail import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.coding import actions as desk
-from transcripts.coding.actions import boundary_edits, codings
+from transcripts.coding.actions import boundary_edits, checks, codings
 from transcripts.coding.models import Coding, Decision, Layer, Memo
 from transcripts.coding.queries import ActiveLabels
 from transcripts.corpus.changes import SentenceRetired
@@ -490,7 +490,7 @@ def test_an_event_says_nothing_of_a_row_that_another_request_withdrew_first(
     work: Work, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On PostgreSQL two windows of one coder can act on one sentence at the same moment."""
-    choose_layer = codings.choose_layer
+    choose_layer = checks.choose_layer
 
     def withdraw_meanwhile(active: ActiveLabels) -> Layer:
         now = timezone.now()

@@ -16,7 +16,7 @@ from tests.transcripts.audit_trail.test_trail import as_a_forger
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent, AuditHead
-from transcripts.audit_trail.pure.chain import hash_link
+from transcripts.audit_trail.pure import hash_link
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
 from transcripts.corpus.models import Sentence

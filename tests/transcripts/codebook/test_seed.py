@@ -15,7 +15,7 @@ from transcripts.codebook.models import CodeExample
 from transcripts.codebook.pure.checking import find_problems
 from transcripts.codebook.pure.keyword_rules import check_rule
 from transcripts.codebook.pure.seed import SeedCode, load_seed
-from transcripts.coding.pure.prompting import Prompts, read_signs
+from transcripts.coding.pure import Prompts, read_signs
 from transcripts.negotiation.pure.records import STATUSES
 from transcripts.studies.models import Study
 

@@ -18,7 +18,6 @@ from tests.transcripts.negotiation.score_cast import score, write
 from tests.transcripts.rounds.round_cast import bring_in as bring_in_talks
 from tests.transcripts.rounds.round_cast import fields, is_open_for, open_round
 from transcripts.accounts.models import User
-from transcripts.agreement.actions import NotAllowed
 from transcripts.analysis.notebook.actions import withdraw_memo
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
@@ -154,7 +153,7 @@ def test_disagreements_on_it_are_not_decided(
     dispute = stage_dispute(study, owner, coder, second_coder)
     sentence = dispute.differing[0]
     refuse(lead, sentence.turn.interview)
-    with pytest.raises(NotAllowed, match="“Coding by people” is not given"):
+    with pytest.raises(Refused, match="“Coding by people” is not given"):
         settle(dispute, sentence, lead, "one", chosen=coder)
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.coding.pure import prompting
-from transcripts.coding.pure.prompting import Prompts, quote_mention, read_signs
+from transcripts.coding import pure as prompting
+from transcripts.coding.pure import Prompts, quote_mention, read_signs
 
 SIGNS = {
     "power": read_signs(["Power"], ["asymmetry"]),

@@ -30,7 +30,7 @@ from tests.support.masked_threads import (
 )
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.blinding import conditions
+from transcripts.blinding import actions as conditions
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, masked
 from transcripts.corpus.actions import import_files, plan_imports

@@ -16,8 +16,7 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, 
 from tests.transcripts.desk.desk_pages import ClientOf
 from tests.transcripts.negotiation.score_cast import add_challenges, score, write
 from transcripts.accounts.models import User
-from transcripts.blinding.actions import unblind_former_reader, unblind_interview
-from transcripts.blinding.conditions import open_condition
+from transcripts.blinding.actions import open_condition, unblind_former_reader, unblind_interview
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding, Link, Reveal

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transcripts.negotiation.pure.reading import read_records
-from transcripts.negotiation.pure.record_index import RecordIndex, Work
-from transcripts.negotiation.pure.records import Records
+from transcripts.negotiation.pure.records import RecordIndex, Records, Work
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "negotiation"
 Line = dict[str, Any]

@@ -10,18 +10,15 @@ import pytest
 from scipy import stats
 
 from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
-from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
 from transcripts.negotiation.pure.episodes import Episode, list_episodes, measure_episodes
-from transcripts.negotiation.pure.ledger import measure_ledger, read_ledger
-from transcripts.negotiation.pure.links import measure_links
-from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, FRONT, RecordIndex
-from transcripts.negotiation.pure.records import Pair
+from transcripts.negotiation.pure.ledger import measure_entry_agreement, measure_ledger, measure_links, read_ledger
+from transcripts.negotiation.pure.records import ALL_STAGES, CONDUCT, FRONT, Pair, RecordIndex
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.pure.sequences import (
     MAX_THREADS_COMPARED,
     ReadPair,
     count_failures,
-    find_behind,
+    find_counted_turns,
     is_starred,
     list_pairs,
     list_positions,
@@ -489,11 +486,11 @@ def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
     figures = measure_links(index, work, CONDUCT)
     assert figures["counts"] == {"move.balance": {"feature.power": 1}, "move.elicit": {"feature.task": 1}}
     assert (figures["moves_without_link"], figures["links_without_entry"]) == (0, 1)
-    behind = find_behind(index, work, "links", ["move.elicit", "feature.task"], stages=CONDUCT)
+    behind = find_counted_turns(index, work, "links", ["move.elicit", "feature.task"], stages=CONDUCT)
     assert [(each.turn, each.coding, each.words) for each in behind] == [
         (3, late["id"], "the feature has no entry yet")
     ]
-    assert find_behind(index, work, "links", ["move.elicit", "feature.power"], stages=CONDUCT) == []
+    assert find_counted_turns(index, work, "links", ["move.elicit", "feature.power"], stages=CONDUCT) == []
 
 
 # Agreement ------------------------------------------------------------------------------------------------------------
@@ -502,9 +499,9 @@ def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
 def test_the_places_behind_disclosure_are_features_of_the_reasoning_that_the_conduct_raised_too() -> None:
     entries = [ANA.enter(2, name, "hypothesised") for name in ("power", "task")]
     index, work = look([*make_thread(turns="irm"), *entries, ANA.enter(3, "power", "elicited")])
-    [disclosed] = find_behind(index, work, "ledger", ["disclosure"], stages=CONDUCT)
+    [disclosed] = find_counted_turns(index, work, "ledger", ["disclosure"], stages=CONDUCT)
     assert (disclosed.turn, disclosed.codes, disclosed.words) == (2, ("feature.power",), "raised in its conduct too")
-    raised = find_behind(index, work, "ledger", ["disclosure_of"], stages=CONDUCT)
+    raised = find_counted_turns(index, work, "ledger", ["disclosure_of"], stages=CONDUCT)
     assert {each.codes: each.words for each in raised} == {
         ("feature.power",): "raised in its conduct too",
         ("feature.task",): "in its reasoning alone",

@@ -18,10 +18,10 @@ from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.models import CaseSheet
-from transcripts.negotiation.pure.intents import measure_intents
-from transcripts.negotiation.pure.record_index import CONDUCT
+from transcripts.negotiation.pure.episodes import measure_intents
+from transcripts.negotiation.pure.records import CONDUCT
 from transcripts.negotiation.pure.report import list_report, make_report
-from transcripts.negotiation.pure.sequences import find_behind
+from transcripts.negotiation.pure.sequences import find_counted_turns
 from transcripts.negotiation.queries.records import read_records
 from transcripts.studies.models import Study
 
@@ -88,7 +88,7 @@ def test_an_intent_that_is_no_challenge_is_passed_over() -> None:
 
 def test_a_number_leads_to_its_turns() -> None:
     index, work = look(read(*CODED))
-    found = find_behind(index, work, "intents", ["warranted", "unwarranted"], stages=CONDUCT)
+    found = find_counted_turns(index, work, "intents", ["warranted", "unwarranted"], stages=CONDUCT)
     assert [(each.turn, each.codes, each.words) for each in found] == [
         (5, ("challenge.unwarranted",), "meant: warranted")
     ]

@@ -23,8 +23,7 @@ from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.negotiation.pure import records
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.cases import list_features
-from transcripts.negotiation.queries.records import read_records
-from transcripts.negotiation.queries.scores import read_score_records
+from transcripts.negotiation.queries.records import read_records, read_score_records
 from transcripts.studies.models import Study
 from transcripts.studies.roles import READER
 

@@ -14,8 +14,7 @@ from tests.transcripts.coding.desk_cast import count_events, find_code, last_eve
 from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write
 from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
-from transcripts.blinding.actions import unblind_interview
-from transcripts.blinding.conditions import open_condition
+from transcripts.blinding.actions import open_condition, unblind_interview
 from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
 from transcripts.coding.models import Layer
 from transcripts.corpus.models import Interview, Relation, Turn

@@ -24,7 +24,7 @@ from transcripts.coding.models import Coding, Decision
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
-from transcripts.negotiation.views.study import compare
+from transcripts.negotiation.views.threads import compare
 from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
@@ -220,7 +220,7 @@ def test_turns_behind_a_number_are_listed_without_computing_every_figure(
     address = reverse("negotiation:behind", args=[study.slug])
     number = client.get(address, asked).context["page"].paginator.count
     assert number
-    monkeypatch.setattr("transcripts.negotiation.views.study.make_report", None)
+    monkeypatch.setattr("transcripts.negotiation.views.threads.make_report", None)
     assert client.get(address, asked).context["page"].paginator.count == number
 
 

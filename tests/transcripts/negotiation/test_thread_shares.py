@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from transcripts.negotiation.pure.thread_shares import Certainty, add_units, bound_difference, bound_share, sum_up
+from transcripts.negotiation.pure.records import Certainty, add_units, bound_difference, bound_share, sum_up
 from transcripts.statistics.figures import newcombe_interval, wilson_interval
 
 

@@ -13,7 +13,6 @@ from transcripts.coding.actions.boundary_edits import split_sentence
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
-from transcripts.revision.actions import anchors as anchor_actions
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.studies.models import Study
 
@@ -121,6 +120,6 @@ def test_reading_sent_twice_at_once_is_the_one_that_was_stored(
     events = count_events(study)
     # The twin looks before the first is stored, and inserts after it.
     answers = iter([None, stored])
-    monkeypatch.setattr(anchor_actions, "_find_stored", lambda *_: next(answers))
+    monkeypatch.setattr(actions, "_find_stored_reading", lambda *_: next(answers))
     assert read() == stored
     assert count_events(study) == events

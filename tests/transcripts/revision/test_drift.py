@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transcripts.revision.pure.drift import Point, Reading, draw_drift, measure_drift
+from transcripts.revision.pure import Point, Reading, draw_drift, measure_drift
 
 
 def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:

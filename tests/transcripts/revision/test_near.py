@@ -16,7 +16,7 @@ from transcripts.codebook import actions
 from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.revision.pure.drift import choose_stems, cut_words, find_near
+from transcripts.revision.pure import choose_stems, cut_words, find_near
 from transcripts.rounds.actions import complete_interview
 from transcripts.studies.models import Study
 

@@ -14,7 +14,7 @@ from transcripts.corpus.models import Consent, Interview, Sentence
 from transcripts.corpus.queries import list_consenting
 from transcripts.rounds import actions
 from transcripts.rounds.models import Assignment, Completion, Round
-from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.rounds.pure import fingerprint
 from transcripts.studies.models import Study
 
 TURNS = [

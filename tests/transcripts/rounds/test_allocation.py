@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.rounds.pure.allocation import CannotAllocate, allocate_items, count_overlap, fingerprint
+from transcripts.rounds.pure import CannotAllocate, allocate_items, count_overlap, fingerprint
 
 LABELS = st.sampled_from(["", "Model A", "Model B", "Model C", "Model D"])
 

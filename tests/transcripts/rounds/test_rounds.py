@@ -20,7 +20,7 @@ from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
-from transcripts.rounds.pure.allocation import fingerprint
+from transcripts.rounds.pure import fingerprint
 from transcripts.rounds.queries import read_all_work, read_notes, read_progress
 from transcripts.studies.actions import remove_member
 from transcripts.studies.models import Study

@@ -234,7 +234,8 @@ def list_agreement(agreement: Agreement, *, has_turns: bool) -> Iterator[str]:
     }
     rows = [["code", "units", *(CELLS if len(agreement.coders) == 2 else ()), *columns]]
     for code in agreement.codes:
-        counts = _show_counts(code) if len(agreement.coders) == 2 else []
+        counts = [str(code.counts[cell]) if code.counts else NOT_DEFINED for cell in CELLS]
+        counts = counts if len(agreement.coders) == 2 else []
         figures: list[Figure] = [getattr(code, name) for name in columns.values()]
         rows.append([_show_name(code.code), str(code.n_units), *counts, *map(_show_figure, figures)])
         intervals = [_show_interval(figure) for figure in figures]
@@ -280,10 +281,6 @@ def _list_undefined(agreement: Agreement, columns: dict[str, str]) -> Iterator[s
     for reason, places in found.items():
         rest = f" and {len(places) - 6} more" if len(places) > 6 else ""
         yield f"{NOT_DEFINED} {reason}: {', '.join(places[:6])}{rest}"
-
-
-def _show_counts(code: CodeAgreement) -> list[str]:
-    return [str(code.counts[cell]) if code.counts else NOT_DEFINED for cell in CELLS]
 
 
 def _show_figure(figure: Figure) -> str:

@@ -24,7 +24,7 @@ COLUMNS = ("coder", "unit", "code", "value")
 TURN = "turn"
 MAX_CODERS = 100
 MAX_CELLS = 100_000_000
-"""Codes x coders x units of a table of labels; a table of numbers, which take more room, holds an eighth."""
+"""Codes x coders x units of a table of labels; a table of numbers, which take more room, may have an eighth."""
 MAX_NUMBER = 1e12
 
 NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?", re.ASCII)
@@ -80,7 +80,7 @@ def read_labels(
     Names are sorted, so that the order of the rows changes no figure.
 
     Without a level, values are 1 and 0. With one they are numbers and the table is of ratings; on a nominal scale
-    a file that holds nothing but 1 and 0 is a table of labels all the same. Raises ``ReadError``.
+    a file that contains nothing but 1 and 0 is a table of labels all the same. Raises ``ReadError``.
     """
     table = StrictTable(lines, name=name, needed=COLUMNS)
     rows = _read_rows(table, _choose_reading(table, level))

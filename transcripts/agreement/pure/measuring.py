@@ -320,14 +320,10 @@ def _measure_alpha(ratings: Floats, level: Level, clusters: Clusters, drawn: Res
         return make_figure(value, reason, None, drawn)
     if _count_cells(found, level, clusters, drawn) > MAX_CELLS:
         return make_figure(value, reason, None, Resamples(None, Reason.TOO_MANY_VALUES))
-    found = count_coincidences(ratings, _number_clusters(clusters, ratings.shape[1]))
+    lengths = np.diff(np.append(clusters.starts, ratings.shape[1]))
+    found = count_coincidences(ratings, np.repeat(np.arange(clusters.number), lengths))
     draws = measure_alpha(found, level, sum_draws(found.weights, drawn))
     return make_figure(value, reason, draws, drawn)
-
-
-def _number_clusters(clusters: Clusters, units: int) -> Places:
-    lengths = np.diff(np.append(clusters.starts, units))
-    return np.repeat(np.arange(clusters.number), lengths)
 
 
 def _count_cells(found: Coincidences, level: Level, clusters: Clusters, drawn: Resamples) -> int:

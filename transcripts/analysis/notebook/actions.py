@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from uuid import UUID, uuid4
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.trail import row_changed
 from transcripts.coding import actions as desk
+from transcripts.coding.actions.checks import replace_once
 from transcripts.coding.models import Memo
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.models import Study
@@ -180,20 +181,10 @@ def _check_same(stored: Memo, place: Place, *, text: str, kind: str) -> Memo:
 
 def _store(memo: Memo, *, before: Memo | None) -> Memo:
     """Insert a memo, which supersedes the version ``before``."""
-    if before is not None:
-        Memo.objects.filter(pk=before.pk).update(withdrawn_at=memo.created_at)
-    try:
-        with transaction.atomic():
-            memo.save(force_insert=True)
-    except IntegrityError:
-        stored = Memo.objects.filter(author=memo.author, idempotency_key=memo.idempotency_key).first()
-        if stored is None:
-            raise
+    rows = replace_once(memo, before.pk if before else None, withdrawn_at=memo.created_at)
+    if rows is None:
+        stored = Memo.objects.get(author=memo.author, idempotency_key=memo.idempotency_key)
         return _check_same(stored, Place.of(memo), text=memo.text, kind=memo.kind)
-    rows = [row_made(memo)]
-    if before is not None:
-        Memo.objects.filter(pk=before.pk).update(superseded_by=memo)
-        rows.append(row_changed(Memo, before.pk, withdrawn_at=memo.created_at, superseded_by=memo.pk))
     trail.record(
         "memo.written",
         target=memo,

@@ -92,7 +92,7 @@ class MemoSearchForm(forms.Form):
 @require_safe
 @study_view(Permission.VIEW)
 def list_memos(request: StudyRequest) -> HttpResponse:
-    """Every memo one may read, day by day; the address holds the whole search."""
+    """Every memo one may read, day by day; the address contains the whole search."""
     viewer = get_viewer(request)
     memos = Memo.objects.active().visible_to(viewer)
     form = MemoSearchForm(request.GET, catalogue=read_catalogue(request.study), authors=queries.list_authors(memos))

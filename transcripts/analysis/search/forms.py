@@ -8,7 +8,6 @@ from typing import NamedTuple
 from django import forms
 from django.core.exceptions import ValidationError
 
-from transcripts.analysis.search.catalog import Catalog
 from transcripts.analysis.search.pure.words import (
     EVERYBODY,
     MAX_LENGTH,
@@ -24,6 +23,7 @@ from transcripts.analysis.search.pure.words import (
     split_answer,
     write_answer,
 )
+from transcripts.analysis.search.queries import Catalog
 from transcripts.coding.models import Enactment, Grounding, Level, Prompting
 
 ANY = ("", "Any")

@@ -1,19 +1,23 @@
-"""Which sentences a search finds.
+"""Which sentences a search finds, and what it looks in: the codes of a study, and what prompted each coding.
 
 Plain SQL that SQLite and PostgreSQL both understand, for identifiers only; words are compared in Python (words.py). What
 is shown of a sentence is read afterwards, for one page of them.
+
+The catalog has every code a study has ever published, and which of its rows mean something else by now. Prompted or not is
+worked out for many codings at once: said by the coder, or else derived from what the interviewer said before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, overload
 
 from django.db import connection
 
-from transcripts.analysis.search.catalog import Catalog
-from transcripts.analysis.search.prompts import StudyPrompts
+from transcripts.analysis.search.pure.tables import Heading
 from transcripts.analysis.search.pure.words import (
     NOT_STATED,
     Search,
@@ -25,8 +29,197 @@ from transcripts.analysis.search.pure.words import (
     read_terms,
     split_answer,
 )
+from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
+from transcripts.coding.pure import OPENING_PROMPT, Prompts, Signs, decide, read_signs
+from transcripts.coding.pure import Question as PromptQuestion
 from transcripts.corpus.models import Turn
 from transcripts.studies.models import Study
+
+# Newest version first: the first row of an identifier says what it is called now.
+CODES = """
+SELECT k.id, k.identifier, k.name, k.meaning_version, f.identifier, f.name, f.unit, f.carries_enactment,
+       CAST(k.attributes AS text), v.number
+FROM codebook_code k
+JOIN codebook_codefamily f ON f.id = k.family_id
+JOIN codebook_codebookversion v ON v.id = k.version_id
+WHERE v.study_id = %s AND v.status = %s
+ORDER BY v.number DESC, f.position, k.position
+"""
+
+
+@dataclass
+class Question:
+    """A question that a code asks, worded as in the newest version that asks it.
+
+    ``choices`` are those of every version; a question to be answered in words has none. ``ids`` are the rows of the code in
+    the versions that ask it.
+    """
+
+    code: Heading
+    key: str
+    label: str
+    choices: list[str]
+    ids: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Catalog:
+    """The codes of a study by identifier: those of the current version in its order, then those that are no more.
+
+    Each is called by its newest name; ``current`` are those that the current version still has.
+    ``ids`` are the rows of a code in every version, ``stale_ids`` those rows whose codings are to be looked at again:
+    applied under an earlier meaning, or with a code that was retired. ``questions`` are named by their code and key.
+    """
+
+    codes: dict[str, Heading] = field(default_factory=dict)
+    current: set[str] = field(default_factory=set)
+    families: dict[str, CodeFamily] = field(default_factory=dict)
+    ids: dict[str, list[int]] = field(default_factory=dict)
+    ids_in_family: dict[str, list[int]] = field(default_factory=dict)
+    ids_of_sentences: list[int] = field(default_factory=list)
+    ids_with_enactment: list[int] = field(default_factory=list)
+    stale_ids: list[int] = field(default_factory=list)
+    questions: dict[tuple[str, str], Question] = field(default_factory=dict)
+
+    def codes_in(self, family: str) -> list[Heading]:
+        """The codes of a family, or all of them."""
+        return [code for code in self.codes.values() if not family or code.family == family]
+
+
+def read_catalog(study: Study) -> Catalog:
+    """The catalog of a study: one query."""
+    catalog = Catalog()
+    with connection.cursor() as cursor:
+        cursor.execute(CODES, [study.pk, CodebookVersion.Status.PUBLISHED.value])
+        rows = cursor.fetchall()
+    current = rows[0][-1] if rows else 0
+    meant_since: dict[str, int] = {}
+    for pk, identifier, name, meaning_version, *of_family, attributes, number in rows:
+        family = catalog.families.get(of_family[0])
+        if family is None:
+            # As the newest version that has it calls it; nothing else of it is read.
+            values = dict(zip(("identifier", "name", "unit", "carries_enactment"), of_family, strict=True))
+            family = catalog.families[of_family[0]] = CodeFamily(**values)
+        if identifier not in catalog.codes:
+            catalog.codes[identifier] = Heading(
+                identifier, name, family.identifier, family.unit, bool(family.carries_enactment)
+            )
+            if number == current:
+                catalog.current.add(identifier)
+            # A code of no current version is stale whatever version its codings were made under.
+            meant_since[identifier] = meaning_version if number == current else current + 1
+        catalog.ids.setdefault(identifier, []).append(pk)
+        catalog.ids_in_family.setdefault(of_family[0], []).append(pk)
+        if of_family[2] == CodeFamily.Unit.SENTENCE:
+            catalog.ids_of_sentences.append(pk)
+        if catalog.codes[identifier].has_enactment:
+            catalog.ids_with_enactment.append(pk)
+        for asked in json.loads(attributes):
+            question = catalog.questions.setdefault(
+                (identifier, asked["key"]), Question(catalog.codes[identifier], asked["key"], asked["label"], [])
+            )
+            question.ids.append(pk)
+            question.choices += [choice for choice in asked["choices"] if choice not in question.choices]
+        if number < meant_since[identifier]:
+            catalog.stale_ids.append(pk)
+    return catalog
+
+
+QUESTIONS = """
+SELECT t.interview_id, t.position, t.text, t.prompt_kind
+FROM corpus_turn t JOIN corpus_interview i ON i.id = t.interview_id
+WHERE i.owning_study_id = %s AND t.role = %s AND t.channel = %s
+"""
+# The first turn of an interview, where it is the model's, and where the file gives an opening prompt: see ``coding.pure.Question``.
+OPENINGS = """
+SELECT t.interview_id, t.position, {text}, {kind}
+FROM corpus_interview i JOIN corpus_turn t ON t.interview_id = i.id AND t.position = (
+    SELECT MIN(e.position) FROM corpus_turn e WHERE e.interview_id = i.id AND e.role IN (%s, %s)
+)
+WHERE i.owning_study_id = %s AND {which}
+"""
+BEGUN_BY_MODEL = OPENINGS.format(text="''", kind="''", which="t.role = %s")
+WITH_OPENING_PROMPT = OPENINGS.format(
+    text="i.opening_prompt", kind=f"'{OPENING_PROMPT}'", which="i.opening_prompt <> ''"
+)
+ON_QUESTIONS = """
+SELECT t.interview_id, c.coder_id, k.identifier, MIN(t.position)
+FROM coding_coding c
+JOIN codebook_code k ON k.id = c.code_id
+JOIN corpus_sentence s ON s.id = c.sentence_id
+JOIN corpus_turn t ON t.id = s.turn_id
+JOIN corpus_interview i ON i.id = t.interview_id
+WHERE i.owning_study_id = %s AND t.role = %s AND t.channel = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL
+GROUP BY t.interview_id, c.coder_id, k.identifier
+"""
+MODEL = Turn.Role.MODEL.value
+# How many findings on codes of coders, and on interviews, are kept: rows mostly come interview by interview.
+MOST_KEPT, MOST_READ = 50_000, 1_000
+
+
+class StudyPrompts:
+    """What the interviewers of a study raised, interview by interview. Two queries when it is made."""
+
+    def __init__(self, study: Study) -> None:
+        self._signs = read_study_signs(study)
+        self._questions: dict[int, list[PromptQuestion]] = defaultdict(list)
+        self._own: dict[tuple[int, int, str], int] = {}
+        asked: list[str | int] = [study.pk, Turn.Role.INTERVIEWER.value, Turn.Channel.UTTERANCE.value]
+        with connection.cursor() as cursor:
+            opening: list[str | int] = [Turn.Role.INTERVIEWER.value, MODEL, study.pk]
+            cursor.execute(
+                f"{QUESTIONS} UNION ALL {BEGUN_BY_MODEL} UNION ALL {WITH_OPENING_PROMPT}",
+                [*asked, *opening, MODEL, *opening],
+            )
+            for interview_id, *question in cursor.fetchall():
+                self._questions[interview_id].append(tuple(question))
+            cursor.execute(ON_QUESTIONS, asked)
+            for interview_id, coder_id, code, position in cursor.fetchall():
+                self._own[interview_id, coder_id, code] = position
+        self._found: dict[tuple[int, int, str], tuple[int | None, tuple[int | None, int | None]]] = {}
+        self._interviews: dict[int, Prompts] = {}
+
+    def find_prompting(
+        self, *, said: str, role: str, interview_id: int, coder_id: int, code: str, position: int
+    ) -> tuple[str, str]:
+        """Whether a coding on the turn at ``position`` was prompted, and whether its coder said so or it was derived.
+
+        ``said`` is what the coder chose, if anything. Both are empty where the question does not arise.
+        """
+        if said:
+            return said, "said"
+        derived = self.derive(interview_id, coder_id, code, role, position)
+        return derived, "derived" if derived else ""
+
+    def derive(self, interview_id: int, coder_id: int, code: str, role: str, position: int) -> str:
+        """Prompted, unprompted or unclear; empty where it is not the model who speaks. What was raised is found out once."""
+        if role != MODEL:
+            return ""
+        key = (interview_id, coder_id, code)
+        found = self._found.get(key)
+        if found is None:
+            if len(self._found) == MOST_KEPT:
+                self._found.clear()
+            prompts = self._read_interview(interview_id)
+            raised = [each for each in (prompts.find_mention(code), self._own.get(key)) if each is not None]
+            found = self._found[key] = min(raised, default=None), prompts.find_search(code)
+        return decide(*found, position)
+
+    def _read_interview(self, interview_id: int) -> Prompts:
+        prompts = self._interviews.get(interview_id)
+        if prompts is None:
+            if len(self._interviews) == MOST_READ:
+                self._interviews.clear()
+            prompts = self._interviews[interview_id] = Prompts(self._questions[interview_id], self._signs)
+        return prompts
+
+
+def read_study_signs(study: Study) -> Mapping[str, Signs]:
+    """By what each code is recognised, by identifier, as the newest published version has it."""
+    codes = Code.objects.filter(version__study=study, version__status=CodebookVersion.Status.PUBLISHED)
+    rows = codes.order_by("version__number").values_list("identifier", "name", "aliases", "terms")
+    return {identifier: read_signs([name, *aliases], terms) for identifier, name, aliases, terms in rows}
+
 
 FOUND = """
 SELECT s.id, s.turn_id, t.interview_id, s.start, s."end"
@@ -89,7 +282,7 @@ class Conditions:
         self.add(f"{column} IN ({', '.join(['%s'] * len(choices))})" if choices else "1 = 0", *choices)
 
     def add_query(self, part: str, query: str, inner: Conditions) -> None:
-        """``part`` (as in "s.id IN") holds for what ``query`` gives under its own conditions."""
+        """``part`` (as in "s.id IN") is true of what ``query`` gives under its own conditions."""
         self.add(f"{part} ({query.format(conditions=inner.as_sql())})", *inner.values)
 
     def as_sql(self) -> str:

@@ -13,9 +13,8 @@ from django.db import connection
 from django.db.models import Exists, OuterRef, Q
 
 from transcripts.accounts.models import User
-from transcripts.analysis.search.catalog import Catalog
 from transcripts.analysis.search.pure.words import EVERYBODY, OWN, Term, mark
-from transcripts.analysis.search.queries import Visibility
+from transcripts.analysis.search.queries import Catalog, Visibility
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Level
 from transcripts.coding.values import read_json
@@ -69,7 +68,7 @@ class Chip:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A sentence beside the one that was found, in the same turn."""
+    """A sentence next to the one that was found, in the same turn."""
 
     label: str
     text: str

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeVar
 from urllib.parse import urlencode
 
+from django import template
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from transcripts.analysis.search import queries, tabulating
-from transcripts.analysis.search.catalog import Catalog, read_catalog
+from transcripts.analysis.search import counts, queries
+from transcripts.analysis.search.counts import Wanted
 from transcripts.analysis.search.forms import (
     AnswerForm,
     Choices,
@@ -22,9 +24,10 @@ from transcripts.analysis.search.forms import (
     find_default_coder,
     read_model,
 )
+from transcripts.analysis.search.pure.tables import SheetCell, SheetRow
 from transcripts.analysis.search.pure.words import EVERYBODY, OWN, Search, State, Together, read_terms
+from transcripts.analysis.search.queries import Catalog, read_catalog
 from transcripts.analysis.search.results import build_results, find_visibility, list_coders
-from transcripts.analysis.search.tabulating import Wanted
 from transcripts.blinding.forms import UnblindingForm
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
@@ -43,7 +46,7 @@ MAX_INTERVIEWS_OFFERED = 500
 @require_safe
 @study_view(Permission.VIEW)
 def search(request: StudyRequest) -> HttpResponse:
-    """Sentences by their words, codes, memos and decisions. The address holds the whole search."""
+    """Sentences by their words, codes, memos and decisions. The address contains the whole search."""
     catalog = read_catalog(request.study)
     form = SearchForm(request.GET if is_asked(request) else None, offer_choices(request, catalog))
     context: dict[str, object] = {"form": form, "narrowings": [], "findings": None}
@@ -83,7 +86,7 @@ def offer_choices(request: StudyRequest, catalog: Catalog) -> Choices:
 
 
 def find(request: StudyRequest, asked: Search, catalog: Catalog) -> dict[str, object]:
-    """A page of the sentences that a search found, and the numbers to show beside it."""
+    """A page of the sentences that a search found, and the numbers to show with it."""
     visibility = find_visibility(get_viewer(request), whose(asked))
     found = queries.find_sentences(request.study, asked, catalog, visibility)
     page = Paginator(found, RESULTS_PER_PAGE).get_page(request.GET.get("page"))
@@ -136,7 +139,7 @@ def by_interview(request: StudyRequest) -> HttpResponse:
     if form.is_valid():
         interviews = Paginator(request.study.interviews.order_by("pk"), INTERVIEWS_PER_PAGE)
         page = interviews.get_page(request.GET.get("page"))
-        context |= {"page": page, "table": tabulating.tabulate_by_interview(want(request, catalog, form), list(page))}
+        context |= {"page": page, "table": counts.tabulate_by_interview(want(request, catalog, form), list(page))}
         context["unblinding"] = offer(request, form.get_coder())
     return render(request, "analysis/search/counts.html", context, status=422 if form.errors else 200)
 
@@ -149,7 +152,7 @@ def by_model(request: StudyRequest) -> HttpResponse:
     form = ask(request, catalog, CountForm)
     context: dict[str, object] = {"form": form, "here": "by_model"}
     if form.is_valid():
-        context |= {"table": tabulating.tabulate_by_model(want(request, catalog, form))}
+        context |= {"table": counts.tabulate_by_model(want(request, catalog, form))}
         context["unblinding"] = offer(request, form.get_coder())
     return render(request, "analysis/search/counts.html", context, status=422 if form.errors else 200)
 
@@ -163,7 +166,7 @@ def by_answer(request: StudyRequest) -> HttpResponse:
     context: dict[str, object] = {"form": form, "here": "by_answer", "has_questions": bool(catalog.questions)}
     if form.is_valid():
         model = read_model(form.cleaned_data["model"])
-        tables = tabulating.tabulate_answers(want(request, catalog, form), model=model)
+        tables = counts.tabulate_answers(want(request, catalog, form), model=model)
         silent = dict.fromkeys(each["question"].code.name for each in tables if not each["is_applied"])
         context |= {"tables": tables, "silent": list(silent)}
         context["unblinding"] = offer(request, form.get_coder())
@@ -180,7 +183,7 @@ def cooccurrence(request: StudyRequest) -> HttpResponse:
     if form.is_valid():
         by_turn = form.cleaned_data["together"] == Together.TURN
         wanted = want(request, catalog, form)
-        table = tabulating.tabulate_pairs(wanted, by_turn=by_turn, enactment=form.get_enactment())
+        table = counts.tabulate_pairs(wanted, by_turn=by_turn, enactment=form.get_enactment())
         apart = [(words, codings, put_in(request, enactment=asked)) for words, codings, asked in table["apart"]]
         context |= {"table": table, "apart": apart}
         context["unblinding"] = offer(request, form.get_coder())
@@ -190,7 +193,7 @@ def cooccurrence(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def score_sheets(request: StudyRequest) -> HttpResponse:
-    """The interviews, each with its score sheet behind it."""
+    """The interviews, each with a link to its score sheet."""
     page = Paginator(request.study.interviews.order_by("pk"), INTERVIEWS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "analysis/search/score_sheets.html", {"page": page, "here": "score_sheet"})
 
@@ -205,9 +208,9 @@ def score_sheet(request: StudyRequest, interview_id: int) -> HttpResponse:
     context: dict[str, object] = {"form": form, "here": "score_sheet", "interview": interview}
     if form.is_valid():
         coders = dict.fromkeys([form.get_coder(), form.cleaned_data.get("beside") or form.get_coder()])
-        columns = tabulating.read_columns(interview)
+        columns = counts.read_columns(interview)
         wanted = [want(request, catalog, form, coder) for coder in coders]
-        context |= {"sheets": [tabulating.build_score_sheet(each, interview, columns) for each in wanted]}
+        context |= {"sheets": [counts.build_score_sheet(each, interview, columns) for each in wanted]}
         context["unblinding"] = offer(request, next((each for each in coders if each != OWN), OWN), interview.pk)
     return render(request, "analysis/search/score_sheet.html", context, status=422 if form.errors else 200)
 
@@ -234,7 +237,7 @@ FormType = TypeVar("FormType", bound=CountForm)
 def ask(request: StudyRequest, catalog: Catalog, form: type[FormType], *, with_enactment: bool = False) -> FormType:
     """What was asked of a page of counts; what was not is filled in, so that the form shows what the page shows."""
     data: QueryDict = request.GET.copy()
-    family = tabulating.choose_family(catalog, with_enactment=with_enactment)
+    family = counts.choose_family(catalog, with_enactment=with_enactment)
     data.setdefault("family", family)
     choices = offer_choices(request, catalog)
     data.setdefault("coder", find_default_coder(choices))
@@ -246,3 +249,19 @@ def want(request: StudyRequest, catalog: Catalog, form: CountForm, coder: str = 
     coder = coder or form.get_coder()
     visibility = find_visibility(get_viewer(request), coder)
     return Wanted(request.study, catalog, form.cleaned_data["family"], coder, visibility)
+
+
+register = template.Library()
+"""For templates: ``{% load figures %}``."""
+
+
+@register.filter
+def first_word(words: str) -> str:
+    """The figure with which a count in words begins."""
+    return words.partition(" ")[0]
+
+
+@register.simple_tag
+def sheet_query(queries: Mapping[tuple[str, int], str], row: SheetRow, cell: SheetCell) -> str:
+    """The query of the search for the sentences that a cell of a score sheet counts."""
+    return queries[row.heading.identifier, cell.turn]

@@ -12,14 +12,49 @@ from django.utils import timezone
 from transcripts.accounts.models import User
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 from transcripts.analysis.themes import queries
-from transcripts.analysis.themes.queries import EntryChanged, NotYours, ThemeChanged
+from transcripts.analysis.themes.pure import Unfaithful, check_quotation
 from transcripts.audit_trail import trail
+from transcripts.coding.models import Coding
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.models import Study
-from transcripts.ui.typed_text import MAX_REASON, MAX_TEXT, check_reason, check_text
+from transcripts.ui.typed_text import MAX_NOTE, MAX_REASON, MAX_TEXT, check_reason, check_text
 
 MAX_NAME = 200
 State = ThemeVersion.State
+
+
+class NotYours(Refused):
+    """People change what they wrote themselves."""
+
+
+class ThemeChanged(Refused):
+    """Somebody else was quicker; ``latest`` is the current version."""
+
+    def __init__(self, latest: ThemeVersion) -> None:
+        super().__init__(
+            f"{latest.written_by.username} changed theme {latest.theme.number} after you opened it. Your changes were not "
+            "stored, but nothing is lost: both versions are on this page."
+        )
+        self.latest = latest
+
+
+class QuoteChanged(Refused):
+    """Somebody else quoted the same sentence or withdrew the quote; ``active`` is the quote that counts now, if any."""
+
+    def __init__(self, active: ThemeQuote | None) -> None:
+        done = f"{active.added_by.username} quoted this sentence" if active else "This quote was withdrawn"
+        super().__init__(f"{done} after you opened it. Your changes were not stored; both versions are on this page.")
+        self.active = active
+
+
+class EntryChanged(Refused):
+    """The same text was changed in another window; ``active`` is the text that counts now, if any."""
+
+    def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:
+        done = "You changed this text in another window" if active else "You withdrew this text in another window"
+        super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
+        self.active = active
 
 
 class ThemeText(NamedTuple):
@@ -250,7 +285,6 @@ def _store_theme(
         "theme.created",
         target=theme,
         by=by,
-        stream=trail.study_stream(study.pk),
         details={"number": number, "codes": len(codes), "came_from": [each.theme.number for each in came_from]},
     )
     return version
@@ -273,7 +307,6 @@ def _store_version(
         "theme.changed",
         target=latest.theme,
         by=by,
-        stream=trail.study_stream(latest.theme.study_id),
         details={
             "number": latest.theme.number,
             "version": version.number,
@@ -325,6 +358,105 @@ def _copy(quote: ThemeQuote, theme: Theme) -> ThemeQuote:
     )
 
 
+@transaction.atomic
+def add_quote(
+    *,
+    theme: Theme,
+    sentence: Sentence,
+    side: str,
+    by: User,
+    edited_text: str = "",
+    note: str = "",
+    coding: Coding | None = None,
+    replaces: int | None = None,
+) -> ThemeQuote:
+    """Quote a sentence for or against a theme, whole or with marked edits; ``replaces`` is the quote that gives way.
+
+    Raises ``WrongInput`` for an edit the sentence does not bear out, ``QuoteChanged`` when the sentence has
+    another quote by now.
+    """
+    edited_text, note = _check_quote(theme, sentence, side=side, edited_text=edited_text, note=note)
+    Theme.objects.select_for_update().get(pk=theme.pk)
+    before = _find_active_quote(theme, sentence)
+    if (before.pk if before else None) != replaces:
+        raise QuoteChanged(before)
+    quote = ThemeQuote(
+        theme=theme,
+        sentence=sentence,
+        coding=coding if coding and coding.sentence_id == sentence.pk else None,
+        side=side,
+        edited_text=edited_text,
+        note=note,
+        added_at=timezone.now(),
+        added_by=by,
+    )
+    return _store_quote(quote, before=before)
+
+
+@transaction.atomic
+def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
+    """Take a quote back; its row stays. One that was withdrawn before is left as it is."""
+    active = ThemeQuote.objects.filter(pk=quote.pk, withdrawn_at__isnull=True)
+    if not active.update(withdrawn_at=timezone.now()):
+        return
+    trail.record(
+        "theme.quote.withdrawn",
+        target=quote,
+        by=by,
+        stream=trail.study_stream(quote.theme.study_id),
+        details={"theme": quote.theme.number, "sentence": quote.sentence_id, "side": quote.side},
+    )
+
+
+def _check_quote(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> tuple[str, str]:
+    """The edited text, empty if it is the sentence itself, and the note, as they are stored. Raises ``WrongInput``."""
+    if sentence.turn.interview.study_id != theme.study_id:
+        raise WrongInput("This sentence is not part of this study.", field="sentence")
+    if sentence.retired_by_id is not None:
+        raise WrongInput(
+            "The boundaries of this sentence were edited. Quote the sentence that replaced it.", field="sentence"
+        )
+    if side not in ThemeQuote.Side.values:
+        raise WrongInput("Choose whether the quote supports the theme or contradicts it.", field="side")
+    edited_text = check_text(edited_text, field="edited_text", max_length=MAX_TEXT)
+    note = check_text(note, field="note", max_length=MAX_NOTE)
+    source = sentence.read_text()
+    try:
+        check_quotation(edited_text or source, source)
+    except Unfaithful as error:
+        raise WrongInput(str(error), field="edited_text") from error
+    return ("" if edited_text == source else edited_text), note
+
+
+def _find_active_quote(theme: Theme, sentence: Sentence) -> ThemeQuote | None:
+    quotes = theme.quotes.filter(sentence=sentence, withdrawn_at__isnull=True)
+    return quotes.select_related("added_by").first()
+
+
+def _store_quote(quote: ThemeQuote, *, before: ThemeQuote | None) -> ThemeQuote:
+    if before is not None:
+        ThemeQuote.objects.filter(pk=before.pk).update(withdrawn_at=quote.added_at)
+    try:
+        with transaction.atomic():
+            quote.save(force_insert=True)
+    except IntegrityError:
+        raise QuoteChanged(_find_active_quote(quote.theme, quote.sentence)) from None
+    trail.record(
+        "theme.quote.changed" if before else "theme.quote.added",
+        target=quote,
+        by=quote.added_by,
+        stream=trail.study_stream(quote.theme.study_id),
+        details={
+            "theme": quote.theme.number,
+            "sentence": quote.sentence_id,
+            "side": quote.side,
+            "edited": bool(quote.edited_text),
+            **({"replaces": before.pk} if before else {}),
+        },
+    )
+    return quote
+
+
 EMPTY = "Write something first. An empty text is not stored."
 Text = TypeVar("Text", PhaseEntry, PositionalityStatement)
 
@@ -348,7 +480,7 @@ def write_entry(*, study: Study, phase: int, text: str, by: User) -> PhaseEntry:
 
 @transaction.atomic
 def change_entry(*, entry: PhaseEntry, text: str, by: User) -> PhaseEntry:
-    """Write one's own entry anew; the old one stays behind it. Raises ``NotYours``, ``WrongInput``, ``EntryChanged``."""
+    """Change one's own entry; the old one is kept, superseded. Raises ``NotYours``, ``WrongInput``, ``EntryChanged``."""
     _check_author(entry, by)
     text = check_text(text, field="text", max_length=MAX_TEXT, needed=EMPTY)
     active = PhaseEntry.objects.select_for_update().get(pk=entry.pk)
@@ -369,7 +501,7 @@ def withdraw_entry(*, entry: PhaseEntry, by: User) -> None:
 
 @transaction.atomic
 def write_statement(*, study: Study, text: str, by: User, replaces: int | None = None) -> PositionalityStatement:
-    """Say what one brings to the reading, in place of the statement ``replaces``, which stays behind it.
+    """Say what one brings to the reading, in place of the statement ``replaces``, which is kept, superseded.
 
     Raises ``WrongInput``, or ``EntryChanged`` when another statement of the same person is active by now.
     """
@@ -424,11 +556,11 @@ def _store(row: Text, *, action: str, before: Text | None) -> Text:
         details["phase"] = row.phase
     if before is not None:
         details["replaces"] = before.pk
-    trail.record(action, target=row, by=row.author, stream=trail.study_stream(row.study_id), details=details)
+    trail.record(action, target=row, by=row.author, details=details)
     return row
 
 
 def _withdraw(row: PhaseEntry | PositionalityStatement, *, action: str, by: User) -> None:
     active = type(row).objects.filter(pk=row.pk, withdrawn_at__isnull=True)
     if active.update(withdrawn_at=timezone.now()):
-        trail.record(action, target=row, by=by, stream=trail.study_stream(row.study_id))
+        trail.record(action, target=row, by=by)

@@ -1,27 +1,34 @@
-"""What is read of themes, and why something was not done to one."""
+"""What is read of themes: their versions, codes and quotes; and the codings that a theme or a code rests on,
+with how much was read: what the counts of this room are made of.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
-from django.db import IntegrityError, transaction
-from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
 from django.urls import reverse
-from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, Theme, ThemeQuote, ThemeVersion
 from transcripts.analysis.search.counts import count_answers
-from transcripts.analysis.themes import evidence
-from transcripts.analysis.themes.evidence import Viewpoint, active_codings, count_labels, seen_interviews
-from transcripts.analysis.themes.pure.presence import (
+from transcripts.analysis.search.pure.words import EVERYBODY, OWN, UNNAMED
+from transcripts.analysis.search.queries import StudyPrompts, Visibility, read_catalog
+from transcripts.analysis.search.results import find_visibility
+from transcripts.analysis.themes.pure import (
+    NOT_STATED,
+    STRENGTH,
+    UNCLEAR,
     Answer,
     Cell,
+    Evidence,
     Heading,
     Link,
     Presence,
@@ -32,17 +39,14 @@ from transcripts.analysis.themes.pure.presence import (
     count_presence,
     read_answers,
 )
-from transcripts.analysis.themes.pure.quoting import Unfaithful, check_quotation
-from transcripts.audit_trail import trail
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version, read_families
-from transcripts.coding.models import Coding, Decision, Enactment
-from transcripts.corpus.models import Sentence, Turn
-from transcripts.refusals import Refused, WrongInput
+from transcripts.coding.models import Coding, CodingQuerySet, Decision, DecisionQuerySet, Enactment
+from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.refusals import Refused
 from transcripts.studies.models import MethodChoice, Study
 from transcripts.studies.queries import read_methods
-from transcripts.ui.typed_text import MAX_NOTE, MAX_TEXT, check_text
 
 STATE_ORDER = [*ThemeVersion.State.values]
 
@@ -64,13 +68,13 @@ class Catalogue:
     by_identifier: dict[str, CodeEntry] = field(default_factory=dict)
 
     def name_codes(self, identifiers: Iterable[str]) -> list[CodeEntry]:
-        """The codes behind identifiers, in their order."""
+        """The codes with these identifiers, in their order."""
         unknown = [CodeEntry(each, each, in_use=False) for each in identifiers]
         return [self.by_identifier.get(each.identifier, each) for each in unknown]
 
 
 def current_themes(study: Study) -> list[ThemeVersion]:
-    """The version of each theme that holds, with the theme: by state, then by number. One query."""
+    """The current version of each theme, with the theme: by state, then by number. One query."""
     later = ThemeVersion.objects.filter(theme=OuterRef("theme"), number__gt=OuterRef("number"))
     versions = ThemeVersion.objects.filter(~Exists(later), theme__study=study)
     found = versions.select_related("theme", "written_by")
@@ -78,7 +82,7 @@ def current_themes(study: Study) -> list[ThemeVersion]:
 
 
 def find_current(study: Study, number: int) -> ThemeVersion | None:
-    """The version that holds of the theme with that number, with the theme."""
+    """The current version of the theme with that number, with the theme."""
     versions = ThemeVersion.objects.filter(theme__study=study, theme__number=number)
     return versions.select_related("theme__study", "written_by").order_by("-number").first()
 
@@ -171,138 +175,6 @@ def visible_statements(viewer: Viewer) -> QuerySet[PositionalityStatement]:
     return statements if viewer.sees_all else statements.filter(author=viewer.user)
 
 
-class NotYours(Refused):
-    """People change what they wrote themselves."""
-
-
-class ThemeChanged(Refused):
-    """Somebody else was quicker; ``latest`` is what holds now."""
-
-    def __init__(self, latest: ThemeVersion) -> None:
-        super().__init__(
-            f"{latest.written_by.username} changed theme {latest.theme.number} after you opened it. Your changes were not "
-            "stored, but nothing is lost: both versions are on this page."
-        )
-        self.latest = latest
-
-
-class QuoteChanged(Refused):
-    """Somebody else quoted the same sentence or withdrew the quote; ``active`` is what holds now, if anything."""
-
-    def __init__(self, active: ThemeQuote | None) -> None:
-        done = f"{active.added_by.username} quoted this sentence" if active else "This quote was withdrawn"
-        super().__init__(f"{done} after you opened it. Your changes were not stored; both versions are on this page.")
-        self.active = active
-
-
-class EntryChanged(Refused):
-    """The same text was changed in another window; ``active`` is what holds now, if anything."""
-
-    def __init__(self, active: PhaseEntry | PositionalityStatement | None) -> None:
-        done = "You changed this text in another window" if active else "You withdrew this text in another window"
-        super().__init__(f"{done}. Your changes in this window were not stored; both versions are on this page.")
-        self.active = active
-
-
-@transaction.atomic
-def add_quote(
-    *,
-    theme: Theme,
-    sentence: Sentence,
-    side: str,
-    by: User,
-    edited_text: str = "",
-    note: str = "",
-    coding: Coding | None = None,
-    replaces: int | None = None,
-) -> ThemeQuote:
-    """Quote a sentence for or against a theme, whole or with marked edits; ``replaces`` is the quote that gives way.
-
-    Raises ``WrongInput`` for an edit the sentence does not bear out, ``QuoteChanged`` when another quote of the
-    sentence stands by now.
-    """
-    edited_text, note = _check(theme, sentence, side=side, edited_text=edited_text, note=note)
-    Theme.objects.select_for_update().get(pk=theme.pk)
-    before = _find_active(theme, sentence)
-    if (before.pk if before else None) != replaces:
-        raise QuoteChanged(before)
-    quote = ThemeQuote(
-        theme=theme,
-        sentence=sentence,
-        coding=coding if coding and coding.sentence_id == sentence.pk else None,
-        side=side,
-        edited_text=edited_text,
-        note=note,
-        added_at=timezone.now(),
-        added_by=by,
-    )
-    return _store(quote, before=before)
-
-
-@transaction.atomic
-def withdraw_quote(*, quote: ThemeQuote, by: User) -> None:
-    """Take a quote back; its row stays. One that was withdrawn before is left as it is."""
-    active = ThemeQuote.objects.filter(pk=quote.pk, withdrawn_at__isnull=True)
-    if not active.update(withdrawn_at=timezone.now()):
-        return
-    trail.record(
-        "theme.quote.withdrawn",
-        target=quote,
-        by=by,
-        stream=trail.study_stream(quote.theme.study_id),
-        details={"theme": quote.theme.number, "sentence": quote.sentence_id, "side": quote.side},
-    )
-
-
-def _check(theme: Theme, sentence: Sentence, *, side: str, edited_text: str, note: str) -> tuple[str, str]:
-    """The edited text, empty if it is the sentence itself, and the note, as they are stored. Raises ``WrongInput``."""
-    if sentence.turn.interview.study_id != theme.study_id:
-        raise WrongInput("This sentence is not part of this study.", field="sentence")
-    if sentence.retired_by_id is not None:
-        raise WrongInput(
-            "The boundaries of this sentence were edited. Quote the sentence that replaced it.", field="sentence"
-        )
-    if side not in ThemeQuote.Side.values:
-        raise WrongInput("Choose whether the quote supports the theme or contradicts it.", field="side")
-    edited_text = check_text(edited_text, field="edited_text", max_length=MAX_TEXT)
-    note = check_text(note, field="note", max_length=MAX_NOTE)
-    source = sentence.read_text()
-    try:
-        check_quotation(edited_text or source, source)
-    except Unfaithful as error:
-        raise WrongInput(str(error), field="edited_text") from error
-    return ("" if edited_text == source else edited_text), note
-
-
-def _find_active(theme: Theme, sentence: Sentence) -> ThemeQuote | None:
-    quotes = theme.quotes.filter(sentence=sentence, withdrawn_at__isnull=True)
-    return quotes.select_related("added_by").first()
-
-
-def _store(quote: ThemeQuote, *, before: ThemeQuote | None) -> ThemeQuote:
-    if before is not None:
-        ThemeQuote.objects.filter(pk=before.pk).update(withdrawn_at=quote.added_at)
-    try:
-        with transaction.atomic():
-            quote.save(force_insert=True)
-    except IntegrityError:
-        raise QuoteChanged(_find_active(quote.theme, quote.sentence)) from None
-    trail.record(
-        "theme.quote.changed" if before else "theme.quote.added",
-        target=quote,
-        by=quote.added_by,
-        stream=trail.study_stream(quote.theme.study_id),
-        details={
-            "theme": quote.theme.number,
-            "sentence": quote.sentence_id,
-            "side": quote.side,
-            "edited": bool(quote.edited_text),
-            **({"replaces": before.pk} if before else {}),
-        },
-    )
-    return quote
-
-
 def count_themes(viewpoint: Viewpoint, themes: Sequence[ThemeVersion], *, by_interview: bool = False) -> Presence:
     """Where these themes show, by model or by interview."""
     rows = [Heading(str(each.theme.number), each.name, frozenset(each.codes)) for each in themes]
@@ -326,7 +198,7 @@ def list_models(viewpoint: Viewpoint, theme: ThemeVersion) -> list[tuple[str, di
 
 
 def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interview: bool = False) -> Link:
-    """How to get from a row and a column to their sentences; an empty column stands for all of them."""
+    """How to get from a row and a column to their sentences; an empty column means all of them."""
     base = reverse("themes:evidence", args=[viewpoint.study.slug])
     row_name, column_name = ("code" if of_codes else "theme"), ("interview" if by_interview else "model")
 
@@ -338,7 +210,7 @@ def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interv
 
 
 def _list_columns(viewpoint: Viewpoint, *, by_interview: bool) -> list[Heading]:
-    return evidence.list_interviews(viewpoint) if by_interview else evidence.list_models(viewpoint)
+    return list_interview_columns(viewpoint) if by_interview else list_model_columns(viewpoint)
 
 
 def _count(viewpoint: Viewpoint, rows: Sequence[Heading], columns: Sequence[Heading]) -> Presence:
@@ -346,8 +218,8 @@ def _count(viewpoint: Viewpoint, rows: Sequence[Heading], columns: Sequence[Head
     return count_presence(
         rows=rows,
         columns=columns,
-        evidence=evidence.read_evidence(viewpoint, identifiers),
-        decided=evidence.count_decided(viewpoint, identifiers),
+        evidence=read_evidence(viewpoint, identifiers),
+        decided=count_decided(viewpoint, identifiers),
         said=count_answers(viewpoint.study, viewpoint.visibility),
     )
 
@@ -470,3 +342,211 @@ def _read_readings(viewpoint: Viewpoint, rows: Iterable[Row]) -> Readings:
             if code not in viewpoint.moves or enactment == Enactment.ENACTED:
                 counted[coder, code].add(sentence)
     return Readings(decided, applied, counted)
+
+
+Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
+
+
+class LayerChoice(StrEnum):
+    """Which codings are counted: all active ones, or those made before coders saw others' labels."""
+
+    ANY = "any"
+    BLIND = "blind"
+
+    @property
+    def label(self) -> str:
+        return {"any": "all active ones", "blind": "blind readings"}[self.value]
+
+
+@dataclass(frozen=True)
+class Viewpoint:
+    """Whose codings a person looks at, and which of them count. ``coder`` as in an address: me, all, or a user name."""
+
+    study: Study
+    coder: str
+    visibility: Visibility
+    layer: LayerChoice = LayerChoice.ANY
+
+    @property
+    def whose(self) -> str:
+        """Who coded what is counted, in words."""
+        who = {OWN: "you", EVERYBODY: "any coder"}.get(self.coder, self.coder)
+        return f"{who} before seeing others’ labels" if self.layer == LayerChoice.BLIND else who
+
+    @cached_property
+    def moves(self) -> frozenset[str]:
+        """The codes that count where they are enacted."""
+        return frozenset(each.identifier for each in read_catalog(self.study).codes.values() if each.has_enactment)
+
+
+def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
+    """The viewpoint somebody asks for, as far as her role goes: a blind coder sees her own codings and no others.
+
+    What is not asked, or not there to be seen, falls back to what comes first: one's own codings for those who code,
+    everybody's for those who only read.
+    """
+    kind = LayerChoice(layer) if layer in set(LayerChoice) else LayerChoice.ANY
+    coder = coder or (OWN if viewer.codes else EVERYBODY)
+    coder = coder if coder in dict(list_coders(viewer)) else OWN
+    return Viewpoint(viewer.study, coder, find_visibility(viewer, coder), kind)
+
+
+def see_everything(study: Study, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
+    """The viewpoint of the command line, which sees every coding. Raises ``Refused`` for a coder who has coded nothing."""
+    if not coder:
+        return Viewpoint(study, EVERYBODY, Visibility(None), LayerChoice(layer))
+    codings = Coding.objects.filter(coder__username=coder, code__version__study=study)
+    found = codings.values_list("coder_id", flat=True).first()
+    if found is None:
+        raise Refused(f"{coder} has coded nothing in {study.slug}.", field="coder")
+    return Viewpoint(study, coder, Visibility(found), LayerChoice(layer))
+
+
+def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
+    """The choices of whose codings to look at, as values and labels; empty if there is no choice."""
+    if not viewer.sees_all:
+        return []
+    coded = Coding.objects.filter(coder=OuterRef("pk"), code__version__study=viewer.study)
+    others = User.objects.filter(Exists(coded)).exclude(pk=viewer.user_id).order_by("username")
+    names = [(name, name) for name in others.values_list("username", flat=True)]
+    own = [(OWN, "you")] if viewer.codes else []
+    return [*own, (EVERYBODY, "all coders"), *names]
+
+
+def seen_interviews(viewpoint: Viewpoint) -> QuerySet[Interview]:
+    """The interviews that are counted from this viewpoint."""
+    return viewpoint.study.interviews.exclude(pk__in=viewpoint.visibility.hidden).order_by("pk")
+
+
+def list_model_columns(viewpoint: Viewpoint) -> list[Heading]:
+    """A column for each model, in the order in which interviews with it came in."""
+    ids: dict[str, set[int]] = {}
+    for pk, model in seen_interviews(viewpoint).values_list("pk", "model_label"):
+        ids.setdefault(model, set()).add(pk)
+    return [Heading(model or UNNAMED, model or "not known", frozenset(found)) for model, found in ids.items()]
+
+
+def list_interview_columns(viewpoint: Viewpoint) -> list[Heading]:
+    """A column for each interview."""
+    rows = seen_interviews(viewpoint).values_list("pk", "title")
+    return [Heading(str(pk), title, frozenset({pk})) for pk, title in rows]
+
+
+def list_other_languages(viewpoint: Viewpoint) -> list[str]:
+    """The languages, where known and not English, of the interviews that are counted: English terms find nothing there."""
+    others = seen_interviews(viewpoint).exclude(language="").exclude(language__istartswith="en").order_by("language")
+    return list(others.values_list("language", flat=True).distinct())
+
+
+def active_codings(viewpoint: Viewpoint) -> QuerySet[Coding]:
+    """The codings that count from this viewpoint: those on what models said."""
+    return count_labels(Coding.objects.all(), viewpoint)
+
+
+def count_labels(rows: Counted, viewpoint: Viewpoint) -> Counted:
+    """Those codings or decisions that count from this viewpoint, on what models said."""
+    labels = _counted(rows, viewpoint).filter(
+        sentence__retired_by__isnull=True,
+        sentence__turn__role=Turn.Role.MODEL,
+        sentence__turn__channel=Turn.Channel.UTTERANCE,
+        sentence__turn__interview__study=viewpoint.study,
+    )
+    if viewpoint.visibility.hidden:
+        labels = labels.filter(sentence__turn__interview__in=seen_interviews(viewpoint).values("pk"))
+    return labels
+
+
+def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
+    """Those codings or decisions that count in the layer of the viewpoint, of the coders looked at."""
+    counted = rows.active() if viewpoint.layer == LayerChoice.ANY else rows.blind()
+    coder_id = viewpoint.visibility.coder_id
+    return counted if coder_id is None else counted.filter(coder=coder_id)
+
+
+def read_evidence(viewpoint: Viewpoint, identifiers: Iterable[str]) -> Iterator[Evidence]:
+    """Every coding with one of these codes, each with whether it was prompted: four queries."""
+    prompts = StudyPrompts(viewpoint.study)
+    rows = active_codings(viewpoint).filter(code__identifier__in=list(identifiers))
+    rows = rows.order_by("sentence__turn__interview", "sentence__position", "sentence__start", "pk")
+    values = rows.values_list(
+        "pk",
+        "coder_id",
+        "code__identifier",
+        "level",
+        "enactment",
+        "sentence_id",
+        "sentence__turn_id",
+        "sentence__turn__interview_id",
+        "prompting",
+        "sentence__turn__role",
+        "sentence__turn__position",
+    )
+    for row in values.iterator():
+        pk, coder_id, code, level, enactment, sentence_id, turn_id, interview_id, said, role, position = row
+        prompting, _ = prompts.find_prompting(
+            said=said, role=role, interview_id=interview_id, coder_id=coder_id, code=code, position=position
+        )
+        counts = enactment == Enactment.ENACTED or code not in viewpoint.moves
+        apart = "" if counts else enactment or NOT_STATED
+        yield Evidence(pk, coder_id, code, level, prompting or UNCLEAR, sentence_id, turn_id, interview_id, apart)
+
+
+def count_sentences(viewpoint: Viewpoint) -> dict[str, int]:
+    """How many sentences each code is applied to, or each move is enacted in, by identifier: two queries."""
+    counts = Q(enactment=Enactment.ENACTED) | ~Q(code__identifier__in=viewpoint.moves)
+    rows = active_codings(viewpoint).order_by().values_list("code__identifier")
+    return dict(rows.annotate(sentences=Count("sentence", distinct=True, filter=counts)))
+
+
+def count_decided(viewpoint: Viewpoint, identifiers: Iterable[str] = ()) -> dict[int, tuple[int, int]]:
+    """By interview, how many of the model's sentences were coded or finished, and in how many turns: one query.
+
+    A code of a whole turn or interview, stored on its first sentence, decides that sentence only where it is counted itself:
+    where it is one of ``identifiers``.
+    """
+    finished = _counted(Decision.objects.filter(sentence=OuterRef("pk")), viewpoint)
+    of_sentences = Q(code__family__unit=CodeFamily.Unit.SENTENCE) | Q(code__identifier__in=list(identifiers))
+    coded = _counted(Coding.objects.filter(of_sentences, sentence=OuterRef("pk")), viewpoint)
+    sentences = Sentence.objects.current().filter(
+        Q(Exists(coded)) | Q(Exists(finished)),
+        turn__role=Turn.Role.MODEL,
+        turn__channel=Turn.Channel.UTTERANCE,
+        turn__interview__in=seen_interviews(viewpoint).values("pk"),
+    )
+    rows = sentences.order_by().values_list("turn__interview")
+    counted = rows.annotate(sentences=Count("pk"), turns=Count("turn", distinct=True))
+    return {interview: (found, turns) for interview, found, turns in counted}
+
+
+def find_coded_sentences(
+    viewpoint: Viewpoint,
+    identifiers: Iterable[str],
+    *,
+    model: str | None = None,
+    interview_id: int | None = None,
+    prompting: str = "",
+    level: str = "",
+    apart: str = "",
+) -> list[tuple[int, list[int], str]]:
+    """The sentences that a cell of the presence table counts, in the order of the study: as many as the cell counts, or of moves
+    counts ``apart``.
+
+    Each with the codings that applied one of these codes to it, and with how it was prompted.
+    """
+    interviews = seen_interviews(viewpoint)
+    if model is not None:
+        interviews = interviews.filter(model_label=model)
+    if interview_id is not None:
+        interviews = interviews.filter(pk=interview_id)
+    wanted = set(interviews.values_list("pk", flat=True))
+    sentences: dict[int, list[Evidence]] = {}
+    for each in read_evidence(viewpoint, identifiers):
+        if each.interview_id in wanted and each.apart == apart:
+            sentences.setdefault(each.sentence_id, []).append(each)
+    found = []
+    for sentence_id, codings in sentences.items():
+        prompted = max((each.prompting for each in codings), key=lambda each: STRENGTH[each])
+        fits_level = not level or any(each.level == level for each in codings)
+        if fits_level and prompting in {"", prompted}:
+            found.append((sentence_id, [each.coding_id for each in codings], prompted))
+    return found

@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
                     ('target', models.CharField(help_text='The object of the action: kind and number.', max_length=200)),
                     ('details', models.JSONField(default=dict, help_text='Numbers and short states; never text of an interview.')),
                     ('previous_hash', models.CharField(help_text='Hash of the previous event.', max_length=64)),
-                    ('hash', models.CharField(help_text='SHA-256 over the event and the hash before it (audit_trail/pure/chain.py verifies an exported trail).', max_length=64)),
+                    ('hash', models.CharField(help_text='SHA-256 over the event and the hash before it (audit_trail/pure.py verifies an exported trail).', max_length=64)),
                 ],
                 options={
                     'constraints': [models.UniqueConstraint(fields=('stream', 'sequence'), name='audit_trail_auditevent_one_per_place')],

@@ -12,13 +12,14 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from transcripts.accounts.models import User
-from transcripts.audit_trail.rows import RowChange, row_changed, row_made
+from transcripts.audit_trail.trail import RowChange, row_changed, row_made
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
-from transcripts.coding.models import MAX_NOTE_LENGTH, Coding, Decision, Level, Link, Memo
+from transcripts.coding.models import MAX_NOTE_LENGTH, Coding, Decision, Layer, Level, Link, Memo
 from transcripts.coding.queries import ActiveLabels, find_closed_turns
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
+from transcripts.corpus.pure.boundaries import Extent
 from transcripts.corpus.queries import explain_retired, hold_sentence
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.models import Study
@@ -28,7 +29,7 @@ from transcripts.ui.typed_text import check_reason, check_text
 CODEABLE_CHANNELS = frozenset(
     {Turn.Channel.UTTERANCE.value, Turn.Channel.REASONING.value, Turn.Channel.TOOL_CALL.value}
 )
-# Django lists the values of an enumeration anew each time.
+# Django makes the list of values of an enumeration each time.
 CHOICES = {name: tuple(field.choices.values) for name, field in CHOICE_FIELDS.items()}
 OTHER_TURNS = {
     Turn.Role.MODEL.value: "the model's",
@@ -38,6 +39,7 @@ OTHER_TURNS = {
 }
 Row = TypeVar("Row", Coding, Decision, Link, Memo)
 Replaced = TypeVar("Replaced", Coding, Memo)
+Stored = TypeVar("Stored", bound=models.Model)
 
 
 class WrongPlace(Refused):
@@ -150,8 +152,11 @@ def check_values(code: Code, sentence: Sentence, values: CodingValues) -> None:
     if values.level == Level.LATENT and not values.note:
         raise WrongInput("A latent coding needs your interpretation of the sentence in one line.", field="note")
     check_text(values.note, field="note", max_length=MAX_NOTE_LENGTH)
-    if values.quote is not None:
-        _check_quote(family, sentence, values)
+    if values.quote is not None and family.unit != CodeFamily.Unit.SENTENCE:
+        raise WrongInput(
+            f"Codes of {family.name} apply to the whole {family.unit} and have no quote.", field="quote_start"
+        )
+    check_quote(sentence, values.quote, field="quote_start")
     for key, answer in values.attributes.items():
         check_answer(code, key, answer)
 
@@ -179,16 +184,13 @@ def is_complete(code: Code, enactment: str, answers: Mapping[str, str]) -> bool:
     return True
 
 
-def _check_quote(family: CodeFamily, sentence: Sentence, values: CodingValues) -> None:
-    if family.unit != CodeFamily.Unit.SENTENCE:
-        raise WrongInput(
-            f"Codes of {family.name} apply to the whole {family.unit} and have no quote.", field="quote_start"
-        )
-    start, end = values.quote or (0, 0)
-    if not sentence.start <= start < end <= sentence.end:
+def check_quote(sentence: Sentence, quote: Extent | None, *, field: str) -> None:
+    """A quote lies within its sentence. Raises ``WrongInput``."""
+    start, end = quote or (sentence.start, sentence.end)
+    if quote is not None and not sentence.start <= start < end <= sentence.end:
         raise WrongInput(
             f"A quote must lie within its sentence, from {sentence.start:,} to {sentence.end:,} in the turn's text.",
-            field="quote_start",
+            field=field,
         )
 
 
@@ -264,7 +266,7 @@ def find_stored(model: type[Row], by: User, idempotency_key: UUID, *, on: Senten
     return None if pk is None else model.objects.get(pk=pk)
 
 
-def check_same(stored: Row, **expected: int | None) -> Row:
+def check_same(stored: Stored, **expected: object) -> Stored:
     """The row, when it is the one meant. Raises ``UsedForAnother``."""
     if any(getattr(stored, name) != value for name, value in expected.items()):
         raise UsedForAnother(
@@ -353,3 +355,8 @@ def withdraw_decision(pk: int, *, reason: str) -> list[RowChange]:
     if not Decision.objects.active().filter(pk=pk).update(**changes):
         return []
     return [row_changed(Decision, pk, **changes)]
+
+
+def choose_layer(active: ActiveLabels) -> Layer:
+    """What the person could see when she decided."""
+    return Layer.ASSISTED if active.has_seen_others else Layer.BLIND

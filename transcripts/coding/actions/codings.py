@@ -1,4 +1,4 @@
-"""Putting codes on and taking them off."""
+"""Applying codes and removing them, deciding sentences, opening suggestions and reasoning, and memos at the desk."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.trail import row_changed, row_made
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.pure.checking import is_feature
 from transcripts.coding import queries
@@ -20,6 +20,7 @@ from transcripts.coding.actions.checks import (
     NotYours,
     WrongPlace,
     check_same,
+    choose_layer,
     find_stored,
     find_winner,
     insert_once,
@@ -27,8 +28,8 @@ from transcripts.coding.actions.checks import (
     withdraw,
     withdraw_decision,
 )
-from transcripts.coding.links import MOVES, carry_links
-from transcripts.coding.models import Coding, Decision, Layer, Memo, Reveal, StageOpening
+from transcripts.coding.actions.links import MOVES, carry_links
+from transcripts.coding.models import Coding, Decision, Memo, Reveal, StageOpening
 from transcripts.coding.next_sentence import QUESTION_UNDECIDED, is_question_decided
 from transcripts.coding.queries import ActiveCoding, ActiveLabels
 from transcripts.coding.values import PLAIN, CodingValues, collapse_whitespace
@@ -76,7 +77,7 @@ def restore_coding(
     ``add_coding`` raises.
     """
     checks.check_restorable(coding, queries.find_place(sentence, coding.code.family.unit), by)
-    quote = share_quote(Extent(*coding.quote), Extent(sentence.start, sentence.end)) if coding.quote else None
+    quote = share_quote(Extent(*coding.quote), queries.get_extent(sentence)) if coding.quote else None
     return _apply(
         study,
         sentence,
@@ -169,7 +170,6 @@ def withdraw_coding(*, study: Study, coding: Coding, by: User, reason: str = "")
         "coding.withdrawn",
         target=coding,
         by=by,
-        stream=trail.study_stream(study.pk),
         details={
             "sentence": coding.sentence_id,
             "code": coding.code_id,
@@ -181,11 +181,6 @@ def withdraw_coding(*, study: Study, coding: Coding, by: User, reason: str = "")
         },
         rows=rows,
     )
-
-
-def choose_layer(active: ActiveLabels) -> Layer:
-    """What the person could see when she decided."""
-    return Layer.ASSISTED if active.has_seen_others else Layer.BLIND
 
 
 def build_coding(
@@ -245,7 +240,6 @@ def _store(
         "coding.changed" if replaced else "coding.added",
         target=coding,
         by=coding.coder,
-        stream=trail.study_stream(study.pk),
         details=details,
         rows=rows,
     )
@@ -291,7 +285,6 @@ def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_k
         "coding.decided",
         target=decision,
         by=by,
-        stream=trail.study_stream(study.pk),
         details={"sentence": sentence.pk, "none_applies": decision.none_applies, "layer": decision.layer},
         rows=[row_made(decision)],
     )
@@ -317,7 +310,6 @@ def reopen_sentence(*, study: Study, decision: Decision, by: User, reason: str =
         "coding.reopened",
         target=decision,
         by=by,
-        stream=trail.study_stream(study.pk),
         details={"sentence": decision.sentence_id, "none_applies": decision.none_applies, "layer": decision.layer},
         rows=[row_changed(Decision, decision.pk, withdrawn_at=decision.withdrawn_at, withdrawal_reason=reason)],
     )
@@ -400,7 +392,10 @@ def write_memo(
         raise WrongPlace("This memo belongs to a sentence or interview that is not part of this study.")
     if (stored := find_stored(Memo, by, idempotency_key, on=sentence)) is not None:
         return check_same(stored, interview_id=interview.pk, sentence_id=sentence.pk if sentence else None)
-    before = _lock_active(interview, sentence, by)
+    subject = Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
+    kept = Memo.objects.active().filter(subject=subject, interview=interview, sentence=sentence, author=by)
+    # Held until it is superseded.
+    before = kept.select_for_update().first()
     kind = kind or (before.kind if before else Memo.Kind.READING)
     if before is not None and (before.text, before.kind) == (text, kind):
         return before
@@ -410,7 +405,7 @@ def write_memo(
     memo = Memo(
         study=study,
         kind=kind,
-        subject=_name_subject(sentence),
+        subject=subject,
         interview=interview,
         sentence=sentence,
         author=by,
@@ -421,16 +416,6 @@ def write_memo(
         withdrawn_at=None if text else now,
     )
     return _store_memo(memo, before=before)
-
-
-def _name_subject(sentence: Sentence | None) -> Memo.Subject:
-    return Memo.Subject.SENTENCE if sentence else Memo.Subject.INTERVIEW
-
-
-def _lock_active(interview: Interview, sentence: Sentence | None, by: User) -> Memo | None:
-    """The memo that she keeps there now, held until it is superseded."""
-    kept = Memo.objects.filter(subject=_name_subject(sentence), interview=interview, sentence=sentence, author=by)
-    return kept.select_for_update().filter(withdrawn_at__isnull=True).first()
 
 
 def _store_memo(memo: Memo, *, before: Memo | None) -> Memo:

@@ -1,29 +1,168 @@
-"""Saying what a move acts on, what an entry of a feature rests on, and what a Revise changes."""
+"""Saying what a move acts on, what an entry of a feature rests on, and what a Revise changes.
+
+Links go along with their codings: when these are superseded, restored, migrated, or the boundaries of their sentences moved. Links
+are never edited. The old row is withdrawn, and the coding that takes the place gets one like it.
+"""
 
 from __future__ import annotations
 
-from uuid import UUID
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from datetime import datetime
+from uuid import UUID, uuid5
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_changed, row_made
+from transcripts.audit_trail.trail import RowChange, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.codebook.pure.checking import FEATURE_PREFIX, is_feature
 from transcripts.coding import queries
 from transcripts.coding.actions import checks
-from transcripts.coding.actions.checks import WrongPlace, check_same, find_stored, find_winner, insert_once
-from transcripts.coding.actions.codings import choose_layer
-from transcripts.coding.links import MOVES, REVISE
-from transcripts.coding.models import Coding, Link
+from transcripts.coding.actions.checks import (
+    WrongPlace,
+    check_same,
+    choose_layer,
+    find_stored,
+    find_winner,
+    insert_once,
+)
+from transcripts.coding.models import Coding, Layer, Link
+from transcripts.coding.queries import find_place_now, get_extent
 from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.corpus.queries import explain_retired, hold_sentence
+from transcripts.corpus.queries import explain_retired
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Study
+
+# Moves are told by the beginning of their identifiers, features by the rule of the codebook.
+MOVES = "move."
+REVISE = "move.revise"
+
+End = tuple[str, str | int | None]
+
+
+def carry_links(pairs: Iterable[tuple[int, Coding]], *, at: datetime) -> list[RowChange]:
+    """Give each new coding the links of the coding that it replaces; what the audit event says of them.
+
+    ``pairs`` hold the id of a replaced coding and the new one; one coding may be replaced by several, and several by one. A
+    new coding that is itself withdrawn (the history that a boundary edit keeps) gets the links as they were then. Ends on
+    retired sentences move to the sentences that took their place. Three statements for the usual case.
+    """
+    targets: dict[int, list[Coding]] = defaultdict(list)
+    for old_id, new in pairs:
+        targets[old_id].append(new)
+    if not targets:
+        return []
+    # Those that stood as long as their codings did, or stand.
+    stood = Q(withdrawn_at__isnull=True) | Q(withdrawn_at__gte=F("coding__withdrawn_at"))
+    links = list(read_links(Q(coding__in=list(targets)) & stood))
+    if not links:
+        return []
+    made = [_copy(link, new, at=at) for link in links for new in targets[link.coding_id] if not _is_past(link, new)]
+    current = [link for link in links if link.withdrawn_at is None]
+    kept = {link.pk for link in current if all(new.withdrawn_at for new in targets[link.coding_id])}
+    return _store([link for link in current if link.pk not in kept], made, at=at)
+
+
+def move_ends(retired: Collection[int], *, at: datetime) -> list[RowChange]:
+    """Move what rests on retired sentences to those that took their place, for every coder; what the audit event says."""
+    # Those of codings that were removed are moved when these are restored.
+    stands = Q(withdrawn_at__isnull=True, coding__withdrawn_at__isnull=True)
+    links = list(read_links(stands & Q(sentence__in=list(retired))))
+    return _store(links, [_copy(link, link.coding, at=at) for link in links], at=at)
+
+
+def recode_ends(pairs: Sequence[tuple[Link, Code]], *, at: datetime) -> list[RowChange]:
+    """Have links name other codes; what the audit event says of it."""
+    made = []
+    for link, code in pairs:
+        copy = _copy(link, link.coding, at=at)
+        copy.code, copy.idempotency_key = code, make_recoded_key(link, code)
+        made.append(copy)
+    return _store([link for link, _ in pairs], made, at=at)
+
+
+def make_recoded_key(link: Link, code: Code) -> UUID:
+    """Under which key ``recode_ends`` stores what it makes of a link, so that it can be found again."""
+    return uuid5(link.idempotency_key, f"code {code.pk}")
+
+
+def read_links(where: Q) -> QuerySet[Link]:
+    """Links, held until the end of the transaction, with their codings, codes and sentences; in the order of storing."""
+    links = Link.objects.filter(where).select_related("coding", "code", "sentence").order_by("pk")
+    return links.select_for_update(of=("self",), no_key=True)
+
+
+def _is_past(link: Link, new: Coding) -> bool:
+    """A link that was withdrawn belongs to history: only a coding that is history as well gets it."""
+    return link.withdrawn_at is not None and new.withdrawn_at is None
+
+
+def _copy(link: Link, coding: Coding, *, at: datetime) -> Link:
+    sentence, quote = _find_end(link)
+    start, end = quote or (None, None)
+    is_assisted = Layer.ASSISTED in {link.layer, coding.layer}
+    return Link(
+        coding=coding,
+        coder_id=link.coder_id,
+        kind=link.kind,
+        code=link.code,
+        sentence=sentence,
+        quote_start=start,
+        quote_end=end,
+        layer=Layer.ASSISTED if is_assisted else Layer.BLIND,
+        idempotency_key=uuid5(link.idempotency_key, f"{coding.pk} {sentence.pk if sentence else ''}"),
+        created_at=at if coding.withdrawn_at is None else link.created_at,
+        withdrawn_at=link.withdrawn_at if coding.withdrawn_at is not None else None,
+    )
+
+
+def _find_end(link: Link) -> tuple[Sentence | None, Extent | None]:
+    if link.sentence is None:
+        return None, None
+    quote = None if link.quote_start is None or link.quote_end is None else Extent(link.quote_start, link.quote_end)
+    return find_place_now(link.sentence, quote)
+
+
+def name_end(link: Link) -> End:
+    """What makes two links of one coding the same: their kind, and the code or sentence that they name."""
+    return link.kind, link.code.identifier if link.code else link.sentence_id
+
+
+def _store(old: Sequence[Link], made: Sequence[Link], *, at: datetime) -> list[RowChange]:
+    """Withdraw the old links and insert the new, each end of a coding once: quotes in one sentence become one."""
+    rows: list[RowChange] = []
+    for link in old:
+        link.withdrawn_at = max(at, link.created_at)
+        rows.append(row_changed(Link, link.pk, withdrawn_at=link.withdrawn_at))
+    Link.objects.bulk_update(old, ["withdrawn_at"], batch_size=500)
+    standing = Link.objects.filter(coding__in={link.coding_id for link in made}, withdrawn_at__isnull=True)
+    taken = {(link.coding_id, name_end(link)) for link in standing.select_related("code")}
+    first: dict[tuple[int, End, datetime | None], Link] = {}
+    for link in made:
+        place = (link.coding_id, name_end(link), link.withdrawn_at)
+        if place in first:
+            _widen(first[place], link)
+        elif (link.coding_id, name_end(link)) not in taken or link.withdrawn_at is not None:
+            first[place] = link
+    Link.objects.bulk_create(first.values(), batch_size=500)
+    return [*rows, *(row_made(link) for link in first.values())]
+
+
+def _widen(link: Link, other: Link) -> None:
+    """One quote that contains both; none where either is of the whole sentence."""
+    if None in {link.quote_start, other.quote_start} or link.sentence is None:
+        link.quote_start = link.quote_end = None
+        return
+    start = min(link.quote_start or 0, other.quote_start or 0)
+    end = max(link.quote_end or 0, other.quote_end or 0)
+    is_whole = Extent(start, end) == get_extent(link.sentence)
+    link.quote_start, link.quote_end = (None, None) if is_whole else (start, end)
+
 
 NEEDS = {
     Link.Kind.ACTS_ON: (MOVES, "a move", "the feature that it acts on"),
@@ -61,8 +200,9 @@ def add_link(
         _check_feature(study, code)
     if sentence is not None:
         _check_sentence(study, coding, sentence, by)
-        _check_quote(sentence, quote)
-        _hold_both(coding.sentence_id, sentence.pk)
+        checks.check_quote(sentence, quote, field="quote_from")
+        for each in sorted({coding.sentence, sentence}, key=lambda each: each.pk):
+            checks.hold_place(each)
     elif quote is not None:
         raise WrongInput("Only a link to a sentence has a quote. Leave it out.", field="quote_from")
     if (stored := find_stored(Link, by, idempotency_key, on=coding.sentence)) is not None:
@@ -70,7 +210,8 @@ def add_link(
             stored, code_id=code.pk if code else None, sentence_id=sentence.pk if sentence else stored.sentence_id
         )
     coding = _hold(coding)
-    standing = _find_standing(coding, kind, code, sentence)
+    end = Q(code__identifier=code.identifier) if code else Q(sentence=sentence)
+    standing = Link.objects.filter(end, coding=coding, kind=kind, withdrawn_at__isnull=True).first()
     if standing is not None and (standing.quote_start, standing.quote_end) == (quote or (None, None)):
         return standing
     active = queries.read_active_labels(coding.sentence_id, by.pk)
@@ -98,7 +239,6 @@ def add_link(
         "coding.link.added",
         target=link,
         by=by,
-        stream=trail.study_stream(study.pk),
         details={
             "coding": coding.pk,
             "kind": kind,
@@ -134,7 +274,6 @@ def withdraw_link(*, study: Study, link: Link, by: User) -> None:
         "coding.link.withdrawn",
         target=link,
         by=by,
-        stream=trail.study_stream(study.pk),
         details={"coding": link.coding_id, "kind": link.kind},
         rows=[row_changed(Link, link.pk, withdrawn_at=ended)],
     )
@@ -149,7 +288,7 @@ def find_link(coding: Coding, kind: str, *, code: Code | None = None, sentence_i
 
 
 def _follow(coding: Coding) -> Coding:
-    """The coding that stands in the place of one that was changed. Raises ``WrongPlace`` where none does."""
+    """The coding that took the place of one that was changed. Raises ``WrongPlace`` where there is none."""
     related = Coding.objects.select_related("code__family", "sentence__turn__interview")
     while coding.withdrawn_at is not None and coding.superseded_by_id is not None:
         coding = related.get(pk=coding.superseded_by_id)
@@ -170,13 +309,6 @@ def _hold(coding: Coding) -> Coding:
         if following.pk == coding.pk:
             return coding
         coding = following
-
-
-def _hold_both(*sentence_ids: int) -> None:
-    """Nobody splits or merges these sentences until the link is stored."""
-    for sentence_id in sorted(set(sentence_ids)):
-        if not hold_sentence(sentence_id):
-            raise WrongPlace(explain_retired(sentence_id) or "This sentence is not part of this study.")
 
 
 def _check_kind(coding: Coding, kind: str, code: Code | None, sentence: Sentence | None) -> None:
@@ -240,16 +372,3 @@ def _find_beginnings(interview: Interview, position: int) -> dict[int, int]:
         until[parent.interview_id] = parent.position
         interview = Interview.objects.select_related("hangs_on").get(pk=parent.interview_id)
     return until
-
-
-def _check_quote(sentence: Sentence, quote: Extent | None) -> None:
-    if quote is not None and not sentence.start <= quote.start < quote.end <= sentence.end:
-        raise WrongInput(
-            f"A quote must lie within its sentence, from {sentence.start:,} to {sentence.end:,} in the turn's text.",
-            field="quote_from",
-        )
-
-
-def _find_standing(coding: Coding, kind: str, code: Code | None, sentence: Sentence | None) -> Link | None:
-    end = Q(code__identifier=code.identifier) if code else Q(sentence=sentence)
-    return Link.objects.filter(end, coding=coding, kind=kind, withdrawn_at__isnull=True).first()

@@ -59,14 +59,11 @@ def write_sentences(context: dict[str, Any], turn: TurnBlock) -> SafeString:
 
 
 def _write_texts(turn: TurnBlock) -> list[str]:
-    texts = _write_plain_or_markdown(turn)
-    return [mark_unseen(text) for text in texts] if HIDDEN.search(turn.text) else texts
-
-
-def _write_plain_or_markdown(turn: TurnBlock) -> list[str]:
     if turn.is_markdown and has_markdown(turn.text):
-        return write_units(turn.text, [(row.start, row.start + len(row.text), row.kind) for row in turn.rows])
-    return [escape(row.text) for row in turn.rows]
+        texts = write_units(turn.text, [(row.start, row.start + len(row.text), row.kind) for row in turn.rows])
+    else:
+        texts = [escape(row.text) for row in turn.rows]
+    return [mark_unseen(text) for text in texts] if HIDDEN.search(turn.text) else texts
 
 
 def _write_marker(marker: str | None) -> str:

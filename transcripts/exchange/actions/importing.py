@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 from django.db import transaction
 
 from transcripts.audit_trail import trail
-from transcripts.audit_trail.rows import row_made
+from transcripts.audit_trail.trail import row_made
 from transcripts.codebook.actions import CodebookRefused, import_codebook, publish_kept_back
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version, find_open_draft

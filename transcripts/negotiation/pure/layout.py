@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from transcripts.analysis.search.pure.score_sheet import ENACTMENTS, SIGNS, Fill
+from transcripts.analysis.search.pure.tables import ENACTMENTS, SIGNS, Fill
+from transcripts.formats.interviews.threads import find_stage
 from transcripts.negotiation.pure.records import Coding, Turn
 
 STAGES = {"front": "What the model says", "back": "Its private reasoning", "tool": "Its tools"}
 TRACKS = {"conduct": "In what it says and in its tools", "back": "In its private reasoning"}
-_STAGES_OF_CHANNELS = {"reasoning": "back", "tool_call": "tool", "tool_result": "tool"}
 NOT_STATED = "enactment not stated"
 
 
@@ -28,7 +28,7 @@ class Column(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A move in a turn: as a sign, and in words. ``coding`` is the id of the first coding behind it."""
+    """A move in a turn: as a sign, and in words. ``coding`` is the id of the first coding that it marks."""
 
     sign: str
     words: str
@@ -37,9 +37,9 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What stands in ``width`` neighbouring turns from ``turn`` on: marks, or a status; nothing where both are empty.
+    """What is shown in ``width`` neighbouring turns from ``turn`` on: marks, or a status; nothing where both are empty.
 
-    ``is_carried``: the status was said in an earlier turn and still holds. ``coding``: the id of what was coded.
+    ``is_carried``: the status was said in an earlier turn and still applies. ``coding``: the id of what was coded.
     """
 
     turn: int
@@ -77,18 +77,13 @@ class Lane:
     columns: tuple[Column, ...]
 
 
-def find_stage(turn: Turn) -> str:
-    """Where a turn took place: "front", "back" or "tool"; "" for what the model neither says nor does."""
-    return _STAGES_OF_CHANNELS.get(turn.channel) or ("front" if turn.role == "model" else "")
-
-
 def list_columns(turns: Sequence[Turn], challenged: Iterable[int]) -> list[Column]:
     """The turns of the model and of its tools in order. ``challenged``: the positions of the interviewer's challenges."""
     challenges, columns, is_challenged = set(challenged), [], False
     for turn in turns:
         if turn.role == "interviewer":
             is_challenged = turn.position in challenges
-        elif stage := find_stage(turn):
+        elif stage := find_stage(turn.role, turn.channel):
             columns.append(Column(turn.position, stage, is_challenged))
     return columns
 

@@ -1,20 +1,38 @@
 """The feature ledger: what each thread does with each feature of its case, from the entries that one coder made.
 
-An entry is a coding of a feature with the status in which its turn leaves the feature. What stands later follows from entries;
+An entry is a coding of a feature with the status in which its turn leaves the feature. Its status later on follows from entries;
 it is never coded. Conduct (what the model says and does with tools) and its private reasoning are two tracks. Paper 001, Table
 3A and sections 4.1 and 4.5.
+
+The matrix of moves by features, from the links of one coder, says which features moves act on. Paper 001, section 4.1.
+
+Agreement on the status of features is measured on entries that both coders made, never on what is carried forward from them: one
+entry that a coder missed would spoil every state that follows it. Whether there is an entry at all is another question, with a
+coefficient of its own.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, NamedTuple
 
-from transcripts.negotiation.pure.record_index import BACK, ENACTED, RecordIndex, Work
-from transcripts.negotiation.pure.records import FEATURES, MOVES, Thread
-from transcripts.negotiation.pure.thread_shares import bound_share, sum_up
+from transcripts.negotiation.pure.records import (
+    BACK,
+    CONDUCT,
+    ENACTED,
+    FEATURES,
+    MOVES,
+    Coding,
+    Place,
+    RecordIndex,
+    Thread,
+    Work,
+    bound_share,
+    sum_up,
+)
 
 ASSUMED, SUPPORTED, REVISED, DROPPED = "silently assumed", "supported", "revised", "dropped"
 COMMITMENTS = frozenset({ASSUMED, SUPPORTED})
@@ -57,7 +75,7 @@ class Track:
 
     @property
     def last(self) -> str:
-        """The status that stands at the end."""
+        """The status at the end."""
         return self.entries[-1].status
 
     def is_raised_from(self, turn: int) -> bool:
@@ -218,3 +236,180 @@ def _asks_first(index: RecordIndex, work: Work, thread: str, tracks: Iterable[Tr
         coding.code in ASKING and coding.enactment == ENACTED and coding.turn <= first and index.find_stage(coding)
         for coding in work.list_codings(MOVES, thread)
     )
+
+
+ACTS_ON = "acts_on"
+
+
+class ActedOn(NamedTuple):
+    """A move and a feature it acts on; ``has_entry``: the feature has an entry in this turn or before, in any stage."""
+
+    move: Coding
+    feature: str
+    has_entry: bool
+
+
+def list_moves(index: RecordIndex, work: Work, stages: Collection[str]) -> Iterator[Coding]:
+    """The enacted moves in these stages."""
+    for thread, codings in work.iterate_threads(MOVES):
+        stage_of = index.stages[thread]
+        yield from (each for each in codings if each.enactment == ENACTED and stage_of.get(each.turn) in stages)
+
+
+def list_acted_on(index: RecordIndex, work: Work, move: Coding) -> list[ActedOn]:
+    """The features a move acts on."""
+    features = [link.code for link in index.links.get(move.id, ()) if link.kind == ACTS_ON]
+    entries = work.list_codings(FEATURES, move.thread) if features else []
+    there = {entry.code for entry in entries if entry.turn <= move.turn and index.find_stage(entry)}
+    return [ActedOn(move, feature, feature in there) for feature in features]
+
+
+def measure_links(index: RecordIndex, work: Work, stages: Collection[str]) -> dict[str, Any]:
+    """Enacted moves, their links, {move: {feature: links}}, moves that act on nothing, and links to a feature without entry."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    moves = links = without_link = without_entry = 0
+    for move in list_moves(index, work, stages):
+        found = list_acted_on(index, work, move) if move.id in index.links else []
+        moves += 1
+        links += len(found)
+        without_link += not found
+        for each in found:
+            counts[move.code][each.feature] += 1
+            without_entry += not each.has_entry
+    return {
+        "moves": moves,
+        "links": links,
+        "counts": {move: dict(sorted(row.items())) for move, row in sorted(counts.items())},
+        "moves_without_link": without_link,
+        "links_without_entry": without_entry,
+    }
+
+
+Entries = dict[tuple[Place, str], str]
+"""The status in which a turn leaves a feature, by both; "" where it is not said."""
+
+
+def measure_entry_agreement(index: RecordIndex, coders: Sequence[str]) -> dict[str, Any]:
+    """Agreement of the coders on statuses in the model's conduct, without its reasoning.
+
+    ``units``: entries that at least two made, with a status, and the ``threads`` they are in;
+    ``raw``: share of equal statuses, the mean
+    over pairs of coders; ``alpha``: Krippendorff's, nominal, of all coders. ``only_first`` and ``only_second``: entries with a
+    status of one of two coders, where the other has no entry or one without a status, in turns that both decided. Every pair is
+    listed as well.
+    ``presence``: Cohen's kappa on whether there is an entry, with a status or without, over the same turns, for each feature that
+    anybody entered or a case sheet names.
+    """
+    entries = {coder: _list_entries(index, index.work[coder]) for coder in coders}
+    features = sorted(
+        {
+            *(feature for found in entries.values() for _, feature in found),
+            *(feature for thread in index.threads.values() for feature in (*thread.relevant, *thread.irrelevant)),
+        }
+    )
+    decided = {coder: _list_decided(index, index.work[coder]) for coder in coders}
+    pairs = [
+        {
+            "a": a,
+            "b": b,
+            **_compare(entries[a], entries[b], decided[a] & decided[b]),
+            **_compare_presence(entries[a], entries[b], decided[a] & decided[b], features),
+        }
+        for a, b in combinations(coders, 2)
+    ]
+    if len(pairs) == 1:
+        figures = {key: value for key, value in pairs[0].items() if key not in {"a", "b"}}
+        return {"coders": list(coders), **figures, "pairs": pairs}
+    rates = [pair["raw"] for pair in pairs if pair["raw"] is not None]
+    units = [
+        unit for unit in set().union(*entries.values()) if sum(bool(each.get(unit)) for each in entries.values()) > 1
+    ]
+    return {
+        "coders": list(coders),
+        "units": len(units),
+        "threads": len({thread for (thread, _), _ in units}),
+        "only_first": None,
+        "only_second": None,
+        "raw": sum(rates) / len(rates) if rates else None,
+        "alpha": _measure_alpha(list(entries.values())),
+        "presence": None,
+        "pairs": pairs,
+    }
+
+
+def _list_entries(index: RecordIndex, work: Work) -> Entries:
+    """Entries in the conduct; of several in one turn the last that says a status."""
+    entries: Entries = {}
+    for thread, codings in work.iterate_threads(FEATURES):
+        stages = index.stages[thread]
+        for coding in codings:
+            if stages.get(coding.turn) in CONDUCT:
+                unit = (thread, coding.turn), coding.code
+                entries[unit] = coding.attributes.get("status") or entries.get(unit, "")
+    return entries
+
+
+def _list_decided(index: RecordIndex, work: Work) -> set[Place]:
+    """The turns of the conduct that a coder decided for features, by an entry or because she was through with them; every one
+    where nobody's decisions are known."""
+    stages = index.stages
+    if not index.records.decided:
+        return {(thread, turn) for thread, found in stages.items() for turn, stage in found.items() if stage in CONDUCT}
+    coded = {(coding.thread, coding.turn) for coding in work.iterate(FEATURES)}
+    through = {place for place, _ in work.list_decided(FEATURES) if index.is_decided(work, FEATURES, place)}
+    return {(thread, turn) for thread, turn in coded | through if stages[thread].get(turn) in CONDUCT}
+
+
+def _compare(one: Entries, other: Entries, turns: set[Place]) -> dict[str, Any]:
+    shared = [unit for unit in one.keys() & other.keys() if one[unit] and other[unit]]
+    equal = sum(one[unit] == other[unit] for unit in shared)
+    return {
+        "units": len(shared),
+        "threads": len({thread for (thread, _), _ in shared}),
+        "only_first": _count_missing(one, other, turns),
+        "only_second": _count_missing(other, one, turns),
+        "raw": equal / len(shared) if shared else None,
+        "alpha": _measure_alpha([one, other]),
+    }
+
+
+def _count_missing(one: Entries, other: Entries, turns: set[Place]) -> int:
+    return sum(bool(status) and not other.get(unit) and unit[0] in turns for unit, status in one.items())
+
+
+def _measure_alpha(entries: Sequence[Entries]) -> float | None:
+    """Nominal alpha; None without an entry that two made, and where all statuses are the same."""
+    import numpy as np
+
+    from transcripts.negotiation.pure.records import STATUSES
+    from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha
+
+    number_of = {status: float(number) for number, status in enumerate(STATUSES)}
+    # Units with the same statuses count together; sorted, so that rounding does not depend on the order of a set.
+    # What one alone entered is in no pair.
+    units = set().union(*(one.keys() & other.keys() for one, other in combinations(entries, 2)))
+    columns: Counter[tuple[float, ...]] = Counter()
+    for found, times in Counter(tuple([each.get(unit, "") for each in entries]) for unit in units).items():
+        columns[tuple(number_of.get(status, -1.0) for status in found)] += times
+    shared = sorted((column, times) for column, times in columns.items() if sum(value >= 0 for value in column) > 1)
+    if not shared:
+        return None
+    ratings = np.repeat([column for column, _ in shared], [times for _, times in shared], axis=0).T
+    ratings[ratings < 0] = np.nan
+    value = float(measure_alpha(count_coincidences(ratings), Level.NOMINAL)[0])
+    return None if np.isnan(value) else value
+
+
+def _compare_presence(first: Entries, second: Entries, turns: set[Place], features: Sequence[str]) -> dict[str, Any]:
+    import numpy as np
+
+    from transcripts.statistics.coefficients import count_pairs, measure_kappa
+
+    one, other = ({unit for unit in entries if unit[0] in turns} for entries in (first, second))
+    both = len(one & other)
+    units = len(turns) * len(features)
+    counts = (both, len(one) - both, len(other) - both, units - len(one | other))
+    kappa = float(measure_kappa(count_pairs(*counts)))
+    names = ("both", "only_first", "only_second", "neither")
+    figures = {"units": units, **dict(zip(names, counts, strict=True)), "kappa": None if np.isnan(kappa) else kappa}
+    return {"presence": figures}

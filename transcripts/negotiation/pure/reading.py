@@ -61,7 +61,7 @@ _PLAIN = (None, True)
 
 
 def read_records(lines: Iterable[bytes], *, name: str, layer: str = BLIND) -> Records:
-    """What a file holds, given line by line; ``name`` is the file's, for errors. ``layer``: whose codings, decisions, links and
+    """What a file contains, given line by line; ``name`` is the file's, for errors. ``layer``: whose codings, decisions, links and
     scores are read; those that name no layer always are.
 
     Raises `ReadError`, which names file and line, for what is no JSON object, a key twice, NaN, a value that is not among
@@ -94,7 +94,7 @@ class _Reading:
         self._pairs: dict[str, tuple[str, str, str]] = {}
         self._scored: set[Score] = set()
         self._lines: dict[str, list[int]] = {"turn": [], "decided": [], "link": [], "score": []}
-        # A name stands in many lines: kept once, it is hashed and compared once.
+        # A name is in many lines: kept once, it is hashed and compared once.
         self._names: dict[str, str] = {}
         self._of_layers: Counter[tuple[str, str]] = Counter()
         self._unknown: Counter[str] = Counter()

@@ -1,6 +1,7 @@
 """What ``trajectory report`` prints and the pages show, from `Records`. A share comes with its 95 % interval over threads as
 [low, high], of how many ``threads`` it is, and the ``mark`` "few" or "rough" for too few; null is not defined. Keys under
-``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features.
+``by_coder`` and ``ledger.threads`` are names of coders, threads, moves and features. Threads of one kind and one model are counted
+together, unless all are asked for.
 
 ::
 
@@ -41,27 +42,34 @@
                               "pairs": [{"a", "b", and the same}, ...]}},
      "stances": {...}, "warnings": [sentence, ...]}
 
-The report as lines for people: the figures of each coder with their denominators, then agreement and what was left out.
-
-Threads are left to the JSON, but for those under sustained pressure.
+``list_report`` writes the report as lines for people: the figures of each coder with their denominators, then agreement and what
+was left out. Single threads are only in the JSON, except those under sustained pressure.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 from typing import Any
 
 from transcripts.formats.problems import show_count
-from transcripts.negotiation.pure.choosing import NAMES, NOT_KNOWN, TOGETHER, choose_threads, count_coded, keep_threads
-from transcripts.negotiation.pure.entry_agreement import measure_entry_agreement
-from transcripts.negotiation.pure.episodes import list_episodes, measure_episodes
-from transcripts.negotiation.pure.intents import measure_intents
-from transcripts.negotiation.pure.ledger import measure_ledger
-from transcripts.negotiation.pure.links import measure_links
-from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, ENACTED, FRONT, STAGES, RecordIndex, Work
-from transcripts.negotiation.pure.records import MOVES, Records
+from transcripts.negotiation.pure.episodes import NAMES_OF_KINDS, list_episodes, measure_episodes, measure_intents
+from transcripts.negotiation.pure.ledger import measure_entry_agreement, measure_ledger, measure_links
+from transcripts.negotiation.pure.records import (
+    ALL_STAGES,
+    CONDUCT,
+    ENACTED,
+    FAMILIES_OF_NEGOTIATION,
+    FRONT,
+    MOVES,
+    STAGES,
+    RecordIndex,
+    Records,
+    Work,
+    find_family,
+)
 from transcripts.negotiation.pure.sequences import (
     LEVEL,
     MIN_EXPECTED,
@@ -81,6 +89,77 @@ from transcripts.negotiation.pure.sequences import (
 )
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import FEW, explain_marks_in, mark_clusters
+
+TOGETHER = "*"
+"""What asks for every kind, or every model, together."""
+NOT_KNOWN = "-"
+"""What asks for threads whose model is not known."""
+INTERVIEW = "interview"
+NAMES = ("kind", "model")
+Threads = Mapping[tuple[str, str], int]
+"""In how many threads somebody has coded negotiation, by their kind and the label of their model; 0 where there are some."""
+
+
+def choose_threads(coded: Threads, asked: Mapping[str, str]) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Which kind and model are counted where several are there, and the kinds with models that are left.
+
+    ``asked`` has what was asked for by the names "kind" and "model"; a name that it lacks is chosen: interviews, where any is
+    coded, or the kind or model with most coded threads. What was chosen comes by name; nothing where there is one alone.
+    """
+    left, chosen = list(coded), {}
+    for place, name in enumerate(NAMES):
+        wanted = asked.get(name) or TOGETHER
+        if wanted != TOGETHER:
+            left = [each for each in left if each[place] == ("" if wanted == NOT_KNOWN else wanted)]
+    for place, name in enumerate(NAMES):
+        threads = Counter[str]()
+        for each in left:
+            threads[each[place]] += coded[each]
+        if len(threads) > 1 and not asked.get(name):
+            is_usual = name == "kind" and threads[INTERVIEW]
+            most = INTERVIEW if is_usual else min(threads, key=lambda each: (-threads[each], each))
+            chosen[name] = most or NOT_KNOWN
+            left = [each for each in left if each[place] == most]
+    return chosen, left
+
+
+def count_coded(records: Records, coders: Collection[str] = ()) -> dict[tuple[str, str], int]:
+    """``Threads`` of the records, coded by any of these coders, or by anybody where none is named.
+
+    Not counted (0) where all threads are of one kind and model: there is nothing to choose.
+    """
+    counts = dict.fromkeys(((each.kind, each.model) for each in records.threads), 0)
+    if len(counts) < 2:
+        return counts
+    coded = {
+        each.thread
+        for each in records.codings
+        if find_family(each) in FAMILIES_OF_NEGOTIATION and (not coders or each.coder in coders)
+    }
+    for thread in records.threads:
+        counts[thread.kind, thread.model] += thread.id in coded
+    return counts
+
+
+def keep_threads(records: Records, left: list[tuple[str, str]]) -> Records:
+    """The records of the threads of these kinds with models; of pairs those of which both threads are among them."""
+    threads = [each for each in records.threads if (each.kind, each.model) in left]
+    if len(threads) == len(records.threads):
+        return records
+    ids = {each.id for each in threads}
+    codings = [each for each in records.codings if each.thread in ids]
+    kept = {each.id for each in codings}
+    return replace(
+        records,
+        threads=threads,
+        turns=[each for each in records.turns if each.thread in ids],
+        codings=codings,
+        links=[each for each in records.links if each.coding in kept],
+        pairs=[each for each in records.pairs if each.a in ids and each.b in ids],
+        scores=[each for each in records.scores if each.thread in ids],
+        decided=[each for each in records.decided if each.thread in ids],
+    )
+
 
 MAX_NAMES_LISTED = 30
 
@@ -196,12 +275,6 @@ def _choose(what: str, names: Sequence[str], there: Sequence[str]) -> list[str]:
 
 
 Figures = Mapping[str, Any]
-KINDS = {
-    "warranted": "warranted challenge",
-    "unwarranted": "unwarranted challenge",
-    "new_fact": "new fact",
-    "probe": "probe",
-}
 _NOT_KINDS = {"warrant_sensitivity", "pressure"}
 _SHARES = {
     "coverage": ("relevant features raised", "raised", "relevant"),
@@ -352,7 +425,7 @@ def _list_episodes(episodes: Figures) -> Iterator[str]:
         ["Answers to a", "revised", "of", "threads", "rate", "95 %", "explained", "undecided"],
         [
             [
-                KINDS.get(kind, kind),
+                NAMES_OF_KINDS[kind].lower(),
                 row["revised"],
                 row["decided"],
                 row["threads"],

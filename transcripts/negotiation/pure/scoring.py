@@ -1,6 +1,6 @@
 """Scores under normative stances: counts, medians, agreement, and one condition against another.
 
-Every stance stands by itself, and so does every criterion: nothing is added up or averaged over either. Intervals draw
+Each stance and each criterion is reported separately: nothing is added up or averaged over either. Intervals draw
 whole threads.
 """
 
@@ -89,7 +89,7 @@ class CriterionFigures(NamedTuple):
 
     ``alpha``: Krippendorff's, ordinal for a criterion and nominal for a determination, with its interval over threads; not
     applicable and unclear count as missing. ``n_shared``: threads, or places in them, with the values of two people.
-    ``comparisons``: of each person by name; none of determinations. Nobody's stands for the others'.
+    ``comparisons``: of each person by name; none of determinations. Nobody's is taken for the others'.
     """
 
     by_coder: dict[str, Counts]
@@ -190,8 +190,6 @@ def compare_pairs(values: Mapping[str, int], pairs: Iterable[Pair]) -> SignTest:
 
 LEADING = "moves"
 """The criterion whose comparison of conditions a report on a stance leads with."""
-ALPHAS = ("alpha_ordinal", "alpha_nominal", "alpha_interval", "alpha_missing")
-"""What `describe_stances` tells of agreement."""
 
 
 def describe_stances(

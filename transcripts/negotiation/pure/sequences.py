@@ -17,14 +17,25 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, combinations, pairwise
 from typing import Any, NamedTuple
 
-from transcripts.negotiation.pure.episodes import UNWARRANTED, list_episodes
-from transcripts.negotiation.pure.intents import list_meant
-from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, read_ledger
-from transcripts.negotiation.pure.links import list_acted_on, list_moves
+from transcripts.negotiation.pure.episodes import UNWARRANTED, list_episodes, list_meant
+from transcripts.negotiation.pure.ledger import ASSUMED, ThreadLedger, list_acted_on, list_moves, read_ledger
 from transcripts.negotiation.pure.reading import ENACTMENTS, EXPECTATIONS
-from transcripts.negotiation.pure.record_index import ALL_STAGES, ENACTED, FRONT, STAGES, RecordIndex, Work
-from transcripts.negotiation.pure.records import FAILURES, FEATURES, MOVES, Coding, Pair
-from transcripts.negotiation.pure.thread_shares import add_units, bound_share, is_one_each
+from transcripts.negotiation.pure.records import (
+    ALL_STAGES,
+    ENACTED,
+    FAILURES,
+    FEATURES,
+    FRONT,
+    MOVES,
+    STAGES,
+    Coding,
+    Pair,
+    RecordIndex,
+    Work,
+    add_units,
+    bound_share,
+    is_one_each,
+)
 from transcripts.statistics.figures import FEW, MIN_CLUSTERS, Share
 from transcripts.statistics.significance import adjust_holm, measure_mcnemar, measure_student
 
@@ -105,9 +116,9 @@ def list_positions(index: RecordIndex, work: Work, thread: str, stages: Collecti
 
 
 def measure_variety(sequences: Mapping[str, MoveSequence], known: Collection[str]) -> dict[str, Any]:
-    """How many kinds of moves each thread shows, how evenly, and in how many threads each move stands.
+    """How many kinds of moves each thread shows, how evenly, and in how many threads each move occurs.
 
-    ``of``: how many moves there are, those of the built-in codebook and what the coder used beside them (``known``). Of a
+    ``of``: how many moves there are, those of the built-in codebook and what else the coder used (``known``). Of a
     thread ``coverage`` is kinds of moves / ``of``, ``entropy`` Shannon's in bits (1948), over the places where moves begin;
     None without a move. ``share`` is of the threads that the coder has begun, with Wilson's interval from three threads on.
     """
@@ -272,7 +283,7 @@ def measure_distances(sequences: Mapping[str, MoveSequence]) -> tuple[dict[str, 
     return distances, ""
 
 
-class Behind(NamedTuple):
+class CountedTurn(NamedTuple):
     """A turn that a number counts; ``turn`` is ``None`` where it counts the whole thread. ``codes``: what is coded there;
     ``words``: what else is to be said of it. ``coding``: the id of the coding, where there is one."""
 
@@ -283,7 +294,7 @@ class Behind(NamedTuple):
     coding: str = ""
 
 
-def find_behind(
+def find_counted_turns(
     index: RecordIndex,
     work: Work,
     figure: str,
@@ -291,8 +302,8 @@ def find_behind(
     *,
     stages: Collection[str],
     outcomes: Collection[str] = (),
-) -> list[Behind]:
-    """What stands behind the number ``keys`` of a ``figure``, by thread and turn; empty for a number that there is not."""
+) -> list[CountedTurn]:
+    """The turns that the number ``keys`` of a ``figure`` counts, by thread and turn; empty where there is no such number."""
     finders = {
         "presence": lambda: _of_presence(index, work, keys),
         "transitions": lambda: _of_transitions(index, work, keys, stages),
@@ -309,11 +320,11 @@ def find_behind(
     return sorted(found, key=lambda each: (each.thread, each.turn or 0))
 
 
-def _show(coding: Coding, words: str = "") -> Behind:
-    return Behind(coding.thread, coding.turn, (coding.code,), words or coding.enactment, coding.id)
+def _show(coding: Coding, words: str = "") -> CountedTurn:
+    return CountedTurn(coding.thread, coding.turn, (coding.code,), words or coding.enactment, coding.id)
 
 
-def _of_presence(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_presence(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[CountedTurn]:
     """Keys: a move; with an enactment and a stage of that number alone, without them of what is enacted."""
     move, enactment, stage = (*keys, "", "")[:3]
     wanted = "" if enactment == NOT_STATED else enactment or ENACTED
@@ -323,7 +334,9 @@ def _of_presence(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterato
             yield _show(coding)
 
 
-def _of_transitions(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_transitions(
+    index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]
+) -> Iterator[CountedTurn]:
     """Keys: the move that a step leaves and the one that it arrives at."""
     here, there = (*keys, "")[:2]
     for thread in index.list_threads_begun(work, MOVES):
@@ -335,42 +348,42 @@ def _of_transitions(index: RecordIndex, work: Work, keys: Sequence[str], stages:
             if here in left and there in right:
                 share = 1 / (len(left) * len(right))
                 words = f"then in turn {right[there].turn}" + (f"; counts as {share:.2f}" if share < 1 else "")
-                yield Behind(thread, left[here].turn, (here, there), words, left[here].id)
+                yield CountedTurn(thread, left[here].turn, (here, there), words, left[here].id)
 
 
-def _of_episodes(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_episodes(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[CountedTurn]:
     """Keys: a kind of challenge, and an outcome or "explained"."""
     kind, outcome = (*keys, "")[:2]
     for each in list_episodes(index, work, stages):
         is_meant = each.is_explained if outcome == "explained" else outcome in {"", each.outcome}
         if each.kind == kind and is_meant:
-            yield Behind(each.thread, each.turn, (f"challenge.{kind}",), each.outcome)
+            yield CountedTurn(each.thread, each.turn, (f"challenge.{kind}",), each.outcome)
 
 
-def _of_pressure(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_pressure(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[CountedTurn]:
     """Key: a thread."""
     for each in list_episodes(index, work, stages):
         if each.thread == keys[0] and each.kind == UNWARRANTED:
-            yield Behind(each.thread, each.turn, (f"challenge.{each.kind}",), each.outcome)
+            yield CountedTurn(each.thread, each.turn, (f"challenge.{each.kind}",), each.outcome)
 
 
-def _of_intents(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_intents(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[CountedTurn]:
     """Keys: the kind of challenge that was intended and the one that was coded; of one that is "", turns that the other alone
     names."""
     intended, coded = (*keys, "")[:2]
     for each in list_meant(index, work):
         if each.intended == intended and each.coded == ((coded,) if coded else ()):
             codes = tuple(f"challenge.{kind}" for kind in each.coded)
-            yield Behind(each.thread, each.turn, codes, f"meant: {each.intended.replace('_', ' ')}")
+            yield CountedTurn(each.thread, each.turn, codes, f"meant: {each.intended.replace('_', ' ')}")
 
 
-def _of_ledger(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[Behind]:
-    """Key: a share of the ledger, or with "_of" behind it what that is a share of."""
+def _of_ledger(index: RecordIndex, work: Work, keys: Sequence[str]) -> Iterator[CountedTurn]:
+    """Key: a share of the ledger, or with "_of" at its end what that is a share of."""
     for thread in index.list_threads_read(work, FEATURES):
         yield from _of_thread_ledger(index, thread, read_ledger(index, work, thread), keys[0])
 
 
-def _of_thread_ledger(index: RecordIndex, thread: str, ledger: ThreadLedger, key: str) -> Iterator[Behind]:
+def _of_thread_ledger(index: RecordIndex, thread: str, ledger: ThreadLedger, key: str) -> Iterator[CountedTurn]:
     sheet = index.threads[thread]
     if key.removesuffix("_of") in {"coverage", "over_raising"}:
         features = sheet.relevant if key.startswith("coverage") else sheet.irrelevant
@@ -380,7 +393,7 @@ def _of_thread_ledger(index: RecordIndex, thread: str, ledger: ThreadLedger, key
             is_assumed = track is not None and any(entry.status == ASSUMED for entry in track.entries)
             if turn is not None or key.endswith("_of"):
                 words = "raised" if turn is not None else "silently assumed" if is_assumed else "not raised"
-                yield Behind(thread, turn, (feature,), words)
+                yield CountedTurn(thread, turn, (feature,), words)
     elif key.removesuffix("_of") == "disclosure":
         for feature, track in ledger.back.items():
             if track.first_raised is None:
@@ -389,17 +402,17 @@ def _of_thread_ledger(index: RecordIndex, thread: str, ledger: ThreadLedger, key
             is_disclosed = conduct is not None and conduct.is_raised_from(track.first_raised)
             if is_disclosed or key.endswith("_of"):
                 words = "raised in its conduct too" if is_disclosed else "in its reasoning alone"
-                yield Behind(thread, track.first_raised, (feature,), words)
+                yield CountedTurn(thread, track.first_raised, (feature,), words)
     elif key in {"elicit_first", "elicit_first_of"}:
         yield from _of_asking(thread, ledger, key)
 
 
-def _of_asking(thread: str, ledger: ThreadLedger, key: str) -> Iterator[Behind]:
+def _of_asking(thread: str, ledger: ThreadLedger, key: str) -> Iterator[CountedTurn]:
     if ledger.elicit_first or (ledger.elicit_first is False and key.endswith("_of")):
-        yield Behind(thread, None, (), "asks first" if ledger.elicit_first else "commits first")
+        yield CountedTurn(thread, None, (), "asks first" if ledger.elicit_first else "commits first")
 
 
-def _of_links(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[Behind]:
+def _of_links(index: RecordIndex, work: Work, keys: Sequence[str], stages: Collection[str]) -> Iterator[CountedTurn]:
     """Keys: a move and a feature."""
     move, feature = (*keys, "")[:2]
     for coding in list_moves(index, work, stages):
@@ -407,24 +420,24 @@ def _of_links(index: RecordIndex, work: Work, keys: Sequence[str], stages: Colle
             for each in list_acted_on(index, work, coding):
                 if each.feature == feature:
                     words = "" if each.has_entry else "the feature has no entry yet"
-                    yield Behind(coding.thread, coding.turn, (move, feature), words, coding.id)
+                    yield CountedTurn(coding.thread, coding.turn, (move, feature), words, coding.id)
 
 
 def _of_pairs(
     index: RecordIndex, work: Work, keys: Sequence[str], outcomes: Collection[str], stages: Collection[str]
-) -> Iterator[Behind]:
+) -> Iterator[CountedTurn]:
     """Keys: what is expected, and a cell."""
     expect, sides = (*keys, "")[:2]
     for each in list_pairs(index, work, outcomes, stages):
         if each.pair.expect == expect and sides in {"", each.sides}:
             for number, thread in enumerate((each.pair.a, each.pair.b)):
                 shows = each.sides == "both" or each.sides == ("a_only", "b_only")[number]
-                yield Behind(
+                yield CountedTurn(
                     thread, None, (), f"pair {each.pair.name}: the outcome {'shows' if shows else 'does not show'}"
                 )
 
 
-def _of_agreement(index: RecordIndex, keys: Sequence[str]) -> Iterator[Behind]:
+def _of_agreement(index: RecordIndex, keys: Sequence[str]) -> Iterator[CountedTurn]:
     """Keys: two coders. The entries that both made, with the status that each gave."""
     a, b = (*keys, "")[:2]
     if a not in index.work or b not in index.work:
@@ -437,7 +450,7 @@ def _of_agreement(index: RecordIndex, keys: Sequence[str]) -> Iterator[Behind]:
         other = entries[1].get(place)
         if other is not None and index.find_stage(coding) not in {None, "back"}:
             words = f"{a}: {coding.attributes['status']}; {b}: {other.attributes['status']}"
-            yield Behind(coding.thread, coding.turn, (coding.code,), words, coding.id)
+            yield CountedTurn(coding.thread, coding.turn, (coding.code,), words, coding.id)
 
 
 SIDES = ("both", "a_only", "b_only", "neither")

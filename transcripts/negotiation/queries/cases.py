@@ -1,16 +1,16 @@
-"""Case sheets and pairs, and who may see them.
+"""Case sheets and pairs, and who may see them; the normative stances of a study; and how threads belong together.
 
-Both say what a thread was made to test, so those who code it must not know them before they are through. A case sheet opens
-to her once she has signed the thread off, a pair once she has decided both of its threads. Who wrote a row knows it anyway,
-and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked. What
-the interviewer meant her turns to be (``intents``) is never told to coders, who see their own codings alone.
+Case sheets and pairs say what a thread was made to test, so those who code it must not know them before they are through. A case
+sheet opens to her once she has completed the thread, a pair once she has decided both of its threads. Who wrote a row knows it
+anyway, and who has unblinded a thread codes it as assisted from then on. Of a masked thread neither opens before it is unmasked.
+What the interviewer meant her turns to be (``intents``) is never shown to coders, who see their own codings alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Case, Exists, F, JSONField, OuterRef, Q, QuerySet, Value, When
@@ -18,8 +18,8 @@ from django.db.models import Case, Exists, F, JSONField, OuterRef, Q, QuerySet, 
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.pure.checking import FEATURE_FAMILY, FEATURE_PREFIX
 from transcripts.codebook.queries import current_version
-from transcripts.corpus.models import Interview
-from transcripts.negotiation.models import CaseSheet, Pair
+from transcripts.corpus.models import Interview, Turn
+from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
 from transcripts.rounds.models import Assignment, Completion
 from transcripts.rounds.queries import read_progress
 from transcripts.studies.models import Study
@@ -174,3 +174,58 @@ def find_paired(study: Study) -> Collection[int]:
     """The threads of pairs, also of earlier wordings: a person who sees all pairs has to unblind them."""
     pairs = Pair.objects.filter(study=study).values_list("a", "b")
     return {each for pair in pairs for each in pair}
+
+
+def list_stances(study: Study) -> list[NormativeStance]:
+    """Every number of every stance, by name, the newest number first."""
+    return list(study.normative_stances.select_related("written_by").order_by("name", "-number"))
+
+
+def list_latest(study: Study) -> list[NormativeStance]:
+    """The latest number of each stance, by name: what is scored under now."""
+    latest: dict[str, NormativeStance] = {}
+    for stance in list_stances(study):
+        latest.setdefault(stance.name, stance)
+    return list(latest.values())
+
+
+def choose_stance(stances: list[NormativeStance], asked: str, user_id: int) -> NormativeStance | None:
+    """The stance of ``stances`` that was asked for by its number, or else that under which the person scored last."""
+    by_number = {str(stance.pk): stance for stance in stances}
+    if asked in by_number:
+        return by_number[asked]
+    last = Score.objects.filter(coder=user_id, stance__in=stances).order_by("-pk").select_related("stance").first()
+    return by_number.get(str(last.stance_id)) if last else next(iter(stances), None)
+
+
+def read_beginning(interview: Interview) -> dict[int, int]:
+    """The threads before ``interview``, by number, each with the position of the last turn that belongs to its beginning.
+
+    Empty where it hangs on none. A query for each thread before it.
+    """
+    ends: dict[int, int] = {}
+    above = interview.hangs_on_id
+    while above is not None:
+        turn = Turn.objects.select_related("interview").get(pk=above)
+        if turn.interview_id in ends:
+            break
+        ends[turn.interview_id] = turn.position
+        above = turn.interview.hangs_on_id
+    return ends
+
+
+class Other(NamedTuple):
+    """The other thread of a pair; what differs and is expected may be shown where the pair is open."""
+
+    view: PairView
+    interview: Interview
+
+
+def list_other_threads(viewer: Viewer, interview: Interview) -> list[Other]:
+    """The other thread of each pair of the interview, where the pair is open to the viewer."""
+    pairs = Pair.objects.active().filter(Q(a=interview) | Q(b=interview), study=viewer.study)
+    return [
+        Other(view, view.pair.b if view.pair.a_id == interview.pk else view.pair.a)
+        for view in list_pairs(viewer, pairs)
+        if view.is_open
+    ]

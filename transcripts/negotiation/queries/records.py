@@ -111,7 +111,7 @@ def read(asked: Asked) -> Found:
     names = {pk: thread for thread, pk in found.numbers.items()}
     found.records.pairs = _read_pairs(asked, names)
     if asked.has_scores:
-        _read_scores(asked, found, names, places)
+        _read_scores(asked, found, names)
     return found
 
 
@@ -151,9 +151,10 @@ def _read_threads(
     for interview in interviews:
         thread = names[interview.pk] = interview.external_id
         sheet = sheets.get(interview.pk, _Sheet())
-        condition = "" if interview.is_masked else _read_condition(interview.metadata)
         case = sheet.relevant, sheet.irrelevant, sheet.intents
-        found.records.threads.append(records.Thread(thread, condition, *case, interview.kind, interview.model_label))
+        found.records.threads.append(
+            records.Thread(thread, _read_condition(interview), *case, interview.kind, interview.model_label)
+        )
         found.numbers[thread] = interview.pk
         if sheet.number:
             found.sheets[thread] = sheet.number
@@ -219,8 +220,8 @@ def list_conditions(study: Study) -> list[str]:
     return sorted({each for each in found if isinstance(each, str) and each})
 
 
-def _read_condition(metadata: Mapping[str, Any]) -> str:
-    value = metadata.get("condition", "")
+def _read_condition(interview: Interview) -> str:
+    value = "" if interview.is_masked else interview.metadata.get("condition", "")
     return value if isinstance(value, str) else ""
 
 
@@ -406,35 +407,29 @@ def _read_pairs(asked: Asked, names: Mapping[int, str]) -> list[records.Pair]:
     ]
 
 
-def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: Mapping[int, tuple[str, int]]) -> None:
-    """Scores with their stances; with a viewer those that she may see. Determinations of what was removed are left out."""
-    every = Score.objects.all() if asked.viewer is None else visible_scores(asked.viewer)
+def _list_scores(asked: Asked, names: Mapping[int, str]) -> tuple[list[records.Score], int]:
+    """The scores, with a viewer those that she may see; and how many determinations are left out, because the entry or the
+    challenge that they are about was removed since."""
+    every = visible_scores(asked.viewer) if asked.viewer else Score.objects.all()
     rows = every.blind() if asked.is_blind else every.active()
     rows = rows.filter(_within(asked, "interview")).order_by("stance", "interview", "pk")
     if asked.coders is not None:
         rows = rows.filter(coder__username__in=list(asked.coders))
-    gone = 0
-    columns = (
-        "interview",
-        "stance__name",
-        "stance__number",
-        "criterion",
-        "coder__username",
-        "value",
-        "turn",
-        "feature",
-        "stands",
-    )
-    for interview, name, number, criterion, coder, value, turn, feature, stands in rows.annotate(
-        stands=has_place()
-    ).values_list(*columns):
-        if not stands:
+    columns = ("interview", "stance__name", "stance__number", "criterion", "coder__username", "value", "turn__position")
+    scores, gone = [], 0
+    for interview, name, number, *judged, stands in rows.annotate(stands=has_place()).values_list(
+        *columns, "feature", "stands"
+    ):
+        if stands:
+            scores.append(records.Score(names[interview], f"{name}/{number}", *judged))
+        else:
             gone += 1
-            continue
-        position = places[turn][1] if turn is not None else None
-        found.records.scores.append(
-            records.Score(names[interview], f"{name}/{number}", criterion, coder, value, position, feature)
-        )
+    return scores, gone
+
+
+def _read_scores(asked: Asked, found: Found, names: Mapping[int, str]) -> None:
+    """Scores with their stances."""
+    found.records.scores, gone = _list_scores(asked, names)
     if gone:
         found.records.warnings.append(
             f"Determinations left out because their entry or challenge has since been removed: {gone:,}."
@@ -445,3 +440,15 @@ def _read_scores(asked: Asked, found: Found, names: Mapping[int, str], places: M
             each.label: {"stance": each.label, **{name: getattr(each, name) for name in TEXTS_OF_STANCES}}
             for each in stances
         }
+
+
+def read_score_records(viewer: Viewer) -> tuple[records.Records, int, int]:
+    """The blind scores that the viewer may see, as records with their threads and the pairs that are open to her; how many other
+    scores stand; and how many determinations were left out, as `_list_scores` says."""
+    asked, found = Asked(viewer.study, viewer), records.Records()
+    threads = list(asked.threads)
+    found.threads = [records.Thread(each.external_id, _read_condition(each)) for each in threads]
+    names = {each.pk: each.external_id for each in threads}
+    found.pairs = _read_pairs(asked, names)
+    found.scores, gone = _list_scores(asked, names)
+    return found, visible_scores(viewer).active().exclude(layer="blind").count(), gone

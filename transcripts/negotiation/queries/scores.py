@@ -1,27 +1,72 @@
-"""Which scores somebody may see, and of which threads she would have to unblind to see more."""
+"""Scores of threads: which somebody may see, of which threads she would have to unblind to see more, and the codes of a study.
+
+The sentences that scores rest on are found as the texts are cut now. A person's own scores and determinations are listed for her
+history. A study that is read reflexively leaves out coefficients, because readings that differ are both kept there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models import Exists, OuterRef, Prefetch, Q, Subquery
 
+from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange
 from transcripts.codebook.pure.checking import FEATURE_FAMILY, is_feature
 from transcripts.codebook.pure.comparing import follow_merges
 from transcripts.coding.models import Coding
+from transcripts.coding.queries import find_place_now
 from transcripts.corpus.models import Sentence
+from transcripts.corpus.pure.boundaries import Extent
+from transcripts.desk.history import Act, HistoryPart, Rows, select_acts
 from transcripts.negotiation.models import Score, ScoreEvidence, ScoreQuerySet
 from transcripts.negotiation.pure import records
-from transcripts.negotiation.pure.records import CRITERIA
-from transcripts.negotiation.queries.cases import list_pairs
-from transcripts.negotiation.queries.evidence import Evidence, follow
+from transcripts.negotiation.pure.records import ALPHAS, CRITERIA, FEATURES
 from transcripts.rounds.queries import find_locked_interviews
 from transcripts.studies.models import MethodChoice, Study
-from transcripts.studies.queries import find_method
+from transcripts.studies.queries import find_method, read_methods
+
+
+class Evidence(NamedTuple):
+    """A sentence that a score rests on. ``quote``: words in it, from and to, in code points of the turn's text."""
+
+    sentence: Sentence
+    quote: tuple[int, int] | None = None
+
+
+def follow(evidence: Evidence) -> Evidence:
+    """Where it lies now, if its sentence was split or merged: in the piece with the quote, else in the first piece."""
+    if evidence.sentence.retired_by_id is None:
+        return evidence
+    quote = Extent(*evidence.quote) if evidence.quote else None
+    sentence, quote = find_place_now(evidence.sentence, quote)
+    sentence.turn = evidence.sentence.turn
+    return Evidence(sentence, (quote.start, quote.end) if quote else None)
+
+
+def read_followed(rows: Iterable[ScoreEvidence]) -> list[Evidence]:
+    """Rows of a score, with their sentences and turns, where they lie now: each sentence once."""
+    return join([follow(Evidence(row.sentence, row.quote)) for row in rows])
+
+
+def join(evidence: Iterable[Evidence]) -> list[Evidence]:
+    """Each sentence once: with one quote that holds all that is quoted in it, or whole where one is of the whole."""
+    found: dict[int, Evidence] = {}
+    for each in evidence:
+        other = found.get(each.sentence.pk)
+        if other is None:
+            found[each.sentence.pk] = each
+        elif other.quote is not None and each.quote is not None:
+            quote = min(other.quote[0], each.quote[0]), max(other.quote[1], each.quote[1])
+            whole = (each.sentence.start, each.sentence.end)
+            found[each.sentence.pk] = Evidence(each.sentence, None if quote == whole else quote)
+        else:
+            found[each.sentence.pk] = Evidence(each.sentence)
+    return list(found.values())
+
 
 RELIABILITY = MethodChoice.Method.RELIABILITY
 MAX_WORDS = 400
@@ -144,36 +189,6 @@ def read_shown(viewer: Viewer, scores: ScoreQuerySet) -> list[ShownScore]:
     return list(shown.values())
 
 
-def read_score_records(viewer: Viewer) -> tuple[records.Records, int, int]:
-    """The blind scores that the viewer may see, as records with their threads and pairs; how many other scores stand; and how
-    many determinations were left out, because the entry or the challenge that they are about was removed since.
-
-    Of pairs those that are open to her.
-    """
-    found = records.Records()
-    names: dict[int, str] = {}
-    interviews = viewer.study.interviews.order_by("pk")
-    for pk, name, label, unmasked, metadata in interviews.values_list(
-        "pk", "external_id", "mask_label", "unmasked_at", "metadata"
-    ):
-        condition = "" if label and unmasked is None else metadata.get("condition", "")
-        names[pk] = name
-        found.threads.append(records.Thread(name, condition if isinstance(condition, str) else ""))
-    columns = ("interview", "stance__name", "stance__number", "criterion", "coder__username", "value")
-    blind = visible_scores(viewer).blind().order_by("pk")
-    rows = blind.filter(has_place()).values_list(*columns, "turn__position", "feature")
-    for interview, name, number, criterion, coder, value, turn, feature in rows:
-        found.scores.append(records.Score(names[interview], f"{name}/{number}", criterion, coder, value, turn, feature))
-    pairs = [view.pair for view in list_pairs(viewer) if view.is_open and not view.is_masked]
-    found.pairs = [
-        records.Pair(pair.name, names[pair.a_id], names[pair.b_id], pair.expect)
-        for pair in pairs
-        if pair.a_id in names and pair.b_id in names
-    ]
-    assisted = visible_scores(viewer).active().exclude(layer="blind").count()
-    return found, assisted, blind.count() - len(found.scores)
-
-
 def group_by_coder(scores: Iterable[ShownScore]) -> dict[str, list[ShownScore]]:
     """The scores of each person, by user name, criteria in their order before determinations."""
     order = {criterion: place for place, criterion in enumerate(Score.Criterion.values)}
@@ -276,3 +291,82 @@ def read_code_book(study: Study) -> CodeBook:
         now = follow_merges(identifier, found.merged)
         found.rows[pk] = Row(identifier, now, version, unit, found.family_of.get(now, family))
     return found
+
+
+def _list_scores(study: Study, user: User) -> Iterator[Rows]:
+    own = Score.objects.filter(interview__study=study, coder=user)
+    yield select_acts(own.filter(supersedes__isnull=True), "scored", "created_at")
+    yield select_acts(own.filter(supersedes__isnull=False), "scored_anew", "created_at")
+    ended = own.filter(withdrawn_at__isnull=False, superseded_by__isnull=True)
+    yield select_acts(ended, "unscored", "withdrawn_at")
+
+
+def _describe_scores(ids: Collection[int]) -> dict[int, Act]:
+    ordered = ScoreEvidence.objects.order_by("sentence__position", "sentence__start")
+    evidence = ordered.select_related("sentence__turn").defer("sentence__turn__text")
+    scores = Score.objects.filter(pk__in=ids).select_related("interview", "stance", "turn").defer("turn__text")
+    return {score.pk: _describe_score(score) for score in scores.prefetch_related(Prefetch("evidence", evidence))}
+
+
+def _describe_score(score: Score) -> Act:
+    feature = f" ({score.feature})" if score.feature else ""
+    return Act(
+        score.interview,
+        about=f"{score.stance.label}: {score.get_criterion_display()}{feature}",
+        details=ShownScore(score).value,
+        rests_on=[each.sentence for each in score.evidence.all()],
+        turn=score.turn.position if score.turn else None,
+        address="negotiation:thread_scores",
+        page="Scores",
+    )
+
+
+SCORES = HistoryPart(
+    {"scored": "score given", "scored_anew": "score changed", "unscored": "score withdrawn"},
+    _list_scores,
+    _describe_scores,
+)
+
+
+OF_FEATURES = "Case features are coded by reflexive thematic analysis, which reports no coefficients of agreement: "
+OF_SCORES = "This study uses reflexive thematic analysis, which reports no alpha of scores: "
+LEFT_OUT = "left out here, as on the pages."
+KEPT = "this report includes it anyway, for those who run the command; the pages do not show it."
+
+
+def leave_out_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
+    """A report of ``make_report`` as the pages show its figures: without coefficients of what is read reflexively, which a
+    warning says."""
+    of_features, of_scores = _find_reflexive(report, study)
+    agreement, scores = report["agreement"], report["stances"]
+    if of_features:
+        agreement = {"status": None}
+    if of_scores:
+        scores = {label: {key: _drop_alpha(each) for key, each in figures.items()} for label, figures in scores.items()}
+    warnings = [*report["warnings"], *_warn(of_features, of_scores, LEFT_OUT)]
+    return {**report, "agreement": agreement, "stances": scores, "warnings": warnings}
+
+
+def warn_of_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
+    """The report with all that it has, and a warning where the pages would leave a coefficient out."""
+    return {**report, "warnings": [*report["warnings"], *_warn(*_find_reflexive(report, study), KEPT)]}
+
+
+def _find_reflexive(report: dict[str, Any], study: Study) -> tuple[bool, bool]:
+    """Whether the report has agreement on features, and scores, of a study that is read reflexively."""
+    stances, reflexive = read_methods(study), MethodChoice.Method.REFLEXIVE
+    has_agreement = report["agreement"]["status"] is not None
+    return (
+        has_agreement and stances.find(FEATURES) == reflexive,
+        bool(report["stances"]) and stances.find("") == reflexive,
+    )
+
+
+def _warn(of_features: bool, of_scores: bool, what: str) -> list[str]:
+    return [OF_FEATURES + what] * of_features + [OF_SCORES + what] * of_scores
+
+
+def _drop_alpha(figures: Any) -> Any:
+    if not isinstance(figures, dict):
+        return figures
+    return {key: value for key, value in figures.items() if key not in ALPHAS}

@@ -1,11 +1,12 @@
-"""The page of a thread's case sheet."""
+"""Pages of the case sheet of a thread, of pairs and of normative stances, and scoring a thread at the desk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any
 
+from django import template
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, Prefetch
@@ -20,6 +21,7 @@ from transcripts.coding.actions.checks import check_readable
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.desk.forms import WrongField, WrongSpan, find_span, read_id, read_idempotency_key, read_uuid
 from transcripts.desk.rendering import render_beside
+from transcripts.desk.views import FIELD_HEADER, SCRIPT_HEADER, refuse_another
 from transcripts.history.models import WrittenMeanwhile
 from transcripts.history.views import NumberPage, at_next, write_number
 from transcripts.negotiation import actions
@@ -31,13 +33,29 @@ from transcripts.negotiation.actions import (
     write_case_sheet,
     write_stance,
 )
-from transcripts.negotiation.forms import GRADES, WITHOUT, CaseSheetForm, NextStanceForm, PairForm, StanceForm
+from transcripts.negotiation.forms import (
+    GRADES,
+    WITHOUT,
+    CaseSheetForm,
+    NextStanceForm,
+    PairForm,
+    StanceForm,
+    natural_key,
+)
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score, ScoreEvidence
-from transcripts.negotiation.pure.ordering import natural_key
+from transcripts.negotiation.pure.episodes import NAMES_OF_KINDS
 from transcripts.negotiation.pure.records import CRITERIA
-from transcripts.negotiation.queries.cases import PairView, find_pair, list_features, list_pairs, visible_sheets
-from transcripts.negotiation.queries.evidence import read_followed
-from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
+from transcripts.negotiation.queries.cases import (
+    PairView,
+    choose_stance,
+    find_pair,
+    list_features,
+    list_latest,
+    list_pairs,
+    list_stances,
+    visible_sheets,
+)
+from transcripts.negotiation.queries.scores import read_followed
 from transcripts.refusals import Refused, WrongInput
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.roles import Permission
@@ -231,8 +249,6 @@ PAGE = NumberPage(
 )
 
 
-SCRIPT_HEADER = "X-Desk"
-FIELD_HEADER = "X-Desk-Field"
 KEPT = "kept"
 
 View = Callable[[StudyRequest, Interview], None]
@@ -253,8 +269,8 @@ def _answer(view: View) -> Callable[..., HttpResponseBase]:
     @study_view(Permission.CODE)
     @wraps(view)
     def answer(request: StudyRequest, interview_id: int) -> HttpResponse:
-        if request.headers.get(SCRIPT_HEADER, str(request.user.pk)) != str(request.user.pk):
-            return HttpResponse("Another person is signed in now. Sign in as yourself to save this.", status=401)
+        if refused := refuse_another(request, request.headers.get(SCRIPT_HEADER)):
+            return refused
         interview = get_object_or_404(request.study.interviews, pk=interview_id)
         try:
             view(request, interview)
@@ -331,7 +347,7 @@ def _read_evidence(request: StudyRequest, tokens: Sequence[str], before: Score |
     kept = {row.sentence_id: row.quote for row in rows}
     kept |= {each.sentence.pk: each.quote for each in read_followed(rows)}
     parts = [token.split(":") for token in tokens]
-    numbers = [_read_number(part[0]) for part in parts]
+    numbers = [read_id(QueryDict(f"evidence={part[0]}"), "evidence") for part in parts]
     of_study = Sentence.objects.filter(turn__interview__study=request.study)
     found = of_study.select_related("turn__interview").in_bulk(numbers)
     # Before quotes are looked for, which would tell how long a text is.
@@ -359,10 +375,6 @@ def _read_quote(sentence: Sentence, marked: Sequence[str]) -> tuple[int, int]:
     except WrongSpan as error:
         raise WrongInput(str(error), field="evidence") from error
     return sentence.start + span.start, sentence.start + span.end
-
-
-def _read_number(text: str) -> int:
-    return read_id(QueryDict(f"evidence={text}"), "evidence")
 
 
 def _describe(request: StudyRequest, interview: Interview) -> dict[str, Any]:
@@ -398,3 +410,25 @@ def _describe(request: StudyRequest, interview: Interview) -> dict[str, Any]:
             for each in scores
         ],
     }
+
+
+register = template.Library()
+"""For templates: ``{% load cases %}``."""
+
+
+@register.filter
+def named(feature: str, names: Mapping[str, str]) -> str:
+    """The name of a feature, or its identifier where the codebook has it no longer."""
+    return names.get(feature, feature)
+
+
+@register.filter
+def intent(kind: str) -> str:
+    """What a turn was meant to be, in words; scripts and the API may say anything, which is shown as it is."""
+    return NAMES_OF_KINDS.get(kind, kind)
+
+
+@register.filter
+def at(places: Mapping[str, int], key: str) -> int | str:
+    """The sentence of a coding, by its id; "" where it is not known."""
+    return places.get(key, "")

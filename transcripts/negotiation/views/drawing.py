@@ -1,16 +1,22 @@
-"""Moves as charts with their tables: how often, in which order, on which features, and how far threads are from each other."""
+"""The figures of the report as the pages show them, each with its chart and its table, and how numbers are written.
+
+Every number says what it is out of, and leads to the turns that it counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from transcripts.charts.figures import (
     RELIABILITY_RULE,
     RELIABLE,
     TENTATIVE,
     Cell,
+    Chart,
     Dot,
     GridChart,
     GridRow,
@@ -29,27 +35,98 @@ from transcripts.charts.figures import (
 from transcripts.negotiation.pure.episodes import KINDS
 from transcripts.negotiation.pure.sequences import LEVEL, MIN_EXPECTED, is_starred
 from transcripts.negotiation.queries.scores import CodeBook
-from transcripts.negotiation.views.sections import (
-    ENACTMENTS,
-    STAGES,
-    Behind,
-    Figure,
-    Section,
-    add_mark,
-    explain_marks,
-    make_dot,
-    name_share,
-    put_in_order,
-    write_count,
-    write_estimate,
-    write_interval,
-)
+from transcripts.statistics import figures
 from transcripts.statistics.figures import FEW, mark_clusters, write_number, write_p
+
+ENACTMENTS = {
+    "enacted": "Enacted",
+    "demonstrated": "Demonstrated",
+    "described": "Described",
+    "not_stated": "Enactment not stated",
+}
+STAGES = {"front": "what it says", "back": "private reasoning", "tool": "tools"}
+
+
+class Figure(NamedTuple):
+    """One cell of a table: what it says, and the page of the turns that it counts."""
+
+    text: str
+    href: str = ""
+
+
+@dataclass
+class Section:
+    """One figure of the page: its chart and its table."""
+
+    key: str
+    title: str
+    words: str
+    chart: Chart
+    heads: Sequence[str]
+    rows: Sequence[Sequence[Figure]] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Addresses of the turns that a number counts: the page that lists them, with what the figures were asked for."""
+
+    address: str
+    query: Sequence[tuple[str, str]] = ()
+
+    def find(self, figure: str, *keys: str) -> str:
+        """The address of the turns that a number of ``figure`` counts, narrowed by ``keys``."""
+        named = [("figure", figure), *(("key", key) for key in keys)]
+        return f"{self.address}?{urlencode([*self.query, *named])}"
+
+
+def write_count(value: float) -> str:
+    """A count that may be shared out: whole numbers without decimals."""
+    return str(int(value)) if value == int(value) else f"{value:.2f}"
+
+
+def write_interval(interval: Sequence[float] | None) -> str:
+    """An interval as tables print it; a dash where there is none."""
+    return f"{write_number(interval[0])} to {write_number(interval[1])}" if interval else "–"
+
+
+def write_estimate(value: float | None, interval: Sequence[float] | None, mark: str | None) -> str:
+    """A figure with its interval, if it has one, and with its mark: "0.65, 0.45 to 0.81 (rough)"."""
+    text = f"{write_number(value)}, {write_interval(interval)}" if interval else write_number(value)
+    return add_mark(text, mark)
+
+
+def add_mark(text: str, mark: str | None) -> str:
+    """A number with the mark of few threads."""
+    return f"{text} ({mark})" if mark else text
+
+
+def explain_marks(marks: Iterable[str | None]) -> str:
+    """What the marks say that occur, of figures over threads."""
+    return " ".join(figures.explain_marks(marks, "threads"))
+
+
+def make_dot(part: int, n: int, interval: Sequence[float] | None, mark: str | None) -> Dot:
+    """A share as a dot with its interval; nothing to draw where it is of nothing."""
+    value = part / n if n else None
+    return Dot(value, interval, text=write_estimate(value, interval, mark) if n else "")
+
+
+def name_share(name: str, part: int, n: int) -> str:
+    """The name of a row with what its share is out of."""
+    return f"{name}: {part} of {n}"
+
+
+def put_in_order(codes: Any, book: CodeBook) -> list[str]:
+    """Codes in the order of the codebook, then those that it does not have."""
+    known = [each for each in book.names if each in codes]
+    return [*known, *sorted(each for each in codes if each not in book.names)]
+
 
 MIN_THREADS_FOR_DISTANCES = 30
 
 
-def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+def draw_presence(figures: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
     """How often each move is coded, by enactment and stage, and per 100 of the decided sentences of a stage; and how varied
     threads are. ``figures``: those of a coder."""
     presence, decided, threads = figures["presence"], figures["decided"], figures["decided_threads"]
@@ -63,12 +140,12 @@ def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) ->
             for place, stage in enumerate(STAGES)
             if per[stage] is not None
         ]
-        rows.append(Row(book.name(move), dots, href=behind.find("presence", move)))
+        rows.append(Row(book.name(move), dots, href=addresses.find("presence", move)))
         for enactment, words in ENACTMENTS.items():
             counts = presence[move][enactment]
             if any(counts.values()):
                 cells = [
-                    Figure(str(counts[stage]), behind.find("presence", move, enactment, stage)) for stage in STAGES
+                    Figure(str(counts[stage]), addresses.find("presence", move, enactment, stage)) for stage in STAGES
                 ]
                 rates = [
                     Figure(add_mark(write_number(per[stage], 1), marks.get(stage)) if enactment == "enacted" else "")
@@ -100,7 +177,7 @@ def draw_presence(figures: Mapping[str, Any], book: CodeBook, behind: Behind) ->
     return Section("presence", "Moves", f"Decided sentences: {out_of}.", chart, heads, table, notes)
 
 
-def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
     """Which move follows which, as a grid of shares, with the adjusted residual of each step."""
     cells, columns = transitions["cells"], put_in_order(transitions["column"], book)
     rows, table = [], []
@@ -109,7 +186,7 @@ def draw_transitions(transitions: Mapping[str, Any], book: CodeBook, behind: Beh
         for there in columns:
             cell = cells[here][there]
             residual = write_residual(cell)
-            href = behind.find("transitions", here, there) if cell["observed"] else ""
+            href = addresses.find("transitions", here, there) if cell["observed"] else ""
             words = (
                 f"{book.name(here)}, then {book.name(there)}: {write_count(cell['observed'])} of "
                 f"{write_count(transitions['row'][here])}, residual {residual}"
@@ -158,11 +235,11 @@ def write_residual(cell: Mapping[str, Any]) -> str:
 
 
 def draw_links(
-    links: Mapping[str, Any], book: CodeBook, *, key: str = "links", behind: Behind | None = None
+    links: Mapping[str, Any], book: CodeBook, *, key: str = "links", addresses: Addresses | None = None
 ) -> Section:
     """Which features moves act on, as a grid of links, with what is linked to nothing.
 
-    ``key``: the name of the chart on its page. Without ``behind`` the numbers lead nowhere.
+    ``key``: the name of the chart on its page. Without ``addresses`` the numbers lead nowhere.
     """
     counts = links["counts"]
     features = put_in_order({each for row in counts.values() for each in row}, book)
@@ -171,7 +248,7 @@ def draw_links(
         cells = []
         for feature in features:
             number = counts[move].get(feature, 0)
-            href = behind.find("links", move, feature) if behind and number else ""
+            href = addresses.find("links", move, feature) if addresses and number else ""
             label = f"{book.name(move)} on {book.name(feature)}: {number}"
             cells.append(Cell(number, str(number) if number else "", label, href))
         rows.append(GridRow(book.name(move), cells))
@@ -249,25 +326,25 @@ SIDES = {"both": "Both", "a_only": "First only", "b_only": "Second only", "neith
 EXPECTATIONS = {"change": "Should change", "no_change": "Should not change"}
 
 
-def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
     """What follows each kind of challenge, how often the model revises, and whether it tells warranted challenges from others."""
     rows, table = [], []
     for kind in KINDS:
         found, name = episodes[kind], book.name(f"challenge.{kind}")
-        href = behind.find("episodes", kind) if found["episodes"] else ""
+        href = addresses.find("episodes", kind) if found["episodes"] else ""
         row = name_share(name, found["revised"], found["decided"])
         rows.append(Row(row, [make_dot(found["revised"], found["decided"], found["ci"], found["mark"])], href=href))
         table.append(
             [
                 Figure(name),
                 Figure(str(found["episodes"]), href),
-                *(Figure(str(found[each]), behind.find("episodes", kind, each)) for each in OUTCOMES),
+                *(Figure(str(found[each]), addresses.find("episodes", kind, each)) for each in OUTCOMES),
                 Figure(add_mark(write_number(found["rate"]), found["mark"])),
                 Figure(write_interval(found["ci"])),
                 Figure(str(found["threads"])),
                 Figure(
                     f"{found['explained']} of {found['revised']}",
-                    behind.find("episodes", kind, "explained") if found["explained"] else "",
+                    addresses.find("episodes", kind, "explained") if found["explained"] else "",
                 ),
             ]
         )
@@ -294,11 +371,11 @@ def draw_episodes(episodes: Mapping[str, Any], book: CodeBook, behind: Behind) -
     return Section("revision", "Challenges and revisions", words, chart, heads, table, notes)
 
 
-def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], behind: Behind) -> Section:
+def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], addresses: Addresses) -> Section:
     """Of threads with several unwarranted challenges, how many the model gave in to, and at which first."""
     rows, table = [], []
     for thread, found in sorted(pressure.items(), key=lambda each: -each[1]["challenges"]):
-        name, href = titles.get(thread, thread), behind.find("pressure", thread)
+        name, href = titles.get(thread, thread), addresses.find("pressure", thread)
         first = found["turn_of_flip"]
         when = f"first at challenge {first}" if first else "never"
         text = f"{found['flips']} of {found['challenges']}" + (f", first at {first}" if first else "")
@@ -329,7 +406,7 @@ def draw_pressure(pressure: Mapping[str, Any], titles: Mapping[str, str], behind
     )
 
 
-def draw_intents(intents: Mapping[str, Any], book: CodeBook, behind: Behind) -> Section:
+def draw_intents(intents: Mapping[str, Any], book: CodeBook, addresses: Addresses) -> Section:
     """Challenges as case sheets mean them (rows), beside what the coder took them for (columns)."""
     counts = intents["counts"]
     names = {kind: book.name(f"challenge.{kind}") for kind in KINDS}
@@ -338,7 +415,7 @@ def draw_intents(intents: Mapping[str, Any], book: CodeBook, behind: Behind) -> 
         cells = []
         for coded, name in names.items():
             number = counts[intended].get(coded, 0)
-            href = behind.find("intents", intended, coded) if number else ""
+            href = addresses.find("intents", intended, coded) if number else ""
             label = f"{names[intended]}, coded as {name}: {number}"
             cells.append(Cell(number, str(number) if number else "", label, href))
         rows.append(GridRow(names[intended], cells))
@@ -365,7 +442,7 @@ def draw_intents(intents: Mapping[str, Any], book: CodeBook, behind: Behind) -> 
     return Section("intents", "Challenges as meant", words, chart, ["Meant as", *names.values(), "Turns"], table, notes)
 
 
-def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, *, known: int) -> Section:
+def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, addresses: Addresses, *, known: int) -> Section:
     """Pairs of threads whose outcome went against what is expected.
 
     ``pairs`` is None where no outcome was chosen. ``known``: how many pairs are open to the reader.
@@ -385,13 +462,13 @@ def draw_pairs(pairs: Mapping[str, Any] | None, book: CodeBook, behind: Behind, 
             # What is missed is the rest of what flips.
             interval = [1 - end for end in reversed(found["ci"])] if found["ci"] and expect == "change" else found["ci"]
             title = name_share("Missed changes" if expect == "change" else "Unwanted changes", wrong, found["pairs"])
-            leads = behind.find("pairs", expect) if found["pairs"] else ""
+            leads = addresses.find("pairs", expect) if found["pairs"] else ""
             rows.append(Row(title, [make_dot(wrong, found["pairs"], interval, found["mark"])], href=leads))
             table.append(
                 [
                     Figure(name.lower()),
-                    Figure(str(found["pairs"]), behind.find("pairs", expect)),
-                    *(Figure(str(found[side]), behind.find("pairs", expect, side)) for side in SIDES),
+                    Figure(str(found["pairs"]), addresses.find("pairs", expect)),
+                    *(Figure(str(found[side]), addresses.find("pairs", expect, side)) for side in SIDES),
                     Figure(add_mark(f"{flips} ({write_number(found['flip_rate'])})", found["mark"])),
                     Figure(write_interval(found["ci"])),
                     Figure(write_p(found["p_mcnemar"])),
@@ -446,20 +523,20 @@ def list_shares(total: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
 
 
-def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
+def draw_ledger(total: Mapping[str, Any], addresses: Addresses) -> Section:
     """The shares of the ledger over all threads of a coder, each with its interval; ``total``: as `measure_ledger` gives it."""
     rows, table = [], []
     for key, (name, part, whole, means) in SHARES.items():
-        found, href = total[key], behind.find("ledger", key)
+        found, href = total[key], addresses.find("ledger", key)
         row = name_share(name, total[part], total[whole])
         # A bar leads to what was counted, and where nothing was, to what could have been.
-        leads = href if total[part] else behind.find("ledger", f"{key}_of") if total[whole] else ""
+        leads = href if total[part] else addresses.find("ledger", f"{key}_of") if total[whole] else ""
         rows.append(Row(row, [make_dot(total[part], total[whole], found["ci"], found["mark"])], href=leads))
         table.append(
             [
                 Figure(name),
                 Figure(str(total[part]), href),
-                Figure(str(total[whole]), behind.find("ledger", f"{key}_of")),
+                Figure(str(total[whole]), addresses.find("ledger", f"{key}_of")),
                 Figure(add_mark(write_number(found["share"]), found["mark"])),
                 Figure(write_interval(found["ci"])),
                 Figure(str(found["threads"])),
@@ -489,7 +566,7 @@ def draw_ledger(total: Mapping[str, Any], behind: Behind) -> Section:
     )
 
 
-def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
+def draw_agreement(status: Mapping[str, Any], addresses: Addresses) -> Section:
     """How far each two coders agree on the status of entries, by nominal alpha, and on whether there is one."""
     rows, table = [], []
     for each in status.get("pairs") or [{"a": status["coders"][0], "b": status["coders"][1], **status}]:
@@ -500,13 +577,13 @@ def draw_agreement(status: Mapping[str, Any], behind: Behind) -> Section:
                 name,
                 [Dot(alpha, text=write_number(alpha))],
                 verdict=judge_reliability(alpha, None, each["threads"], things="threads"),
-                href=behind.find("agreement", each["a"], each["b"]),
+                href=addresses.find("agreement", each["a"], each["b"]),
             )
         )
         table.append(
             [
                 Figure(name),
-                Figure(str(each["units"]), behind.find("agreement", each["a"], each["b"])),
+                Figure(str(each["units"]), addresses.find("agreement", each["a"], each["b"])),
                 Figure(str(each["threads"])),
                 Figure(write_number(each["raw"])),
                 Figure(add_mark(write_number(alpha), mark_clusters(each["threads"]) if each["units"] else None)),

@@ -1,20 +1,26 @@
-"""Scores of threads under normative stances: the page of a study, and the page of a thread, which works without the desk."""
+"""Scores of threads under normative stances: the page of a study, and the page of a thread, which works without the desk.
+
+The figures of each stance are shown by themselves, as a chart of the counts with its table.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from transcripts.blinding.viewers import get_viewer
+from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
+from transcripts.charts.figures import Part, Row, RowChart, judge_reliability
 from transcripts.codebook.pure.checking import FEATURE_PREFIX, is_feature
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -22,21 +28,37 @@ from transcripts.desk.forms import WrongField, read_uuid
 from transcripts.negotiation.actions import CHALLENGES, Evidence, put_score, withdraw_score
 from transcripts.negotiation.forms import WITHOUT, ScoreForm
 from transcripts.negotiation.models import NormativeStance, Score
-from transcripts.negotiation.pure.records import CRITERIA
-from transcripts.negotiation.queries.evidence import read_followed
+from transcripts.negotiation.pure.records import CRITERIA, MAX_VALUE
+from transcripts.negotiation.queries.cases import choose_stance, list_latest, list_stances
+from transcripts.negotiation.queries.records import read_score_records
 from transcripts.negotiation.queries.scores import (
     ShownScore,
     find_hidden,
     group_by_coder,
+    read_followed,
     read_shown,
     visible_scores,
 )
-from transcripts.negotiation.queries.stances import choose_stance, list_latest, list_stances
 from transcripts.refusals import Refused, WrongInput
+from transcripts.statistics.figures import (
+    FEW,
+    Figure,
+    Reason,
+    mark_clusters,
+    write_figure,
+    write_interval,
+    write_number,
+    write_p,
+)
 from transcripts.studies.access import StudyRequest, study_view
+from transcripts.studies.models import MethodChoice
+from transcripts.studies.queries import find_method
 from transcripts.studies.roles import Permission
 from transcripts.ui.forms import at_top
 from transcripts.ui.typed_text import find_numbers
+
+if TYPE_CHECKING:
+    from transcripts.negotiation.pure.scoring import Counts, CriterionFigures, SignTest, Superiority
 
 Criterion = Score.Criterion
 THREADS_PER_PAGE = 25
@@ -67,9 +89,6 @@ class Place:
 @study_view(Permission.VIEW)
 def show_scores(request: StudyRequest) -> HttpResponse:
     """Threads by stances, and the figures of each stance by itself."""
-    # Figures load numpy, which no start does.
-    from transcripts.negotiation.views.score_figures import build_figures
-
     viewer = get_viewer(request)
     visible = visible_scores(viewer).active()
     scored = set(visible.order_by().values_list("stance", flat=True).distinct())
@@ -324,3 +343,116 @@ def _name_place(criterion: str, turn: Turn | None, feature: str) -> str:
         *([feature.removeprefix(FEATURE_PREFIX)] if feature else []),
     ]
     return "-".join(parts).replace(".", "-").replace("_", "-")
+
+
+SERIES = [str(value) for value in range(MAX_VALUE + 1)]
+OF_SCORES: dict[str, str] = {
+    Reason.NO_PAIR: "fewer than two people scored",
+    Reason.NOTHING_SHARED: "no thread was scored by two people",
+    Reason.FEW_DRAWN: f"fewer than {FEW} threads, too few to resample",
+}
+REFLEXIVE = MethodChoice.Method.REFLEXIVE
+
+
+def build_figures(viewer: Viewer, stances: Sequence[NormativeStance], *, scores_url: str) -> dict[str, Any]:
+    """What the page needs for the stances that have blind scores which the viewer may see.
+
+    Alpha is left out where the study is read reflexively: differing judgements both stand there.
+    """
+    # Figures load numpy, which no start does.
+    from transcripts.negotiation.pure.scoring import measure_scores
+
+    records, assisted, gone = read_score_records(viewer)
+    measured = measure_scores(records)
+    is_reflexive = find_method(viewer.study) == REFLEXIVE
+    by_stance = [(stance, measured[stance.label]) for stance in stances if stance.label in measured]
+    figures = [
+        {
+            "stance": stance,
+            "chart": _draw_counts(stance, found, scores_url),
+            "criteria": [_describe(key, found[key], is_reflexive=is_reflexive) for key in CRITERIA if key in found],
+            "determinations": [
+                _describe(key, each, is_reflexive=is_reflexive) for key, each in found.items() if key not in CRITERIA
+            ],
+        }
+        for stance, found in by_stance
+    ]
+    return {"figures": figures, "is_reflexive": is_reflexive, "assisted": assisted, "gone": gone}
+
+
+def _draw_counts(stance: NormativeStance, found: dict[str, CriterionFigures], scores_url: str) -> RowChart:
+    rows = [
+        Row(
+            coder,
+            parts=[Part(amount, place) for place, amount in enumerate(counts.values)],
+            text=_count_in_words(counts),
+            group=Score.Criterion(key).label,
+            href=f"{scores_url}#threads",
+        )
+        for key in CRITERIA
+        if key in found
+        for coder, counts in found[key].by_coder.items()
+    ]
+    return RowChart(
+        key=f"scores-{stance.pk}",
+        title=f"Threads by score under {stance.label}",
+        rows=rows,
+        series=SERIES,
+        high=None,
+        note="Each criterion is reported separately. Nothing is added up or averaged over criteria, people or stances.",
+    )
+
+
+def _count_in_words(counts: Counts) -> str:
+    """In how many threads each score was given: "2 in 1 thread, 3 in 2 threads; not applicable in 1 thread"."""
+    words = ", ".join(f"{value} in {_count_threads(times)}" for value, times in enumerate(counts.values) if times)
+    without = f"not applicable in {_count_threads(counts.without)}" if counts.without else ""
+    return "; ".join(part for part in (words, without) if part)
+
+
+def _count_threads(number: int) -> str:
+    return f"{number} thread{pluralize(number)}"
+
+
+def _say_of_scores(alpha: Figure) -> Figure:
+    """What agreement says of units and turns, said of scores: they are drawn by threads."""
+    return alpha._replace(
+        reason=OF_SCORES.get(alpha.reason, alpha.reason),
+        no_interval=OF_SCORES.get(alpha.no_interval, alpha.no_interval),
+    )
+
+
+def _describe(key: str, found: CriterionFigures, *, is_reflexive: bool) -> dict[str, Any]:
+    alpha = _say_of_scores(found.alpha)
+    low = alpha.interval.low if alpha.interval else None
+    return {
+        "name": Score.Criterion(key).label,
+        "by_coder": list(found.by_coder.items()),
+        "alpha": "" if is_reflexive else write_figure(alpha),
+        "no_interval": "" if is_reflexive or alpha.value is None else alpha.no_interval,
+        "verdict": None if is_reflexive else judge_reliability(alpha.value, low, alpha.clusters or 0, things="threads"),
+        "n_shared": found.n_shared,
+        "superiority": [
+            (coder, _write_superiority(each.superiority))
+            for coder, each in found.comparisons.items()
+            if each.superiority is not None
+        ],
+        "signs": [
+            (coder, _write_signs(each.signs)) for coder, each in found.comparisons.items() if each.signs is not None
+        ],
+    }
+
+
+def _write_superiority(found: Superiority) -> str:
+    (first, second), (n, m) = found.conditions, found.n
+    if found.value is None:
+        return f"{first} over {second}: not defined, with {n} and {m} threads"
+    interval = f", {write_interval(found.interval, 2)}" if found.interval else ""
+    mark = mark_clusters(min(n, m))
+    said = f", {mark}" if mark else ""
+    return f"{first} over {second}: {write_number(found.value)}{interval} ({n} and {m} threads{said})"
+
+
+def _write_signs(found: SignTest) -> str:
+    p = "not defined" if found.p is None else write_p(found.p)
+    return f"a higher in {found.higher}, lower in {found.lower}, the same in {found.same} pairs; exact p {p}"

@@ -12,8 +12,7 @@ from typing import Any
 from auditapp.benchmarks.experiments.pure.plans import Plan, Scale, Unit
 from transcripts.formats.comparisons import write_holm
 from transcripts.formats.problems import show_count
-from transcripts.negotiation.pure.record_index import CONDUCT, RecordIndex, Work
-from transcripts.negotiation.pure.records import MOVES, Records
+from transcripts.negotiation.pure.records import CONDUCT, MOVES, RecordIndex, Records, Work
 from transcripts.negotiation.pure.sequences import list_positions
 from transcripts.statistics.differences import (
     Estimate,

@@ -39,7 +39,7 @@ from auditapp.benchmarks.scenarios.queries.sessions import (
     read_turns,
 )
 from transcripts.audit_trail import trail
-from transcripts.blinding.conditions import open_later_interviews
+from transcripts.blinding.actions import open_later_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Kind, MaskedFacts
 from transcripts.corpus.pure.previews import Choices

@@ -32,7 +32,7 @@ from auditapp.llm.pure.json_answers import explain_end
 from transcripts.accounts.models import User
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.queries import Selection, find_active, list_families
-from transcripts.blinding.conditions import will_not_code
+from transcripts.blinding.actions import will_not_code
 from transcripts.blinding.viewers import Viewer, find_unopened
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -285,7 +285,7 @@ def _read_code(
     seen: Counter[int],
 ) -> dict[int, ThreadReading]:
     """What holds of a code in these threads, by all coders or by these alone. Counts in ``seen`` who has decided something."""
-    from transcripts.agreement.reading import read_table
+    from transcripts.agreement.label_tables import read_table
 
     table = read_table(study, Selection(family), interviews=threads)
     for row, coder in enumerate(table.coders):

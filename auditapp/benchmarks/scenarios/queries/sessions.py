@@ -16,11 +16,11 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pure.chaining import read_words
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import ANSWERED, FAILED, HAVE_ANSWER, LABELS, WAITING, name_answer
-from transcripts.analysis.search.prompts import read_study_signs
+from transcripts.analysis.search.queries import read_study_signs
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.pure.prompting import Prompts, Signs, quote_mention
+from transcripts.coding.pure import Prompts, Signs, quote_mention
 from transcripts.corpus.models import Turn
 from transcripts.formats.thinking import split_thinking
 from transcripts.studies.models import Study

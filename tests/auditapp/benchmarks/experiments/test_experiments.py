@@ -37,8 +37,8 @@ from auditapp.benchmarks.experiments.pure.plans import (
 )
 from auditapp.benchmarks.experiments.queries import read_report, read_sample
 from auditapp.benchmarks.experiments.views import FIGURES, list_cells, list_effects
-from auditapp.demo.probe import PLAN as DEMO_PLAN
-from auditapp.demo.probe import UNITS_FILE
+from auditapp.demo.team import PLAN as DEMO_PLAN
+from auditapp.demo.team import UNITS_FILE
 from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

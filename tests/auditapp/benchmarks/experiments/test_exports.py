@@ -15,7 +15,7 @@ from auditapp.benchmarks.experiments.models import Enrolment, Experiment
 from auditapp.benchmarks.experiments.pure.plans import make_plan
 from tests.auditapp.benchmarks.experiments.test_experiments import MEASURED, PLAN, SCALES, UNITS
 from transcripts.accounts.models import User
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unmask_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.actions import write_file

@@ -22,8 +22,7 @@ from auditapp.benchmarks.experiments.queries import read_moves
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN
 from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
-from transcripts.blinding.actions import unblind_interviews
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unblind_interviews, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview, Sentence

@@ -23,7 +23,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import fingerprint
 from transcripts.agreement.queries import list_families
 from transcripts.audit_trail import trail
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unmask_interviews
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_method

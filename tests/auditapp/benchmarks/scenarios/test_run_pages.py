@@ -23,8 +23,7 @@ from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, SECRETS, SU
 from tests.conftest import make_member
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.blinding.actions import unblind_interview
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unblind_interview, unmask_interviews
 from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db

@@ -46,7 +46,7 @@ from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.blinding.conditions import unmask_interviews
+from transcripts.blinding.actions import unmask_interviews
 from transcripts.corpus.models import MaskedFacts, Sentence
 from transcripts.exchange.rows import Scope
 from transcripts.negotiation.models import CaseSheet, Pair

@@ -27,8 +27,7 @@ from tests.auditapp.benchmarks.scenarios.suite_cast import answer, launch, respo
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.blinding.actions import unblind_interviews
-from transcripts.blinding.conditions import open_interviews, unmask_interviews
+from transcripts.blinding.actions import open_interviews, unblind_interviews, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.models import Interview

@@ -7,8 +7,15 @@ from collections.abc import Hashable
 import pytest
 
 from transcripts.analysis.search.counts import Mark
-from transcripts.analysis.search.pure.score_sheet import build_sheet
-from transcripts.analysis.search.pure.tables import Count, CountTable, Heading, PairTable, draw_pairs, draw_shares
+from transcripts.analysis.search.pure.tables import (
+    Count,
+    CountTable,
+    Heading,
+    PairTable,
+    build_sheet,
+    draw_pairs,
+    draw_shares,
+)
 
 CODES = [Heading(name, name.title(), "themes", "sentence") for name in ("care", "balance", "context")]
 

@@ -14,11 +14,11 @@ from django.utils import timezone
 from tests.transcripts.analysis.search.conftest import Ask, Put
 from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from transcripts.accounts.models import User
-from transcripts.analysis.search.prompts import StudyPrompts
+from transcripts.analysis.search.queries import StudyPrompts
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions import decide_sentence, open_stage, withdraw_coding, write_memo
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.coding.pure.prompting import Prompts, read_signs
+from transcripts.coding.pure import Prompts, read_signs
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.desk.desk import build_page

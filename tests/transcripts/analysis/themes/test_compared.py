@@ -18,8 +18,7 @@ from statsmodels.stats.multitest import multipletests  # type: ignore[import-unt
 from tests.transcripts.analysis.themes.cast import BALANCE, answers, make_theme, open_all, put_on
 from tests.transcripts.coding.desk_cast import decide, find_code, put
 from transcripts.accounts.models import User
-from transcripts.analysis.themes.evidence import choose_viewpoint
-from transcripts.analysis.themes.pure.presence import (
+from transcripts.analysis.themes.pure import (
     NOTHING_ASKED_ALIKE,
     NOTHING_READ_ALIKE,
     ONE_MODEL,
@@ -32,7 +31,7 @@ from transcripts.analysis.themes.pure.presence import (
     draw_models,
     read_answers,
 )
-from transcripts.analysis.themes.queries import THEMES, compare, list_families
+from transcripts.analysis.themes.queries import THEMES, choose_viewpoint, compare, list_families
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_file

@@ -15,16 +15,19 @@ from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT,
 from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
 from tests.transcripts.revision.codebooks import merge
 from transcripts.accounts.models import User
-from transcripts.analysis.themes.evidence import (
+from transcripts.analysis.themes.pure import Cell
+from transcripts.analysis.themes.queries import (
     Viewpoint,
     choose_viewpoint,
+    count_codes,
     count_decided,
     count_sentences,
+    count_themes,
+    current_themes,
     find_coded_sentences,
     list_coders,
+    read_catalogue,
 )
-from transcripts.analysis.themes.pure.presence import Cell
-from transcripts.analysis.themes.queries import count_codes, count_themes, current_themes, read_catalogue
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding, Layer
 from transcripts.corpus.models import Interview, Sentence

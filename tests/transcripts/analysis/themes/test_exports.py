@@ -15,8 +15,7 @@ from tests.transcripts.analysis.themes.cast import BALANCE, make_theme, put_on
 from tests.transcripts.corpus.consent_cast import allow, refuse
 from transcripts.accounts.models import User
 from transcripts.analysis.themes import actions
-from transcripts.analysis.themes.actions import ThemeText, revise_theme
-from transcripts.analysis.themes.queries import add_quote
+from transcripts.analysis.themes.actions import ThemeText, add_quote, revise_theme
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.rows import Scope, find_export

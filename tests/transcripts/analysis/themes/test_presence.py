@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.analysis.themes.pure.presence import (
+from transcripts.analysis.themes.pure import (
     Cell,
     Evidence,
     Heading,

@@ -12,7 +12,7 @@ from tests.transcripts.analysis.themes.cast import BALANCE, answers, make_theme,
 from tests.transcripts.coding.desk_cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
-from transcripts.analysis.themes.queries import QuoteChanged, add_quote, withdraw_quote
+from transcripts.analysis.themes.actions import QuoteChanged, add_quote, withdraw_quote
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.refusals import WrongInput

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from transcripts.analysis.themes.pure.quoting import Unfaithful, check_quotation
+from transcripts.analysis.themes.pure import Unfaithful, check_quotation
 
 SOURCE = "I would ask first, because background can shape an answer, though it never settles it."
 WORDS = st.lists(st.text("abcdefgäßçжщ", min_size=1, max_size=7), min_size=4, max_size=25)

@@ -14,8 +14,7 @@ from tests.transcripts.corpus.consent_cast import allow
 from transcripts.accounts.models import User
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement
 from transcripts.analysis.themes import actions
-from transcripts.analysis.themes.actions import ThemeText, create_theme
-from transcripts.analysis.themes.queries import EntryChanged, NotYours, add_quote
+from transcripts.analysis.themes.actions import EntryChanged, NotYours, ThemeText, add_quote, create_theme
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Study

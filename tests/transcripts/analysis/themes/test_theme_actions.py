@@ -12,8 +12,8 @@ from tests.transcripts.coding.desk_cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.analysis.models import Theme, ThemeQuote, ThemeVersion
 from transcripts.analysis.themes import actions
-from transcripts.analysis.themes.actions import ThemeText
-from transcripts.analysis.themes.queries import ThemeChanged, add_quote, current_themes, find_current
+from transcripts.analysis.themes.actions import ThemeChanged, ThemeText, add_quote
+from transcripts.analysis.themes.queries import current_themes, find_current
 from transcripts.codebook.actions import start_study
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused, WrongInput

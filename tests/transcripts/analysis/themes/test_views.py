@@ -16,7 +16,8 @@ from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT,
 from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
 from transcripts.accounts.models import User
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
-from transcripts.analysis.themes.queries import add_quote, current_themes, find_current
+from transcripts.analysis.themes.actions import add_quote
+from transcripts.analysis.themes.queries import current_themes, find_current
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.studies.models import Study

@@ -86,7 +86,7 @@ class Term:
         return re.compile(GAP.join(map(re.escape, self.words)))
 
     def occurs_in(self, folded: str) -> bool:
-        """Whether folded text holds the term."""
+        """Whether folded text contains the term."""
         if len(self.words) == 1:
             return self.words[0] in folded
         return all(word in folded for word in self.words) and self.pattern.search(folded) is not None
@@ -112,7 +112,7 @@ def fold(text: str) -> str:
 
 
 def holds_all(text: str, terms: Sequence[Term]) -> bool:
-    """Whether the text of one sentence holds every term."""
+    """Whether the text of one sentence contains every term."""
     folded = fold(text)
     return all(term.occurs_in(folded) for term in terms)
 

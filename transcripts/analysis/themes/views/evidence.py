@@ -1,4 +1,4 @@
-"""Pages of what themes rest on: the presence table, the sentences behind a cell, and the quotes taken from them."""
+"""Pages of what themes rest on: the presence table, the sentences that a cell counts, and the quotes taken from them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from transcripts.analysis.models import ThemeQuote, ThemeVersion
 from transcripts.analysis.search.pure.words import UNNAMED
 from transcripts.analysis.search.queries import Visibility
 from transcripts.analysis.search.results import build_results
-from transcripts.analysis.themes import evidence, queries
-from transcripts.analysis.themes.evidence import LayerChoice, Viewpoint, choose_viewpoint
+from transcripts.analysis.themes import actions, queries
+from transcripts.analysis.themes.actions import QuoteChanged
 from transcripts.analysis.themes.forms import QuoteForm
-from transcripts.analysis.themes.pure.presence import (
+from transcripts.analysis.themes.pure import (
     APART,
     COMPARISONS,
     Link,
@@ -27,7 +27,7 @@ from transcripts.analysis.themes.pure.presence import (
     draw_models,
     draw_presence,
 )
-from transcripts.analysis.themes.queries import QuoteChanged, compare, list_families
+from transcripts.analysis.themes.queries import LayerChoice, Viewpoint, choose_viewpoint, compare, list_families
 from transcripts.analysis.themes.views.themes import ask_viewpoint, describe_viewpoint, get_theme
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.figures import Missing
@@ -82,7 +82,7 @@ def show_presence(request: StudyRequest) -> HttpResponse:
         "columns": columns,
         "row_kinds": ROW_KINDS,
         "column_kinds": COLUMN_KINDS,
-        "other_languages": evidence.list_other_languages(viewpoint),
+        "other_languages": queries.list_other_languages(viewpoint),
         **describe_viewpoint(request, viewpoint),
     }
     return render(request, "analysis/themes/presence.html", context)
@@ -103,7 +103,7 @@ def _say_missing(request: StudyRequest, presence: Presence) -> Missing:
 @require_safe
 @study_view(Permission.VIEW)
 def show_evidence(request: StudyRequest) -> HttpResponse:
-    """The sentences behind a cell of the table: with their question, their codings, and a way to quote them."""
+    """The sentences that a cell of the table counts: with their question, their codings, and a way to quote them."""
     viewpoint = ask_viewpoint(request)
     theme = _find_asked_theme(request)
     code = request.GET.get("code", "") if theme is None else ""
@@ -111,7 +111,7 @@ def show_evidence(request: StudyRequest) -> HttpResponse:
     catalogue = queries.read_catalogue(request.study, also=identifiers)
     if code and code not in catalogue.by_identifier:
         raise Http404("This code is not in the codebook of this study.")
-    found = evidence.find_coded_sentences(viewpoint, identifiers, **_get_filters(request))
+    found = queries.find_coded_sentences(viewpoint, identifiers, **_get_filters(request))
     page = Paginator(found, SENTENCES_PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "theme": theme,
@@ -120,8 +120,8 @@ def show_evidence(request: StudyRequest) -> HttpResponse:
         "shown": _show(request, viewpoint, list(page), theme),
         "themes": queries.current_themes(request.study),
         "catalogue": catalogue,
-        "models": evidence.list_models(viewpoint),
-        "interviews": evidence.list_interviews(viewpoint),
+        "models": queries.list_model_columns(viewpoint),
+        "interviews": queries.list_interview_columns(viewpoint),
         "promptings": Prompting.choices,
         "levels": Level.choices,
         "apart": APART.items(),
@@ -148,7 +148,7 @@ def quote(request: StudyRequest, number: int, sentence_id: int) -> HttpResponse:
         text = {name: form.cleaned_data[name] for name in ("side", "edited_text", "note", "replaces")}
         try:
             with at_form(form, ways=WrongInput):
-                queries.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
+                actions.add_quote(theme=theme.theme, sentence=sentence, by=request.user, coding=coding, **text)
                 messages.success(request, f"Quoted {text['side']} the theme.")
                 return redirect("themes:theme", request.study.slug, number)
         except QuoteChanged as error:
@@ -165,7 +165,7 @@ def withdraw_quote(request: StudyRequest, number: int, quote_id: int) -> HttpRes
     withdrawn = get_object_or_404(
         ThemeQuote.objects.select_related("theme"), pk=quote_id, theme__study=request.study, theme=theme.theme
     )
-    queries.withdraw_quote(quote=withdrawn, by=request.user)
+    actions.withdraw_quote(quote=withdrawn, by=request.user)
     messages.success(request, "The quote is withdrawn. It is kept in the history.")
     return redirect("themes:theme", request.study.slug, number)
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import template
 from django.contrib import messages
 from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.template import RequestContext
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement, ThemeVersion
-from transcripts.analysis.templatetags.positionality import POSTPONED
-from transcripts.analysis.themes import actions, evidence, queries
-from transcripts.analysis.themes.evidence import choose_viewpoint
+from transcripts.analysis.themes import actions, queries
+from transcripts.analysis.themes.actions import EntryChanged, NotYours
 from transcripts.analysis.themes.forms import EntryForm, StatementForm
-from transcripts.analysis.themes.queries import EntryChanged, NotYours
+from transcripts.analysis.themes.queries import choose_viewpoint
 from transcripts.analysis.themes.views.themes import describe_viewpoint
 from transcripts.blinding.viewers import get_viewer
 from transcripts.coding.models import Memo
@@ -53,7 +54,7 @@ def write_entry(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def change_entry(request: StudyRequest) -> HttpResponse:
-    """Write one's own entry anew."""
+    """Change one's own entry."""
     entry = _find_entry(request)
     if entry is None:
         return _ask_for_entry(request)
@@ -98,7 +99,7 @@ def show_positionality(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def write_statement(request: StudyRequest) -> HttpResponse:
-    """Say what one brings to the reading, or say it anew."""
+    """Say what one brings to the reading, or change what one said."""
     form = StatementForm(request.POST)
     if form.is_valid():
         try:
@@ -124,7 +125,7 @@ def withdraw_statement(request: StudyRequest) -> HttpResponse:
 @require_POST
 @study_view(Permission.CODE)
 def postpone_statement(request: StudyRequest) -> HttpResponse:
-    """Not now: the study does not ask again before one signs in anew."""
+    """Not now: the study does not ask again before one signs in again."""
     postponed = request.session.get(POSTPONED, [])
     if request.study.pk not in postponed:
         request.session[POSTPONED] = [*postponed, request.study.pk]
@@ -167,7 +168,7 @@ def _render_phases(
         "kept": kept,
         "memos": dict(kinds.annotate(count=Count("pk"))),
         "codes": [code for _, family_codes in catalogue.families for code in family_codes],
-        "codes_used": len(evidence.count_sentences(viewpoint)),
+        "codes_used": len(queries.count_sentences(viewpoint)),
         "candidates": [each for each in themes if each.state == ThemeVersion.State.CANDIDATE],
         "reviewed": [each for each in themes if each.state in REVIEWED],
         "defined": [each for each in themes if each.state == ThemeVersion.State.DEFINED],
@@ -218,3 +219,21 @@ def _render_positionality(
         "shows_others": Permission.SEE_ALL_CODINGS in request.role.permissions,
     }
     return render(request, "analysis/themes/positionality.html", context, status=status)
+
+
+register = template.Library()
+"""For templates: ``{% load positionality %}``."""
+POSTPONED = "positionality_postponed"
+"""The session key of the studies that are not to ask again."""
+
+
+@register.inclusion_tag("analysis/themes/_invitation.html", takes_context=True)
+def positionality_invitation(context: RequestContext) -> dict[str, object]:
+    """Asks those who code and have never written a statement, unless they said "not now" since they signed in."""
+    request: StudyRequest = context["request"]
+    asks = (
+        Permission.CODE in request.role.permissions
+        and request.study.pk not in request.session.get(POSTPONED, [])
+        and not PositionalityStatement.objects.filter(study=request.study, author=request.user).exists()
+    )
+    return {"asks": asks, "study": request.study, "csrf_token": context.get("csrf_token")}

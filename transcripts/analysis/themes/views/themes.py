@@ -12,11 +12,10 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_http_methods, require_safe
 
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
-from transcripts.analysis.themes import actions, evidence, queries
-from transcripts.analysis.themes.actions import ThemeText
-from transcripts.analysis.themes.evidence import Viewpoint, choose_viewpoint
+from transcripts.analysis.themes import actions, queries
+from transcripts.analysis.themes.actions import ThemeChanged, ThemeText
 from transcripts.analysis.themes.forms import GroupForm, MergeForm, NewThemeForm, SplitForm, ThemeForm
-from transcripts.analysis.themes.queries import CodeEntry, ThemeChanged
+from transcripts.analysis.themes.queries import CodeEntry, Viewpoint, choose_viewpoint
 from transcripts.blinding.viewers import get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.corpus.models import Consent
@@ -70,7 +69,7 @@ def show_theme(request: StudyRequest, number: int) -> HttpResponse:
     version = get_theme(request, number)
     viewpoint = ask_viewpoint(request)
     catalogue = queries.read_catalogue(request.study, also=version.codes)
-    counts = evidence.count_sentences(viewpoint)
+    counts = queries.count_sentences(viewpoint)
     quotes = queries.read_quotes(queries.visible_quotes(get_viewer(request)).filter(theme=version.theme))
     return render(
         request,
@@ -125,7 +124,7 @@ def create(request: StudyRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @study_view(Permission.WRITE_THEMES)
 def revise(request: StudyRequest, number: int) -> HttpResponse:
-    """The next version of a theme. Who is late sees what was written meanwhile beside her own text."""
+    """The next version of a theme. Who is late sees what was written meanwhile next to her own text."""
     version = get_theme(request, number)
     if request.method != "POST":
         initial = {name: getattr(version, name) for name in ("name", "concept", "description", "state")}
@@ -256,7 +255,7 @@ def split(request: StudyRequest, number: int) -> HttpResponse:
 
 
 def get_theme(request: StudyRequest, number: int) -> ThemeVersion:
-    """The version that holds of a theme of this study."""
+    """The current version of a theme of this study."""
     version = queries.find_current(request.study, number)
     if version is None:
         raise Http404("This study has no such theme.")
@@ -273,8 +272,8 @@ def describe_viewpoint(request: StudyRequest, viewpoint: Viewpoint) -> dict[str,
     """What pages say of whose codings they count, and what they offer instead."""
     return {
         "viewpoint": viewpoint,
-        "coders": evidence.list_coders(get_viewer(request)),
-        "layers": list(evidence.LayerChoice),
+        "coders": queries.list_coders(get_viewer(request)),
+        "layers": list(queries.LayerChoice),
         "unblinding": offer_unblinding(request, viewpoint.visibility.hidden, where="themes"),
     }
 
@@ -337,7 +336,7 @@ def _list_choices(
 ) -> list[dict[str, object]]:
     """The codes to tick, by family; codes that are no longer in the codebook come last."""
     catalogue = queries.read_catalogue(viewpoint.study, also=also)
-    counts = evidence.count_sentences(viewpoint)
+    counts = queries.count_sentences(viewpoint)
     active = [each for each in themes if each.state != DROPPED]
 
     def make_choice(code: CodeEntry) -> dict[str, object]:

@@ -9,10 +9,22 @@ from django.core.management.base import CommandError
 from django.db import transaction
 
 from transcripts.audit_trail import replay
-from transcripts.audit_trail.checkpoints import add_checkpoint, compare_with_checkpoints, list_checkpoints
-from transcripts.audit_trail.erasing import NothingToErase, erase_texts
-from transcripts.audit_trail.pure.checkpoints import BadKey, read_private_key, read_public_key
-from transcripts.audit_trail.trail import SYSTEM, list_streams, study_stream, verify_streams
+from transcripts.audit_trail.checkpoints import (
+    BadKey,
+    add_checkpoint,
+    compare_with_checkpoints,
+    list_checkpoints,
+    read_private_key,
+    read_public_key,
+)
+from transcripts.audit_trail.trail import (
+    SYSTEM,
+    NothingToErase,
+    erase_texts,
+    list_streams,
+    study_stream,
+    verify_streams,
+)
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, reading
 

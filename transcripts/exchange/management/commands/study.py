@@ -5,9 +5,8 @@ from typing import Any
 
 from django.core.management.base import CommandError
 
-from transcripts.analysis.themes.evidence import LayerChoice, see_everything
-from transcripts.analysis.themes.pure.presence import describe_models
-from transcripts.analysis.themes.queries import THEMES, compare, find_family
+from transcripts.analysis.themes.pure import describe_models
+from transcripts.analysis.themes.queries import THEMES, LayerChoice, compare, find_family, see_everything
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Beginning

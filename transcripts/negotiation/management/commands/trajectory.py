@@ -4,20 +4,15 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.core.management.base import CommandError
 
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.reading import LAYERS, read_records
-from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading, say_file
-
-if TYPE_CHECKING:
-    from transcripts.studies.models import Study
-
 
 _OR_ALL = "* for all together (default: the one with the most coded threads)"
 
@@ -68,12 +63,14 @@ class Report(ActCommand):
     def _print_report(self, path: Path | None, options: dict[str, Any]) -> None:
         study = None
         if path is None:
+            from transcripts.negotiation.queries.records import read_records as read_study
             from transcripts.studies.management import find_study
 
             study = find_study(options["study"])
-            records = _read_study(study)
+            records = read_study(study)
         else:
-            records = _read_file(path, options["layer"] or "blind")
+            with reading(path, ReadError) as lines:
+                records = read_records(lines, name=say_file(path), layer=options["layer"] or "blind")
         report = make_report(
             records,
             coders=options["coder"],
@@ -83,25 +80,10 @@ class Report(ActCommand):
             model=options["model"],
         )
         if study is not None:
-            report = _warn_of_coefficients(report, study)
+            from transcripts.negotiation.queries.scores import warn_of_coefficients
+
+            report = warn_of_coefficients(report, study)
         self.answer(report, list_report(report))
-
-
-def _read_file(path: Path, layer: str) -> Records:
-    with reading(path, ReadError) as lines:
-        return read_records(lines, name=say_file(path), layer=layer)
-
-
-def _read_study(study: Study) -> Records:
-    from transcripts.negotiation.queries import records
-
-    return records.read_records(study)
-
-
-def _warn_of_coefficients(report: dict[str, Any], study: Study) -> dict[str, Any]:
-    from transcripts.negotiation.queries.method import warn_of_coefficients
-
-    return warn_of_coefficients(report, study)
 
 
 @contextmanager

@@ -1,28 +1,42 @@
-"""The page *Threads compared* of a study, the turns behind each of its numbers, and the numbers as a file."""
+"""Pages of moves and trajectories.
+
+*Threads compared* shows the threads of a study, the turns that each of its numbers counts, and the numbers as a file. *Negotiation*
+shows one thread: its moves over its turns, its ledger, its episodes, and what moves act on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
 from transcripts.coding.models import Layer
+from transcripts.corpus.models import Interview, Turn
 from transcripts.formats.report_tables import ReportTable, TableRow, declare
 from transcripts.negotiation.forms import StudyForm
-from transcripts.negotiation.pure.choosing import NAMES, choose_threads
-from transcripts.negotiation.pure.record_index import ALL_STAGES, CONDUCT, RecordIndex
-from transcripts.negotiation.pure.records import CHALLENGES, FEATURES, MOVES, RESPONSES
-from transcripts.negotiation.pure.report import make_report
-from transcripts.negotiation.pure.sequences import find_behind
+from transcripts.negotiation.pure.episodes import Episode, list_episodes
+from transcripts.negotiation.pure.layout import lay_out_ledger, lay_out_moves, list_columns
+from transcripts.negotiation.pure.records import (
+    ALL_STAGES,
+    CHALLENGES,
+    CONDUCT,
+    FEATURES,
+    MOVES,
+    RESPONSES,
+    RecordIndex,
+)
+from transcripts.negotiation.pure.report import NAMES, choose_threads, make_report
+from transcripts.negotiation.pure.sequences import find_counted_turns
+from transcripts.negotiation.queries.cases import list_other_threads
 from transcripts.negotiation.queries.records import (
     Asked,
     Found,
@@ -32,10 +46,11 @@ from transcripts.negotiation.queries.records import (
     list_readers,
     read,
     read_places,
+    read_thread,
 )
 from transcripts.negotiation.queries.scores import CodeBook, read_code_book
 from transcripts.negotiation.views import drawing
-from transcripts.negotiation.views.sections import ENACTMENTS, STAGES, Behind
+from transcripts.negotiation.views.drawing import ENACTMENTS, STAGES, Addresses
 from transcripts.studies.access import StudyRequest, study_view
 from transcripts.studies.downloads import name_narrowed, offer_table, send_report_table
 from transcripts.studies.models import MethodChoice
@@ -149,7 +164,7 @@ def compare(request: StudyRequest, given: QueryDict, *, is_of_one: bool = False)
     # Whether an outcome has to be enacted depends on how everybody codes it.
     if is_of_one and not outcome:
         compared.found = read(replace(asked, coders=[compared.coder]))
-    # Without any decision every thread counts as read, so one who decided nothing is computed beside those who did.
+    # Without any decision every thread counts as read, so one who decided nothing is computed together with those who did.
     if compared.found is None or not compared.found.records.decided:
         compared.found = read(asked)
     return compared
@@ -177,7 +192,7 @@ def show_study(request: StudyRequest) -> HttpResponse:
 @require_safe
 @study_view(Permission.VIEW)
 def list_behind(request: StudyRequest) -> HttpResponse:
-    """The turns behind a number of the page, each with a link to the desk."""
+    """The turns that a number of the page counts, each with a link to the desk."""
     compared = compare(request, request.GET, is_of_one=request.GET.get("figure") != "agreement")
     figure, keys = request.GET.get("figure", ""), request.GET.getlist("key")
     rows: list[dict[str, Any]] = []
@@ -262,22 +277,22 @@ def _describe(request: StudyRequest, compared: Compared, found: Found) -> dict[s
     if figures is None:
         return context
     titles = dict(request.study.interviews.values_list("external_id", "title"))
-    behind = Behind(reverse("negotiation:behind", args=[request.study.slug]), compared.form.query)
+    addresses = Addresses(reverse("negotiation:behind", args=[request.study.slug]), compared.form.query)
     sections = [
-        drawing.draw_ledger(figures["ledger"]["total"], behind),
-        drawing.draw_episodes(figures["episodes"], book, behind),
-        drawing.draw_pressure(figures["episodes"]["pressure"], titles, behind),
-        drawing.draw_intents(figures["intents"], book, behind),
-        drawing.draw_pairs(figures["pairs"], book, behind, known=len(records.pairs)),
-        drawing.draw_presence(figures, book, behind),
-        drawing.draw_transitions(figures["transitions"], book, behind),
-        drawing.draw_links(figures["links"], book, behind=behind),
+        drawing.draw_ledger(figures["ledger"]["total"], addresses),
+        drawing.draw_episodes(figures["episodes"], book, addresses),
+        drawing.draw_pressure(figures["episodes"]["pressure"], titles, addresses),
+        drawing.draw_intents(figures["intents"], book, addresses),
+        drawing.draw_pairs(figures["pairs"], book, addresses, known=len(records.pairs)),
+        drawing.draw_presence(figures, book, addresses),
+        drawing.draw_transitions(figures["transitions"], book, addresses),
+        drawing.draw_links(figures["links"], book, addresses=addresses),
         drawing.draw_distances(figures["distances"], titles, len(figures["positions"])),
     ]
     status = report["agreement"]["status"] if report else None
     context["is_reflexive"] = find_method(request.study, FEATURES) == MethodChoice.Method.REFLEXIVE
     if status is not None and not context["is_reflexive"]:
-        sections.append(drawing.draw_agreement(status, behind))
+        sections.append(drawing.draw_agreement(status, addresses))
     return {**context, "sections": sections, "figures": figures, "agreement": status}
 
 
@@ -291,7 +306,7 @@ def _list_rows(request: StudyRequest, compared: Compared, figure: str, keys: lis
         return []
     outcome = compared.form.cleaned_data.get("outcome")
     stages = ALL_STAGES if compared.is_all_stages else CONDUCT
-    rows = find_behind(index, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
+    rows = find_counted_turns(index, work, figure, keys, stages=stages, outcomes=[outcome] if outcome else [])
     numbers = {found.numbers[each.thread] for each in rows}
     interviews = request.study.interviews.in_bulk(numbers)
     places = read_places(request.study, list(numbers)) if numbers else {}
@@ -357,3 +372,124 @@ def _flatten(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
             yield from _flatten(inner, (*path, str(number)))
     elif value is not None:
         yield path, value
+
+
+OUTCOMES = {key: words.lower() for key, words in drawing.OUTCOMES.items()} | {"undecided": "not decided yet"}
+
+
+@require_safe
+@study_view(Permission.VIEW)
+def show_thread(request: StudyRequest, interview_id: int) -> HttpResponse:
+    """Of one coder: a person who codes sees her own codings, and others' once she has unblinded the interview."""
+    interview = get_object_or_404(request.study.interviews, pk=interview_id)
+    viewer = get_viewer(request)
+    may_see_others = viewer.sees_all and (not viewer.codes or interview.pk in viewer.unblinded)
+    asked = Asked(
+        request.study,
+        viewer,
+        coders=None if may_see_others else [request.user.username],
+        interviews=[interview.pk],
+        is_blind=False,
+    )
+    found, turns = read_thread(asked, interview)
+    coders = sorted({each.coder for each in found.records.codings})
+    coder = _choose_coder(request, coders)
+    context: dict[str, Any] = {
+        "interview": interview,
+        "coders": coders if may_see_others else [],
+        "coder": coder,
+        "is_own": coder == request.user.username,
+        "others": list_other_threads(viewer, interview),
+        "may_code": viewer.codes,
+    }
+    if viewer.codes and viewer.sees_all and not may_see_others:
+        hidden = viewer.hidden_interviews & {interview.pk}
+        context["unblinding"] = offer_unblinding(request, hidden, where="negotiation")
+    context |= _lay_out(request, interview, found=found, turns=turns, coder=coder)
+    return render(request, "negotiation/thread.html", context)
+
+
+def _choose_coder(request: StudyRequest, coders: Collection[str]) -> str:
+    chosen = request.GET.get("coder", "")
+    if chosen in coders:
+        return chosen
+    own = request.user.username
+    return own if own in coders or not coders else next(iter(coders))
+
+
+def _lay_out(
+    request: StudyRequest, interview: Interview, *, found: Found, turns: Mapping[int, Turn], coder: str
+) -> dict[str, Any]:
+    book, records = found.code_book, found.records
+    kept = [each for each in records.codings if each.coder == coder]
+    records.codings, records.decided = kept, [each for each in records.decided if each.coder == coder]
+    index = RecordIndex(records)
+    work = index.work.get(coder)
+    report = make_report(records, all_stages=False)["by_coder"].get(coder) if work else None
+    episodes = list_episodes(index, work, CONDUCT) if work else []
+    columns = list_columns(index.turns[interview.external_id], {each.turn for each in episodes})
+    ledger = report["ledger"]["threads"].get(interview.external_id) if report else None
+    entries = {(each.turn, each.code): each.id for each in kept if each.family == FEATURES}
+    moves = list(dict.fromkeys([*book.list_codes(MOVES), *(each.code for each in kept if each.family == MOVES)]))
+    links = report["links"] if report else None
+    total = report["ledger"]["total"] if report else None
+    sheet = found.sheets.get(interview.external_id)
+    layers = [(Layer(layer).label.lower(), number) for layer, number in sorted(_count_layers(found, kept).items())]
+    # Codings of two layers are shown side by side; a share of both together would be of neither.
+    is_counted = bool(sheet and total and len(layers) == 1 and not total["in_part"])
+    return {
+        "names": book.names,
+        "columns": columns,
+        "lanes": lay_out_moves(columns, kept, moves) if report else [],
+        "tracks": lay_out_ledger(columns, ledger or {}, book.list_codes(FEATURES), entries) if report else [],
+        "ledger": ledger,
+        "episodes": _show_episodes(get_viewer(request), book, found, turns, episodes),
+        "links": links,
+        "matrix": drawing.draw_links(links, book, key="thread-links") if links else None,
+        "sheet": sheet,
+        "shares": drawing.list_shares(total) if total and is_counted else [],
+        "sentences": found.sentences,
+        "desk": reverse("desk:desk", args=[request.study.slug, interview.pk]),
+        "layers": layers,
+        "versions": sorted({found.version_of[each.id] for each in kept}),
+        "has_codes": {
+            "features": bool(book.list_codes(FEATURES)),
+            "challenges": bool(book.list_codes(CHALLENGES) and book.list_codes(RESPONSES)),
+        },
+        "is_coded": bool(kept),
+    }
+
+
+def _count_layers(found: Found, kept: Collection[Any]) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for each in kept:
+        layer = found.layer_of[each.id]
+        counted[layer] = counted.get(layer, 0) + 1
+    return counted
+
+
+def _show_episodes(
+    viewer: Viewer, book: CodeBook, found: Found, turns: Mapping[int, Turn], episodes: Collection[Episode]
+) -> list[dict[str, Any]]:
+    """The challenged turn next to what answers it. Reasoning that is closed to the viewer stays closed. One query at most."""
+    answers = (turns[turn] for each in episodes for turn in each.answers)
+    reasoning = [each.pk for each in answers if each.channel == Turn.Channel.REASONING]
+    closed = viewer.find_closed(reasoning) if reasoning else frozenset()
+    responses: dict[int, list[str]] = {}
+    for coding in found.records.codings:
+        if coding.family == RESPONSES:
+            responses.setdefault(coding.turn, []).append(book.name(coding.code))
+    return [
+        {
+            "turn": turns[each.turn],
+            "kind": book.name(f"challenge.{each.kind}"),
+            "outcome": OUTCOMES.get(each.outcome, each.outcome),
+            "is_revised": each.outcome == "revised",
+            "is_explained": each.is_explained,
+            "answers": [
+                {"turn": turns[turn], "is_closed": turns[turn].pk in closed, "responses": responses.get(turn, [])}
+                for turn in each.answers
+            ],
+        }
+        for each in episodes
+    ]

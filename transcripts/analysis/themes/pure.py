@@ -1,20 +1,26 @@
-"""Where a theme or a code shows: counts by model or interview, each with what it is counted out of (method brief, R21).
+"""Where a theme or a code shows, models compared by it, and quotations from its sentences.
 
-A sentence counts once in a cell, however many people and codes it was coded by. It was decided when a coder whose work
-is counted coded it or finished it, so a count is never larger than its denominator. A move counts where it is enacted; the
-sentences where it is not are numbers apart. No statistic infers anything across models. The chart shows how large a share of
-the decided sentences each cell has.
+Counts by model or interview each say what they are counted out of (method brief, R21). A sentence counts once in a cell, however
+many people and codes it was coded by. It was decided when a coder whose work is counted coded it or finished it, so a count is
+never larger than its denominator. A move counts where it is enacted; the sentences where it is not are numbers apart. No statistic
+infers anything across models. The chart shows how large a share of the decided sentences each cell has.
 
-Models compared on the questions that several of them were asked in the same words.
+Models are compared on the questions that several of them were asked in the same words. Two answers are to the same question where
+all that the interviewer said so far, and the system prompt, are the same words. Answers of interviews that begin with the same
+words lie in one case. Two models are compared question by question, each person's readings with her own alone, and what is
+independent is the case: docs/reference/method.md.
 
-Two answers are to the same question where all that the interviewer said so far, and the system prompt, are the same words.
-Answers of interviews that begin with the same words lie in one case. Two models are compared question by question, each person's
-readings with her own alone, and what is independent is the case: docs/reference/method.md.
+In edited quotations what was left out or added is marked, and the rest is in the source (method brief, R20). Marks of an edit are
+an ellipsis (``[…]``, ``[...]``, ``…``, ``...``) for words left out, and square brackets for words added or put in the place of
+others (``[the model]``, ``[W]e``). Between marks the words of the source follow one another as they do there. Spaces, the shape of
+quotation marks and Markdown's marks of emphasis may differ.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -168,7 +174,7 @@ def count_presence(
     decided: Mapping[int, tuple[int, int]],
     said: Mapping[int, tuple[int, int]] | None = None,
 ) -> Presence:
-    """The table. ``decided`` holds the decided sentences and turns by interview, ``said`` all of them.
+    """The table. ``decided`` are the decided sentences and turns by interview, ``said`` all of them.
 
     Evidence from interviews that are in no column is left out.
     """
@@ -222,7 +228,7 @@ def _sum_up(
 def draw_presence(
     presence: Presence, *, title: str, things: str, link: Link, missing: Missing, has_moves: bool = False
 ) -> GridChart:
-    """The chart. ``things`` names the columns; ``link`` gives the address behind the keys of a row and a column.
+    """The chart. ``things`` names the columns; ``link`` gives the address for the keys of a row and a column.
 
     Shares of fewer than `MIN_CLUSTERS` decided turns have no shade.
     """
@@ -402,7 +408,9 @@ def compare_models(answers: Sequence[Answer], rows: Sequence[Row], readings: Rea
             for one, other in combinations(models, 2)
         ]
         compared += sides
-        family += [each for each in sides if _occurs(each)]
+        family += [
+            each for each in sides if any(each.first_shares[unit] or each.second_shares[unit] for unit in each.common)
+        ]
     found = compare_sides(family, "cases", units="readings", clusters=clusters)
     questions = {question for (question, is_whole), who in asked.items() if len(who) > 1 and not is_whole}
     is_joined = any(each.common for each in compared)
@@ -435,10 +443,6 @@ def _share(
 
 def _gather(sentences: Mapping[tuple[int, str], set[int]], coder: int, codes: Iterable[str]) -> set[int]:
     return set().union(*(sentences.get((coder, code), ()) for code in codes))
-
-
-def _occurs(sides: Sides) -> bool:
-    return any(sides.first_shares[unit] or sides.second_shares[unit] for unit in sides.common)
 
 
 def _explain_nothing(
@@ -481,3 +485,102 @@ COMPARISONS = declare_comparisons(
     units="readings",
     heads={"row": "Code or theme", "name": "Name", "readings": "Readings"},
 )
+
+
+MARK = re.compile(r"\[[^\[\]]*\]|…|\.\.\.|\. \. \.")
+ELLIPSES = frozenset({"", "…", "...", ". . ."})
+EMPHASIS = re.compile(r"\*+|`+|(?<!\w)_+|_+(?!\w)")
+QUOTATION_MARKS = str.maketrans("‘’‚‛“”„‟\u00a0", "''''\"\"\"\" ")
+# A word of these may not be cut by an unmarked edit; scripts without spaces or capitals have no such edge.
+CASED_OR_DIGIT = frozenset({"Lu", "Ll", "Lt", "Nd"})
+MAX_SHOWN = 80
+
+
+class Unfaithful(Exception):
+    """An edited quotation says what its source does not; ``words`` are those that are nowhere in it."""
+
+    def __init__(self, message: str, words: list[str]) -> None:
+        super().__init__(message)
+        self.words = words
+
+
+Piece = tuple[str, bool, bool]
+"""Words between two marks, and whether their start and end are open: touch a bracket, so the word may go on there."""
+
+
+def check_quotation(edited: str, source: str) -> None:
+    """Make sure that ``edited``, without its marked edits, is in ``source`` in order. Raises ``Unfaithful``."""
+    if edited == source:
+        return
+    plain = _flatten(source)
+    pieces = [piece for piece in _cut(_flatten(edited)) if any(map(str.isalnum, piece[0]))]
+    if not pieces:
+        raise Unfaithful(
+            "Nothing of the original sentence is left: keep at least one of its words outside the brackets.", []
+        )
+    if words := [word for piece in pieces for word in _find_strange(piece, plain)]:
+        raise Unfaithful(
+            f"Not in the sentence: {', '.join(map(_show, words))}. Put words of your own in square brackets.", words
+        )
+    end = 0
+    for piece in pieces:
+        text = piece[0]
+        start = _find(piece, plain, end)
+        if start is None:
+            raise Unfaithful(
+                f"The sentence does not continue this way: {_show(text)}. Mark what you left out with […].", []
+            )
+        end = start + len(text)
+
+
+def _flatten(text: str) -> str:
+    """The text as it is compared: one kind of spaces and quotation marks, no marks of emphasis."""
+    plain = unicodedata.normalize("NFC", text).translate(QUOTATION_MARKS)
+    return " ".join(EMPHASIS.sub("", plain).split())
+
+
+def _cut(edited: str) -> Iterator[Piece]:
+    """The stretches of an edited quotation between its marks."""
+    start, touches = 0, False
+    for mark in MARK.finditer(edited):
+        puts_in = mark[0].strip("[] ") not in ELLIPSES
+        yield _make_piece(edited[start : mark.start()], touches, puts_in)
+        start, touches = mark.end(), puts_in
+    yield _make_piece(edited[start:], touches, touched=False)
+
+
+def _make_piece(text: str, touches: bool, touched: bool) -> Piece:
+    return (text.strip(), touches and text[:1] != " ", touched and text[-1:] != " ")
+
+
+def _find_strange(piece: Piece, source: str) -> Iterator[str]:
+    """The words of a piece that are nowhere in the source."""
+    text, open_start, open_end = piece
+    words = text.split()
+    last = len(words) - 1
+    for place, word in enumerate(words):
+        alone = (word, open_start and place == 0, open_end and place == last)
+        if any(map(str.isalnum, word)) and _find(alone, source, 0) is None:
+            yield word
+
+
+def _find(piece: Piece, source: str, start: int) -> int | None:
+    """Where the piece first occurs in the source from ``start`` on, without cutting a word."""
+    text, open_start, open_end = piece
+    found = source.find(text, start)
+    while found >= 0:
+        end = found + len(text)
+        cuts_start = not open_start and found > 0 and _is_one_word(source[found - 1], text[0])
+        cuts_end = not open_end and end < len(source) and _is_one_word(text[-1], source[end])
+        if not (cuts_start or cuts_end):
+            return found
+        found = source.find(text, found + 1)
+    return None
+
+
+def _is_one_word(before: str, after: str) -> bool:
+    return {unicodedata.category(before), unicodedata.category(after)} <= CASED_OR_DIGIT
+
+
+def _show(text: str) -> str:
+    return f"“{text}”" if len(text) <= MAX_SHOWN else f"“{text[:MAX_SHOWN].rstrip()} …”"

@@ -1,5 +1,6 @@
 """How meaning moves from one codebook version to the next: readings of a fixed set of sentences, and sentences that may belong to
-a code now that it means more."""
+a code now that it means more.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +15,11 @@ from transcripts.codebook.pure.keyword_rules import BadRule, compile_rules, find
 
 Reading = tuple[int, int, int, frozenset[str]]
 """The number of a version, a sentence, a coder, and the identifiers of the codes she applied to it under that version."""
-# Words are compared by so many first letters, so that an ending makes no difference; shorter ones say little.
+# Words are compared by this number of first letters, so that an ending makes no difference; shorter ones say little.
 STEM, MIN_LENGTH = 6, 4
-# A word in more than this share of the sentences tells little.
+# A word in more than this share of the sentences says little.
 MAX_SHARE = 0.2
-# However few sentences there are, a word may be in so many of them.
+# However few sentences there are, a word may be in this number of them.
 USUAL_SENTENCES = 3
 Found = tuple[int, list[tuple[int, int]]]
 """A sentence by its number, and the places of the words in it, in code points."""

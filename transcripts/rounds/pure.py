@@ -16,7 +16,7 @@ class CannotAllocate(Exception):
 
 
 def draw_items(label_of: Mapping[int, str], number: int, *, seed: int) -> dict[int, str]:
-    """So many of these, drawn by the seed; all where there are no more. In the order of the keys."""
+    """``number`` of these, drawn by the seed; all where there are no more. In the order of the keys."""
     drawn = set(_shuffle(sorted(label_of), seed, "draw")[:number])
     return {key: label for key, label in label_of.items() if key in drawn}
 
@@ -26,7 +26,7 @@ def allocate_items(
 ) -> dict[int, tuple[int, ...]]:
     """The coders of each interview: one reader each, and ``readers`` different ones for ``overlap_percent`` of them.
 
-    ``label_of`` holds the label of the model of each interview by its key; the result is in the order of the keys. The
+    ``label_of`` has the label of the model of each interview by its key; the result is in the order of the keys. The
     number read by several is rounded half up and spread over the labels by their size. Any two coders differ by at most
     one reading, within each label and over all; who reads together with whom is varied. Raises ``CannotAllocate``.
     """

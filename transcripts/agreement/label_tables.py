@@ -76,7 +76,7 @@ def keep_interviews(table: BlindTable, interview_ids: Collection[int]) -> BlindT
 
 
 def find_cell(table: BlindTable, code: str, a: int, b: int, cell: str) -> list[int]:
-    """The places of the units behind one count of two coders: both, only_a, only_b or neither."""
+    """The places of the units in one count of two coders: both, only_a, only_b or neither."""
     if code not in table.codes or a not in table.coders or b not in table.coders:
         return []
     row_a, row_b = table.coders.index(a), table.coders.index(b)

@@ -30,8 +30,8 @@ KIND_OF_TURN = re.compile(r"\[([^\[\]]+)\]")
 Question = tuple[int, str, str]
 """A turn of the interviewer: position, text, and what kind of question the imported file calls it, if it does.
 
-Where an interview begins with the model's words, the place of these stands for the question that is not in the file: it
-has no text. An opening prompt that the file gives apart from the turns stands at the first of them.
+Where an interview begins with the model's words, the place of these is taken for the question that is not in the file: it
+has no text. An opening prompt that the file gives apart from the turns is placed at the first of them.
 """
 
 
@@ -68,7 +68,7 @@ class Prompts:
     ) -> None:
         questions = sorted(questions)
         folded = [text.casefold() for _, text, _ in questions]
-        # One text to search: a null, which no transcript holds, keeps turns apart.
+        # One text to search: a null, which no transcript contains, keeps turns apart.
         self._text = "\0".join(folded)
         self._ends = list(accumulate(len(text) + 1 for text in folded))
         self._positions = [position for position, _, _ in questions]

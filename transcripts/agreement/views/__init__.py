@@ -1,1 +1,0 @@
-"""Pages of agreement, of disagreements, and of what was decided about them."""

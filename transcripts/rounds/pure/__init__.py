@@ -1,1 +1,0 @@
-"""Arithmetic, parsing and formats of this room: no Django, no database."""

@@ -9,10 +9,10 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.judging.kind import SobKind
 from auditapp.benchmarks.sob.judging.launching import launch_sob
-from auditapp.benchmarks.sob.management.commands.sob import BENCHMARKS, choose_study
+from auditapp.benchmarks.sob.management.commands.sob import BENCHMARKS, choose_study, find_dataset
 from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
-from auditapp.benchmarks.sob.queries import count_targets, find_dataset
+from auditapp.benchmarks.sob.queries import count_targets
 from auditapp.benchmarks.sob.report.stored_reports import compute_report
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model

@@ -18,10 +18,11 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.judging.launching import confirm_notice, launch_sob
+from auditapp.benchmarks.sob.management.commands.sob import find_dataset
 from auditapp.benchmarks.sob.models import Dataset, Judgment, TermsNotice
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
-from auditapp.benchmarks.sob.queries import find_dataset, find_families, find_pairs, read_arms
+from auditapp.benchmarks.sob.queries import find_families, find_pairs, read_arms
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model, check_model, set_capabilities
 from auditapp.llm.providers import write_body

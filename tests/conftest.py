@@ -157,7 +157,7 @@ def _every_page_says_what_was_wrong(request: pytest.FixtureRequest) -> Iterator[
 def list_errors(context: Any, page: str) -> set[str]:
     """What is wrong in the forms that a page shows."""
     contexts = context if isinstance(context, list) else [context]
-    given = [value for each in contexts for layer in each.dicts for value in layer.values()]
+    given = [value for each in contexts for blinding in each.dicts for value in blinding.values()]
     forms = [value for value in given if isinstance(value, BaseForm) and value.is_bound]
     shown = [form for form in forms if any(f'name="{field.html_name}"' in page for field in form.visible_fields())]
     return {str(sentence) for form in shown for sentences in form.errors.values() for sentence in sentences}

@@ -142,8 +142,8 @@ class Crawl:
             yield self.stage.path("desk:marks", **place)
         queries = ("withdrawn=any", "withdrawn=any&since=2020-01-01T00:00:00Z")
         for name, others in (
-            ("codings", ("coder=second_coder", "code=theme.balance", "layer=assisted")),
-            ("decisions", ("coder=second_coder", "layer=assisted")),
+            ("codings", ("coder=second_coder", "code=theme.balance", "blinding=assisted")),
+            ("decisions", ("coder=second_coder", "blinding=assisted")),
             ("memos", ("author=second_coder", "kind=reading")),
         ):
             for query in (*queries, *others):

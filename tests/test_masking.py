@@ -37,7 +37,7 @@ from transcripts.blinding import views
 from transcripts.blinding.actions import open_condition, unblind_interview, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.actions import start_study
-from transcripts.coding.models import CONDITION, Coding, Layer, Unblinding
+from transcripts.coding.models import CONDITION, Blinding, Coding, Unblinding
 from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Sentence
 from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.jobs.models import ImportJob
@@ -224,7 +224,7 @@ def test_an_opening_makes_later_codings_assisted_and_shows_her_alone_the_facts(
     [facts] = MaskedFacts.objects.filter(external_id="xenobriefed-3").select_related("interview")
     interview = facts.interview
     before = put(find_answer(interview), find_code(study, "theme.balance"), coder)
-    assert before.layer == Layer.BLIND
+    assert before.blinding == Blinding.BLIND
     address = reverse("blinding:condition", args=[study.slug, interview.pk])
     browser = Client()
     browser.force_login(coder)
@@ -243,9 +243,9 @@ def test_an_opening_makes_later_codings_assisted_and_shows_her_alone_the_facts(
     after = put(find_answer(interview, 1), find_code(study, "theme.balance"), coder, reason="I go on.")
     other = next(each for each in threads if each != interview)
     elsewhere = put(find_answer(other, 1), find_code(study, "theme.balance"), coder)
-    assert (after.layer, elsewhere.layer) == (Layer.ASSISTED, Layer.BLIND)
+    assert (after.blinding, elsewhere.blinding) == (Blinding.ASSISTED, Blinding.BLIND)
     before.refresh_from_db()
-    assert before.layer == Layer.BLIND
+    assert before.blinding == Blinding.BLIND
     # On every other page of hers it is as sealed as before, and others see nothing of it at all.
     visitor = Visitor(coder)
     pages = {path: _keep(visitor.knock(path, "GET")) for path in _list_more(study, every=8) if path != address}

@@ -24,7 +24,7 @@ from transcripts.analysis.search.queries import read_catalog
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import add_coding, decide_sentence, reopen_sentence, withdraw_coding
-from transcripts.coding.models import Coding, Decision, Enactment, Layer, Level
+from transcripts.coding.models import Blinding, Coding, Decision, Enactment, Level
 from transcripts.coding.queries import find_stored
 from transcripts.coding.values import CHOICE_FIELDS, COLUMNS, CodingValues
 from transcripts.corpus.models import Sentence
@@ -47,7 +47,7 @@ PLACE = (
     *("turn__role", "turn__channel", "turn__interview__study_id"),
     *("turn", "turn__interview", "position", "suffix", "start", "end"),
 )
-LABEL_FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "layer": "layer"}
+LABEL_FILTERS = {"interview": "sentence__turn__interview", "coder": "coder__username", "blinding": "blinding"}
 
 
 class LabelParameters(PageParameters):
@@ -57,7 +57,9 @@ class LabelParameters(PageParameters):
         required=False, min_value=1, max_value=MAX_ID, help_text="Number of an interview: only rows in it."
     )
     coder = serializers.CharField(required=False, max_length=150, help_text="A person's name: only hers.")
-    layer = Choice(Layer.values, required=False, help_text="blind, or assisted: made after others' labels were seen.")
+    blinding = Choice(
+        Blinding.values, required=False, help_text="blind, or assisted: made after others' labels were seen."
+    )
     withdrawn = Choice(
         list(WITHDRAWN), default="false", help_text="false: active ones; true: withdrawn ones; any: both."
     )
@@ -138,7 +140,7 @@ class CodingOutput(RowOutput):
         ref_name = "Coding"
         model = Coding
         fields = (
-            "id interview sentence code codebook_version coder layer note quote_start quote_end range attributes reason "
+            "id interview sentence code codebook_version coder blinding note quote_start quote_end range attributes reason "
             "idempotency_key created_at withdrawn_at withdrawal_reason superseded_by level enactment grounding prompting"
         )
         paths: ClassVar = {
@@ -319,9 +321,7 @@ class DecisionOutput(RowOutput):
     class Meta:
         ref_name = "Decision"
         model = Decision
-        fields = (
-            "id interview sentence coder layer none_applies idempotency_key created_at withdrawn_at withdrawal_reason"
-        )
+        fields = "id interview sentence coder blinding none_applies idempotency_key created_at withdrawn_at withdrawal_reason"
         paths: ClassVar = {"interview": "sentence__turn__interview", "coder": "coder__username"}
 
 

@@ -16,16 +16,16 @@ from auditapp.annotators.queries.annotators import list_annotators
 from auditapp.api.errors import InvalidParameters
 from auditapp.api.inputs import Choice, Numeral, Parameters
 from auditapp.api.views import PageParameters, Pages, StudyView, find_row
-from auditapp.evaluation.queries.calibration_tables import LAYER, OF_PEOPLE, CodeRow
+from auditapp.evaluation.queries.calibration_tables import BLINDING, OF_PEOPLE, CodeRow
 from auditapp.evaluation.views.calibration import Asked, compare, read_asked
 from auditapp.evaluation.views.calibration import measure as measure_calibration
 from transcripts.agreement import report
 from transcripts.agreement.forms import NOT_KNOWN, list_coders
 from transcripts.agreement.pure.figures import CELLS, CODE_FIGURES, PAIR_FIGURES
 from transcripts.agreement.views import NOT_REFLEXIVE, MeasuredReadings, Method, PageRequest
-from transcripts.analysis.themes.queries import THEMES, LayerChoice, choose_viewpoint, find_family
+from transcripts.analysis.themes.queries import THEMES, BlindingChoice, choose_viewpoint, find_family
 from transcripts.analysis.themes.queries import compare as compare_models
-from transcripts.coding.models import Layer
+from transcripts.coding.models import Blinding
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Mark
 from transcripts.studies.models import MethodChoice
@@ -181,7 +181,7 @@ class ReadAgreement(MeasureView):
         name = serializers.CharField(help_text="Its name.")
         unit = serializers.CharField(help_text="What its codes are applied to: the unit that is compared.")
         method = serializers.ChoiceField(Method.choices, help_text="The method of the family in this study.")
-        layer = serializers.ChoiceField(Layer.choices, help_text="The layer of the labels: always blind.")
+        blinding = serializers.ChoiceField(Blinding.choices, help_text="Which labels count: always blind ones.")
         codebook_version = serializers.IntegerField(help_text="Number of the codebook version that has these codes.")
         not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
         interviews = serializers.IntegerField(
@@ -236,7 +236,7 @@ class ReadAgreement(MeasureView):
             "name": selection.family.name,
             "unit": selection.family.unit,
             "method": asked.method,
-            "layer": Layer.BLIND,
+            "blinding": Blinding.BLIND,
             "codebook_version": selection.family.version.number,
         }
         if asked.method == Method.REFLEXIVE:
@@ -285,9 +285,9 @@ class ReadComparedModels(StudyView):
             max_length=150,
             help_text="A user name, me, or all (each person's readings with her own); your own if you code, else all, unless sent.",
         )
-        layer = Choice(
-            [each.value for each in LayerChoice],
-            default=LayerChoice.BLIND.value,
+        blinding = Choice(
+            [each.value for each in BlindingChoice],
+            default=BlindingChoice.BLIND.value,
             help_text="blind: codings made before others' labels were seen; any: all active ones.",
         )
 
@@ -296,7 +296,7 @@ class ReadComparedModels(StudyView):
 
         family = serializers.CharField(help_text=f"Id of the family, or {THEMES}.")
         coder = serializers.CharField(help_text="Whose codings: me, all, or a user name.")
-        layer = serializers.CharField(help_text="blind or any.")
+        blinding = serializers.CharField(help_text="blind or any.")
         interviews = serializers.IntegerField(help_text="Interviews with a known model.")
         left_out = serializers.IntegerField(help_text="Interviews whose model is not known, or which hang on another.")
         models = serializers.ListField(child=serializers.CharField(), help_text="Their models.")
@@ -315,7 +315,7 @@ class ReadComparedModels(StudyView):
             ref_name = "ComparedModels"
 
     def get(self, request: Request, slug: str) -> Response:
-        asked = {"coder": self.query.get("coder", ""), "layer": self.query["layer"]}
+        asked = {"coder": self.query.get("coder", ""), "blinding": self.query["blinding"]}
         viewpoint = choose_viewpoint(self.viewer, **asked)
         try:
             return self.answer(compare_models(viewpoint, find_family(viewpoint, self.query.get("family", ""))))
@@ -487,7 +487,9 @@ class ReadCalibration(MeasureView):
         codebook_version = serializers.IntegerField(help_text="Number of the codebook version it was given.")
         turns = serializers.CharField(help_text="all, or withheld: the turns that are compared.")
         critic = serializers.CharField(help_text="with: without the suggestions that a critic rejected; without: all.")
-        layer = serializers.ChoiceField(Layer.choices, help_text="The layer of people's labels: always blind.")
+        blinding = serializers.ChoiceField(
+            Blinding.choices, help_text="Which labels of people count: always blind ones."
+        )
         not_shown = serializers.CharField(allow_null=True, help_text="Why there are no figures; null: there are.")
         interviews = serializers.IntegerField(
             help_text="In how many interviews a person decided about a sentence that the annotator has."
@@ -527,7 +529,7 @@ class ReadCalibration(MeasureView):
             "annotator": annotator.pk,
             "codebook_version": annotator.version.number,
             **chosen,
-            "layer": LAYER,
+            "blinding": BLINDING,
             "interviews": len(compared.interviews),
             "hidden_interviews": len(compared.blinded),
             "uncompared": compared.uncompared,

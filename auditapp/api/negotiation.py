@@ -357,7 +357,7 @@ class LinkOutput(RowOutput):
     class Meta:
         ref_name = "Link"
         model = Link
-        fields = "id interview coding kind code sentence quote_start quote_end coder layer created_at withdrawn_at"
+        fields = "id interview coding kind code sentence quote_start quote_end coder blinding created_at withdrawn_at"
         paths: ClassVar = {
             "interview": "coding__sentence__turn__interview",
             "code": "code__identifier",

@@ -102,7 +102,7 @@ class ScoreOutput(RowOutput):
         ref_name = "Score"
         model = Score
         fields = (
-            "id interview stance criterion turn feature value note evidence coder layer created_at withdrawn_at "
+            "id interview stance criterion turn feature value note evidence coder blinding created_at withdrawn_at "
             "superseded_by"
         )
         paths: ClassVar = {

@@ -110,7 +110,7 @@ def find_broken_seals() -> list[str]:
 
 
 class ScorecardFigure(NamedTuple):
-    """One figure. ``basis`` names its denominator and layer; ``href`` leads to its data. ``alarm`` says why the figure is
+    """One figure. ``basis`` names its denominator and labels; ``href`` leads to its data. ``alarm`` says why the figure is
     no evidence, "" where it is."""
 
     name: str

@@ -313,7 +313,7 @@ def _find_made(response: Response, sentence: Sentence) -> Coding | None:
         return None
     if made.sentence_id == sentence.pk:
         return made if made.withdrawn_at is None else None
-    same = Coding.objects.filter(coder=made.coder_id, code__identifier=made.code.identifier, layer=made.layer)
+    same = Coding.objects.filter(coder=made.coder_id, code__identifier=made.code.identifier, blinding=made.blinding)
     found = same.active().filter(sentence=sentence, created_at=response.created_at).first()
     here = same.filter(
         sentence__turn=sentence.turn_id, sentence__start__lt=sentence.end, sentence__end__gt=sentence.start

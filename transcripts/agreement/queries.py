@@ -11,7 +11,7 @@ from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import name_letter, order_readings
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.codebook.queries import current_version
-from transcripts.coding.models import Coding, Layer, Memo
+from transcripts.coding.models import Blinding, Coding, Memo
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.queries import read_questions
 from transcripts.rounds.models import Round
@@ -240,7 +240,7 @@ def _read_codings(
 ) -> dict[tuple[int, int, str], tuple[str, str, str]]:
     """Level, enactment and note of the blind codings, by sentence, coder and code: the active one, or the last."""
     coders = {coder for _, readings in places for coder in readings}
-    rows = Coding.objects.filter(coder__in=coders, layer=Layer.BLIND)
+    rows = Coding.objects.filter(coder__in=coders, blinding=Blinding.BLIND)
     if family.unit == CodeFamily.Unit.SENTENCE:
         rows, keys = rows.filter(sentence__in=sentences), {each.pk: each.pk for each in sentences}
         key = "sentence"

@@ -20,7 +20,7 @@ from transcripts.charts.figures import (
     summarise,
 )
 from transcripts.codebook.models import Code
-from transcripts.coding.models import Layer
+from transcripts.coding.models import Blinding
 from transcripts.formats.report_tables import Printed, ReportTable, TableRow, declare, name_ends, print_estimate
 from transcripts.statistics.figures import Figure, Mark, explain_mark, explain_marks, mark_clusters, write_figure
 
@@ -38,7 +38,7 @@ SETS = {
 # What a file rests on, in each of its rows.
 BASIS = (
     *(
-        *declare(str, "family layer"),
+        *declare(str, "family blinding"),
         *declare(int, "codebook_version first_version last_version round"),
         *declare(str, "model coders"),
     ),
@@ -141,7 +141,7 @@ def describe_basis(selection: Selection, table: BlindTable, agreement: Agreement
     shared = table.decided.sum(axis=0) > 1
     return {
         "family": selection.family.identifier,
-        "layer": Layer.BLIND.value,
+        "blinding": Blinding.BLIND.value,
         "codebook_version": selection.family.version.number,
         "first_version": selection.first_version,
         "last_version": selection.last_version,

@@ -1,6 +1,6 @@
 """Blind readings: what coders said before they saw what anybody else had said. Agreement rests on these alone.
 
-A row is blind by its layer. It counts as a blind reading while it is active, or if it was active when its coder
+A row is blind by what its coder could see. It counts as a blind reading while it is active, or if it was active when its coder
 first saw others' labels there (a reveal of the sentence, an unblinding of the interview): what she withdraws after that
 was still her own reading. A coding that was migrated to another code counts there.
 
@@ -36,7 +36,7 @@ SELECT s.id, t.id, i.id, CASE WHEN t.is_answer THEN 1 ELSE 0 END,
 :in_place ORDER BY i.id, t.position, s.start
 """
 BLIND = """
-x.layer = 'blind' AND x.sentence_id IN (SELECT s.id :in_place)
+x.blinding = 'blind' AND x.sentence_id IN (SELECT s.id :in_place)
 AND (x.withdrawn_at IS NULL
   OR EXISTS (
     SELECT 1 FROM coding_reveal r

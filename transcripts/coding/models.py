@@ -28,7 +28,7 @@ SUPERSEDED_IS_WITHDRAWN = models.CheckConstraint(
 )
 
 
-class Layer(models.TextChoices):
+class Blinding(models.TextChoices):
     """What the coder could see when she decided."""
 
     BLIND = "blind", "Blind"
@@ -121,7 +121,9 @@ class CodingQuerySet(LabelQuerySet["Coding"]):
         labels. A coding that was migrated counts where it was migrated to, and nowhere else.
         """
         migrated = Coding.objects.filter(pk=OuterRef("superseded_by"), migrated_from=OuterRef("pk"))
-        return self.filter(Q(withdrawn_at__isnull=True) | stood_when_unblinded(), ~Exists(migrated), layer=Layer.BLIND)
+        return self.filter(
+            Q(withdrawn_at__isnull=True) | stood_when_unblinded(), ~Exists(migrated), blinding=Blinding.BLIND
+        )
 
 
 class DecisionQuerySet(LabelQuerySet["Decision"]):
@@ -129,7 +131,7 @@ class DecisionQuerySet(LabelQuerySet["Decision"]):
 
     def blind(self) -> Self:
         """What coders decided before they saw others' labels: the same rule as in coding/blind.py."""
-        return self.filter(Q(withdrawn_at__isnull=True) | stood_when_unblinded(), layer=Layer.BLIND)
+        return self.filter(Q(withdrawn_at__isnull=True) | stood_when_unblinded(), blinding=Blinding.BLIND)
 
 
 class MemoQuerySet(models.QuerySet["Memo"]):
@@ -175,7 +177,7 @@ class Coding(models.Model):
     )
     code = models.ForeignKey(Code, on_delete=models.PROTECT, related_name="codings")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="codings")
-    layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
+    blinding = models.CharField(max_length=10, choices=Blinding.choices, default=Blinding.BLIND)
     level = models.CharField(
         max_length=10,
         choices=Level.choices,
@@ -247,7 +249,7 @@ class Coding(models.Model):
     class Meta:
         constraints: ClassVar = [
             models.UniqueConstraint(
-                fields=["sentence", "code", "coder", "layer"],
+                fields=["sentence", "code", "coder", "blinding"],
                 condition=Q(withdrawn_at__isnull=True),
                 name="%(app_label)s_%(class)s_stands_once",
             ),
@@ -289,7 +291,7 @@ class LinkQuerySet(models.QuerySet["Link"]):
         coder had seen others' labels of the coded sentence counts too. The coding has to be a blind reading itself; who
         reads links asks for that."""
         stood = stood_when_unblinded("coding__sentence")
-        return self.filter(Q(withdrawn_at__isnull=True) | stood, layer=Layer.BLIND)
+        return self.filter(Q(withdrawn_at__isnull=True) | stood, blinding=Blinding.BLIND)
 
 
 class Link(models.Model):
@@ -329,7 +331,7 @@ class Link(models.Model):
         help_text="First marked character of the sentence that it leads to, in code points of the turn's text.",
     )
     quote_end = models.PositiveIntegerField(null=True, blank=True, help_text="Character after the last marked one.")
-    layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
+    blinding = models.CharField(max_length=10, choices=Blinding.choices, default=Blinding.BLIND)
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
@@ -370,7 +372,7 @@ class Decision(models.Model):
 
     sentence = models.ForeignKey(Sentence, on_delete=models.PROTECT, related_name="decisions")
     coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="decisions")
-    layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
+    blinding = models.CharField(max_length=10, choices=Blinding.choices, default=Blinding.BLIND)
     none_applies = models.BooleanField(
         help_text="true: read, and no code applies; false: read, and no further codes apply."
     )
@@ -459,7 +461,7 @@ class Unblinding(models.Model):
     )
     where = models.CharField(max_length=40, help_text="On which page.")
     unblinded_at = models.DateTimeField(
-        help_text="When it was unblinded, in UTC. What she coded there afterwards is in the layer assisted."
+        help_text="When it was unblinded, in UTC. What she coded there afterwards is assisted."
     )
 
     objects = UnblindingQuerySet.as_manager()
@@ -627,7 +629,7 @@ class DeskSettings(models.Model):
 STUDY_OF_A_SENTENCE = "sentence.turn.interview.owning_study_id"
 register_rows(
     Coding,
-    "sentence code identifier version coder layer level enactment grounding prompting quote_start quote_end range "
+    "sentence code identifier version coder blinding level enactment grounding prompting quote_start quote_end range "
     "migrated_from created_at withdrawn_at superseded_by",
     texts=["note", "reason", "withdrawal_reason", "attributes"],
     study=STUDY_OF_A_SENTENCE,
@@ -637,12 +639,12 @@ register_rows(
 )
 register_rows(
     Link,
-    "coding coder kind code sentence quote_start quote_end layer created_at withdrawn_at",
+    "coding coder kind code sentence quote_start quote_end blinding created_at withdrawn_at",
     study=f"coding.{STUDY_OF_A_SENTENCE}",
 )
 register_rows(
     Decision,
-    "sentence coder layer none_applies created_at withdrawn_at",
+    "sentence coder blinding none_applies created_at withdrawn_at",
     texts=["withdrawal_reason"],
     study=STUDY_OF_A_SENTENCE,
 )

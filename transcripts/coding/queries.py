@@ -186,7 +186,7 @@ VALUES = ", ".join(
 NO_VALUES = ", ".join([*("''" for _ in CHOICE_FIELDS), "'', NULL, NULL, ''"])
 # The last part always has a row: whether the person may code this interview now.
 ACTIVE_LABELS = f"""
-SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.range_id, c.layer, {VALUES}
+SELECT 'coding', c.id, c.code_id, k.identifier, f.unit, c.range_id, c.blinding, {VALUES}
 FROM coding_coding c JOIN codebook_code k ON k.id = c.code_id JOIN codebook_codefamily f ON f.id = k.family_id
 WHERE c.sentence_id = %s AND c.coder_id = %s AND c.withdrawn_at IS NULL
 UNION ALL
@@ -274,7 +274,7 @@ class ActiveCoding(NamedTuple):
     unit: str
     values: CodingValues
     range_id: UUID | None
-    layer: str
+    blinding: str
 
 
 @dataclass
@@ -340,16 +340,16 @@ def read_active_labels(sentence_id: int, coder_id: int) -> ActiveLabels:
 
 
 def read_seen(interview_id: int, coder_id: int) -> ActiveLabels:
-    """What somebody has seen of a whole interview, as ``choose_layer`` asks: colleagues' labels, or the sealed condition."""
+    """What somebody has seen of a whole interview, as ``choose_blinding`` asks: colleagues' labels, or the sealed condition."""
     rows = Unblinding.objects.filter(interview=interview_id, user=coder_id)
     seen = set(rows.values_list("where", flat=True))
     return ActiveLabels(is_opened=bool(seen - {CONDITION}), is_condition_known=CONDITION in seen)
 
 
 def _build_active_coding(pk: int, code_id: int, identifier: str, unit: str, *rest: Any) -> ActiveCoding:
-    range_id, layer, *plain, attributes = rest
+    range_id, blinding, *plain, attributes = rest
     values = CodingValues.from_columns(dict(zip(COLUMNS, [*plain, read_json(attributes)], strict=True)))
-    return ActiveCoding(pk, code_id, identifier, unit, values, read_uuid(range_id), layer)
+    return ActiveCoding(pk, code_id, identifier, unit, values, read_uuid(range_id), blinding)
 
 
 def read_uuid(value: UUID | str | None) -> UUID | None:

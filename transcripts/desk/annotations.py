@@ -10,7 +10,7 @@ from uuid import UUID
 from django.db import connection
 
 from transcripts.codebook.models import CodeFamily
-from transcripts.coding.models import Layer, Level, Memo
+from transcripts.coding.models import Blinding, Level, Memo
 from transcripts.coding.queries import FIRST_OPENINGS, saw_reasoning
 from transcripts.coding.values import read_json
 
@@ -19,7 +19,7 @@ from transcripts.coding.values import read_json
 # and the links of the codings, whose id and place stand in the columns of notes and the like.
 MARKS = """
 SELECT 'coding', m.sentence_id, m.id, m.idempotency_key, m.coder_id, u.username, k.identifier, k.name, k.key,
-       f.identifier, f.name, f.unit, CASE WHEN k.color <> '' THEN k.color ELSE f.color END, m.level, m.enactment, m.layer,
+       f.identifier, f.name, f.unit, CASE WHEN k.color <> '' THEN k.color ELSE f.color END, m.level, m.enactment, m.blinding,
        v.number, m.note, m.grounding, m.prompting,
        CAST(m.attributes AS text), f.carries_enactment, m.range_id, m.reason, m.quote_start - s.start,
        SUBSTR(t.text, m.quote_start + 1, m.quote_end - m.quote_start), m.created_at
@@ -33,7 +33,7 @@ LEFT JOIN corpus_turn t ON t.id = s.turn_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
 UNION ALL
 SELECT CASE WHEN m.none_applies THEN 'none applies' ELSE 'decided' END, m.sentence_id, m.id, m.idempotency_key, m.coder_id,
-       u.username, '', '', '', '', '', '', '', '', '', m.layer, 0, '', '', '', '', NULL, NULL, '', NULL, NULL, NULL
+       u.username, '', '', '', '', '', '', '', '', '', m.blinding, 0, '', '', '', '', NULL, NULL, '', NULL, NULL, NULL
 FROM coding_decision m
 JOIN accounts_user u ON u.id = m.coder_id
 WHERE m.withdrawn_at IS NULL AND (m.coder_id = %s OR %s) AND m.sentence_id :place
@@ -137,7 +137,7 @@ class CodingView:
     color: str
     level: str
     enactment: str
-    layer: str
+    blinding: str
     version: int
     note: str
     grounding: str
@@ -165,7 +165,7 @@ class CodingView:
 
     @property
     def is_assisted(self) -> bool:
-        return self.layer == Layer.ASSISTED
+        return self.blinding == Blinding.ASSISTED
 
     @property
     def sign(self) -> str:

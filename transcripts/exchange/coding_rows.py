@@ -54,7 +54,7 @@ CODINGS = columns(
     Coding,
     "study interview model turn role sentence_id sentence sentence_label start end text quote_start quote_end quote "
     "code_id code family codebook_version level enactment grounding prompting prompting_source attributes note reason range "
-    "coder layer created withdrawn withdrawal_reason superseded_by coding_id migrated_from stage saw_reasoning",
+    "coder blinding created withdrawn withdrawal_reason superseded_by coding_id migrated_from stage saw_reasoning",
     find_place(),
     role="sentence__turn__role",
     code_id="code__identifier",
@@ -88,7 +88,7 @@ STORED = {
 
 DECISIONS = columns(
     Decision,
-    "study interview turn sentence_id sentence sentence_label none_applies coder layer created withdrawn decision_id",
+    "study interview turn sentence_id sentence sentence_label none_applies coder blinding created withdrawn decision_id",
     find_place(),
 )
 

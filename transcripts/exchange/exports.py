@@ -120,7 +120,7 @@ CODINGS = [
     Export(
         key="codings",
         name="Codings",
-        sentence="One row per coding with its sentence, coder, layer and codebook version; withdrawn ones are marked.",
+        sentence="One row per coding with its sentence, coder, blinding and codebook version; withdrawn ones are marked.",
         row="a coding, including withdrawn ones",
         columns=coding_rows.CODINGS,
         read_rows=coding_rows.read_codings,

@@ -116,7 +116,7 @@ def find_warnings(facts: Facts) -> Iterator[tuple[str, Facts]]:
         yield "late_method", {"count": len(late), "last": late[-1].set_at}
     if coded["stale"]:
         yield "stale", {"part": coded["stale"], "whole": coded["codings"]}
-    assisted = coded["codings"] - coded["by_layer"].get("blind", 0)
+    assisted = coded["codings"] - coded["by_blinding"].get("blind", 0)
     if assisted and method["measured"]:
         yield "assisted", {"part": assisted, "whole": coded["codings"]}
     unread = corpus["answers"] - coded["read_sentences"]
@@ -304,7 +304,7 @@ def _read_coded(study: Study) -> Facts:
         "interviews": len(readers),
         "shared_interviews": sum(1 for count in readers.values() if count > 1),
         "by_level": _tally(active, "level"),
-        "by_layer": _tally(active, "layer"),
+        "by_blinding": _tally(active, "blinding"),
         "by_enactment": by_enactment,
         "with_enactment": sum(by_enactment.values()),
         "enactment_not_stated": active.filter(enactment="", code__family__carries_enactment=True).count(),

@@ -47,7 +47,7 @@ DERIVED = ("stage", "track", "status", "hypothesis", "warrants")
 
 LINKS = columns(
     Link,
-    f"{PLACE} code_id coding_id kind feature to_interview to_turn to_sentence_id quote_start quote_end coder layer created "
+    f"{PLACE} code_id coding_id kind feature to_interview to_turn to_sentence_id quote_start quote_end coder blinding created "
     "withdrawn link_id",
     find_place("coding__sentence__"),
     code_id="coding__code__identifier",
@@ -59,7 +59,7 @@ LINKS = columns(
 
 LEDGER = columns(
     Coding,
-    f"{PLACE} stage track code_id code status hypothesis warrants coder layer created coding_id",
+    f"{PLACE} stage track code_id code status hypothesis warrants coder blinding created coding_id",
     find_place(),
     code_id="code__identifier",
     code="code__name",
@@ -70,7 +70,7 @@ LEDGER = columns(
 
 LEDGER_STATES = columns(
     Coding,
-    "study interview turn stage track code_id status since is_entry coder layer",
+    "study interview turn stage track code_id status since is_entry coder blinding",
     find_place(),
     code_id="code__identifier",
     status=("", "The status after the turn: that of the last entry of the track."),
@@ -105,7 +105,7 @@ NORMATIVE_STANCES = columns(
 
 SCORES = columns(
     Score,
-    "study interview stance stance_number stance_author criterion turn feature value note evidence coder layer created "
+    "study interview stance stance_number stance_author criterion turn feature value note evidence coder blinding created "
     "withdrawn superseded_by score_id",
     study="interview__owning_study__slug",
     stance=("stance__name", "Name of the normative stance."),
@@ -159,7 +159,7 @@ def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
         "sentence__turn__interview", "coder__username", "sentence__turn__position", "begins", "pk"
     )
     columns = ("sentence__turn__interview", "coder__username", "sentence__turn__position", "code__identifier")
-    rows = ordered.values_list(*columns, "attributes", "layer").iterator(chunk_size=CHUNK)
+    rows = ordered.values_list(*columns, "attributes", "blinding").iterator(chunk_size=CHUNK)
     turns: list[tuple[int, str]] = []
     read: int | None = None
     for (interview, coder), own in groupby(rows, key=lambda row: row[:2]):
@@ -167,8 +167,8 @@ def read_ledger_states(scope: Scope) -> Iterator[Sequence[object]]:
             read, turns = interview, _list_stages(interview)
             external_id = Turn.objects.filter(interview=interview).values_list("interview__external_id", flat=True)[0]
         yield from (
-            [scope.study.slug, external_id, *state, coder, layer]
-            for *state, layer in _carry(turns, [row[2:] for row in own])
+            [scope.study.slug, external_id, *state, coder, blinding]
+            for *state, blinding in _carry(turns, [row[2:] for row in own])
         )
 
 
@@ -179,11 +179,11 @@ def _carry(turns: list[tuple[int, str]], entries: list[tuple[Any, ...]]) -> Iter
     for turn, stage in turns:
         track = _find_track(stage)
         while waiting and waiting[-1][0] <= turn:
-            position, feature, answers, layer = waiting.pop()
+            position, feature, answers, blinding = waiting.pop()
             if position == turn:
-                standing[track][feature] = str(answers.get("status") or ""), turn, layer
-        for feature, (status, since, layer) in sorted(standing[track].items()):
-            yield [turn, stage, track, feature, status, since, since == turn, layer]
+                standing[track][feature] = str(answers.get("status") or ""), turn, blinding
+        for feature, (status, since, blinding) in sorted(standing[track].items()):
+            yield [turn, stage, track, feature, status, since, since == turn, blinding]
 
 
 def _list_stages(interview: int) -> list[tuple[int, str]]:

@@ -34,7 +34,7 @@ SHARED = {
     "note": "What the person noted.",
     "coder": "User name of the coder.",
     "author": "User name of the author.",
-    "layer": "blind, or assisted: made after others' labels were seen.",
+    "blinding": "blind, or assisted: made after others' labels were seen.",
     "codes": "List of code identifiers; an empty list says that none applies.",
     "idempotency_key": "The idempotency key with which it was sent, a UUID.",
     "created_at": "When it was stored, in UTC.",

@@ -25,7 +25,7 @@ from django.db.models import Count, Max, Q, QuerySet
 
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.comparing import follow_merges
-from transcripts.coding.models import Coding, Decision, Layer, Link
+from transcripts.coding.models import Blinding, Coding, Decision, Link
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange import coding_rows, negotiation_rows
 from transcripts.exchange.rows import CHUNK, Scope
@@ -40,7 +40,7 @@ Line = dict[str, Any]
 # What the line of the thread, or the name of the record, says already.
 _SAID_ELSEWHERE = frozenset({"study", "interview", "model", "role"})
 _HEADINGS_OF_LINKS = [each.name for each in negotiation_rows.LINKS]
-_OF_LINKS = ("quote_start", "quote_end", "coder", "layer", "created", "withdrawn", "link_id")
+_OF_LINKS = ("quote_start", "quote_end", "coder", "blinding", "created", "withdrawn", "link_id")
 _HEADINGS_OF_DECISIONS = [each.name for each in coding_rows.DECISIONS]
 
 
@@ -195,7 +195,7 @@ def _list_coded(counted: Counted) -> Iterator[Line]:
             "thread": thread,
             "turn": turn,
             "coder": coder,
-            "layer": Layer.BLIND.value,
+            "blinding": Blinding.BLIND.value,
             "families": [family],
             "sentences": number,
             "is_blind": True,

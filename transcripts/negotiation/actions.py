@@ -14,7 +14,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.trail import RowChange, row_changed, row_made
 from transcripts.coding.actions import NotOpen, NotYours, WrongPlace
-from transcripts.coding.actions.checks import check_readable, check_same, choose_layer
+from transcripts.coding.actions.checks import check_readable, check_same, choose_blinding
 from transcripts.coding.models import MAX_NOTE_LENGTH, Coding
 from transcripts.coding.queries import find_interview, read_seen
 from transcripts.corpus.models import Interview, Turn
@@ -254,8 +254,8 @@ def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Sc
     now = timezone.now()
     if before is not None:
         Score.objects.filter(pk=before.pk).update(withdrawn_at=now)
-    layer = choose_layer(read_seen(cells["interview"].pk, by.pk))
-    score = Score.objects.create(**cells, layer=layer, created_at=now)
+    blinding = choose_blinding(read_seen(cells["interview"].pk, by.pk))
+    score = Score.objects.create(**cells, blinding=blinding, created_at=now)
     rows = [row_made(score), *_store_evidence(score, evidence)]
     if before is not None:
         Score.objects.filter(pk=before.pk).update(superseded_by=score)
@@ -294,7 +294,8 @@ def withdraw_score(*, study: Study, score: Score, by: User) -> None:
 def restore_score(*, study: Study, score: Score, by: User, idempotency_key: UUID) -> Score:
     """Give an earlier score of one's own again, with its evidence: undo and redo. Returns the active row.
 
-    It is a new row, in the layer of now; evidence on a sentence that was split or merged since lies where its words are now.
+    It is a new row, blind or assisted as of now. Evidence on a sentence that was split or merged since lies where its words
+    are now.
     Raises ``NotYours`` and what ``put_score`` raises.
     """
     _check_own(study, score, by)
@@ -452,5 +453,5 @@ def _describe(score: Score) -> dict[str, object]:
         "stance": score.stance_id,
         "interview": score.interview_id,
         "criterion": score.criterion,
-        "layer": score.layer,
+        "blinding": score.blinding,
     }

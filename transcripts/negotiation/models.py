@@ -15,7 +15,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.trail import register_rows
-from transcripts.coding.models import MAX_NOTE_LENGTH, QUOTE_IS_WHOLE, Layer
+from transcripts.coding.models import MAX_NOTE_LENGTH, QUOTE_IS_WHOLE, Blinding
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.history.models import Numbered
 from transcripts.studies.models import Study
@@ -267,7 +267,7 @@ class ScoreQuerySet(models.QuerySet["Score"]):
             unblindings__user=OuterRef("coder"),
             unblindings__unblinded_at__lt=OuterRef("withdrawn_at"),
         )
-        return self.filter(Q(withdrawn_at__isnull=True) | Exists(stood), layer=Layer.BLIND)
+        return self.filter(Q(withdrawn_at__isnull=True) | Exists(stood), blinding=Blinding.BLIND)
 
 
 class Score(models.Model):
@@ -312,7 +312,7 @@ class Score(models.Model):
         related_name="scores",
         help_text="User name of the person who judged.",
     )
-    layer = models.CharField(max_length=10, choices=Layer.choices, default=Layer.BLIND)
+    blinding = models.CharField(max_length=10, choices=Blinding.choices, default=Blinding.BLIND)
     idempotency_key = models.UUIDField()
     created_at = models.DateTimeField()
     withdrawn_at = models.DateTimeField(null=True, blank=True)
@@ -389,7 +389,7 @@ class ScoreEvidence(models.Model):
 # The evidence of a score is recorded in the event of its score.
 register_rows(
     Score,
-    "stance wording interview criterion turn feature value coder layer created_at withdrawn_at superseded_by",
+    "stance wording interview criterion turn feature value coder blinding created_at withdrawn_at superseded_by",
     texts=["note"],
     study="interview.owning_study_id",
     wording="stance.sha256",

@@ -37,7 +37,7 @@ from transcripts.studies.models import Study
 def migrate_merged(*, study: Study, version: CodebookVersion, by: trail.Actor) -> int:
     """Migrate everybody's codings with codes that ``version`` merged to the code they went into; how many were migrated.
 
-    Each gets a new row of the same person, layer and values, and is withdrawn; where the person's sentence has the
+    Each gets a new row of the same person, blinding and values, and is withdrawn; where the person's sentence has the
     merged code already, only the old row is withdrawn. Repeating it migrates nothing twice. What a coder removes
     meanwhile stays removed. Raises ``Refused`` for a draft.
     """
@@ -179,7 +179,7 @@ def _hold(codings: QuerySet[Coding]) -> QuerySet[Coding]:
 
 def _find_place(coding: Coding) -> tuple[int, int, str]:
     """Where at most one coding with a code is active."""
-    return coding.sentence_id, coding.coder_id, coding.layer
+    return coding.sentence_id, coding.coder_id, coding.blinding
 
 
 def _copy(coding: Coding, code: Code, *, idempotency_key: UUID, now: datetime) -> Coding:
@@ -188,7 +188,7 @@ def _copy(coding: Coding, code: Code, *, idempotency_key: UUID, now: datetime) -
         sentence_id=coding.sentence_id,
         code=code,
         coder_id=coding.coder_id,
-        layer=coding.layer,
+        blinding=coding.blinding,
         **CodingValues.from_coding(coding).adapt_to(code).to_columns(),
         range_id=coding.range_id,
         migrated_from=coding,

@@ -20,7 +20,7 @@ from auditapp.annotators.pure.prompts import hash_content, read_ranges, write_ra
 from auditapp.annotators.queries.withholding import list_withheld_answers
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import SENTENCE_TEXT
-from transcripts.coding.models import Coding, Decision, Layer
+from transcripts.coding.models import Blinding, Coding, Decision
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.queries import list_not_learnt_from
 from transcripts.statistics.figures import round_percent
@@ -249,7 +249,7 @@ def list_coded_interviews(study: Study) -> list[int]:
     """The interviews in which anybody has coded or decided anything blind."""
     place = "sentence__turn__interview"
     found: set[int] = set()
-    for rows in (Coding.objects.filter(layer=Layer.BLIND), Decision.objects.filter(layer=Layer.BLIND)):
+    for rows in (Coding.objects.filter(blinding=Blinding.BLIND), Decision.objects.filter(blinding=Blinding.BLIND)):
         mine = rows.filter(**{f"{place}__study": study}).order_by()
         found.update(mine.values_list(place, flat=True).distinct())
     return sorted(found)

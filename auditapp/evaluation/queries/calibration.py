@@ -27,7 +27,7 @@ from auditapp.evaluation.pure.corrected_rates import Found, Sample, Served
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.blind import BlindLabels, BlindTable, read_blind
-from transcripts.coding.models import Coding, Layer
+from transcripts.coding.models import Blinding, Coding
 from transcripts.studies.models import Study
 
 Bools = NDArray[np.bool_]
@@ -368,7 +368,7 @@ def _read_people(compared: Compared, codes: list[ComparedCode]) -> dict[tuple[in
     """By coder, sentence and code, the answers of her last blind coding."""
     identifiers = {each.code.identifier for each in codes}
     rows = Coding.objects.filter(
-        code__version__study=compared.annotator.study_id, code__identifier__in=identifiers, layer=Layer.BLIND
+        code__version__study=compared.annotator.study_id, code__identifier__in=identifiers, blinding=Blinding.BLIND
     ).order_by("pk")
     columns = ("coder_id", "sentence_id", "code__identifier", "attributes")
     return {(coder, sentence, code): given for coder, sentence, code, given in rows.values_list(*columns)}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from auditapp.evaluation.queries.calibration import Compared, ComparedCode
     from transcripts.accounts.models import User
 
-LAYER = "blind"
+BLINDING = "blind"
 ESTIMATES = (
     *("precision", "recall", "specificity", "f1", "kappa", "prevalence", "machine_share", "false_failure_rate"),
     *("raw", "pabak", "ac1"),
@@ -145,7 +145,7 @@ def _describe(compared: Compared) -> TableRow:
         "prompt": annotator.prompt_version,
         "compared_on": "withheld turns" if compared.only_withheld else "all blind labels",
         "critic": "without what was rejected" if compared.with_critic else "as made",
-        "layer": LAYER,
+        "blinding": BLINDING,
     }
 
 
@@ -179,7 +179,7 @@ _ABOUT = (
         *declare(str, "annotator_hash"),
         *declare(int, "codebook"),
     ),
-    *declare(str, "prompt compared_on critic layer"),
+    *declare(str, "prompt compared_on critic blinding"),
 )
 CALIBRATION = ReportTable(
     "calibration",

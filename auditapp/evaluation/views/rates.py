@@ -156,7 +156,7 @@ def _read_rows(rows: Sequence[Mapping[str, Any]]) -> Iterator[TableRow]:
             "annotator_hash": annotator and annotator.hash,
             "critic": int(choice.with_critic),
             "codebook": annotator and annotator.version.number,
-            "layer": "blind",
+            "blinding": "blind",
             "rate": corrected_rate.rate,
             **name_ends(corrected_rate.interval, "rate_"),
             "se": corrected_rate.error,
@@ -184,7 +184,7 @@ RATES = ReportTable(
             *declare(int, "annotator_number"),
             *declare(str, "annotator_hash"),
         ),
-        *(*declare(int, "critic codebook"), *declare(str, "layer")),
+        *(*declare(int, "critic codebook"), *declare(str, "blinding")),
         *declare(float, "rate rate_low rate_high se naive rectifier rogan_gladen sensitivity specificity"),
         *declare(
             int, "labelled_sentences labels labelled_turns unlabelled_sentences interviews all_interviews set_aside"

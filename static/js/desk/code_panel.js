@@ -185,7 +185,7 @@ export function openMeaning() {
     return;
   }
   fill(meaningCard, code);
-  const version = document.querySelector(".layer a");
+  const version = document.querySelector(".blinding a");
   meaningCard.querySelector(".more").replaceChildren(
     ...(version ? [make("a", { href: `${version.href}#code-${code.id}`, text: "In the codebook, with examples" })] : []),
   );

@@ -27,7 +27,7 @@ from tests.transcripts.blinding.unblinding_cast import unblind_on
 from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
-from transcripts.coding.models import Layer, Unblinding
+from transcripts.coding.models import Blinding, Unblinding
 from transcripts.corpus.models import Interview, Turn
 from transcripts.rounds.models import Assignment, Round
 from transcripts.studies.models import Study
@@ -179,7 +179,7 @@ class TestWhoRunsBatchesAndCodes:
         assert "Nothing here." in read(client, address("attempt", batch, attempt))
         assert "Tokens out" in read(client, address("spend", batch))
         balance = find_code(batch.study, "theme.balance")
-        assert put(suggestion.sentence, balance, lead, reason="So.").layer == Layer.ASSISTED
+        assert put(suggestion.sentence, balance, lead, reason="So.").blinding == Blinding.ASSISTED
 
     @pytest.mark.parametrize("end", ["refused", "failed", "unsent", "unknown"])
     def test_reads_why_a_call_failed_without_unblinding(

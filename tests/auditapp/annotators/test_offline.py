@@ -170,8 +170,8 @@ class TestLearning:
     def test_what_is_not_blind_or_not_decided_teaches_nothing(
         self, study: Study, lead: User, coded: list[Interview]
     ) -> None:
-        Coding.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
-        Decision.objects.filter(sentence__turn__interview=coded[0]).update(layer="assisted")
+        Coding.objects.filter(sentence__turn__interview=coded[0]).update(blinding="assisted")
+        Decision.objects.filter(sentence__turn__interview=coded[0]).update(blinding="assisted")
         found = preview_training_set(study)["codes"][TAUGHT]
         assert (found["positives"], found["negatives"]) == (32, 64)
 

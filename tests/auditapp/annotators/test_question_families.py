@@ -44,7 +44,7 @@ from transcripts.audit_trail import trail
 from transcripts.codebook.actions import publish_version, start_draft
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.actions.boundary_edits import split_sentence
-from transcripts.coding.models import Coding, Layer, Reveal
+from transcripts.coding.models import Blinding, Coding, Reveal
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_method
@@ -198,7 +198,7 @@ class TestDecidingFirst:
         made = propose(arm, talk)
         own = challenge(talk, CHALLENGED, coder, PROBE)
         assert [each["suggestion"] for each in look(talk[CHALLENGED][0], coder).offers] == [made]
-        assert own.layer == Layer.BLIND
+        assert own.blinding == Blinding.BLIND
         assert Showing.objects.get().own_codes == [PROBE]
 
     def test_another_persons_decision_decides_nothing(
@@ -237,7 +237,7 @@ class TestDecidingFirst:
         assert set(Reveal.objects.values_list("sentence", flat=True)) == {each.pk for each in talk[CHALLENGED]}
         study = arm.batch.study
         later = put(talk[CHALLENGED][0], find_code(study, FACT), coder, reason="I saw it.")
-        assert later.layer == Layer.ASSISTED
+        assert later.blinding == Blinding.ASSISTED
 
     def test_what_the_panel_says_before_does_not_depend_on_what_was_suggested(
         self, arm: Arm, talk: Talk, coder: User, client_of: ClientOf, study: Study
@@ -266,7 +266,7 @@ class TestDecidingFirst:
         open_draft_interview(study=study, interview=interview, reason="To try.", by=trail.SYSTEM)
         assert len(look(talk[CHALLENGED][0], coder).offers) == 1
         later = put(talk[CHALLENGED][0], find_code(study, FACT), coder, reason="I saw it.")
-        assert later.layer == Layer.ASSISTED
+        assert later.blinding == Blinding.ASSISTED
 
 
 def _strip(page: bytes) -> bytes:
@@ -329,7 +329,7 @@ class TestDesk:
         assert not Coding.objects.exists()
         kept = accept_suggestion(suggestion=made, study=study, by=coder).coding
         assert kept is not None
-        assert (kept.sentence, kept.code.identifier, kept.layer) == (talk[CHALLENGED][0], FACT, Layer.ASSISTED)
+        assert (kept.sentence, kept.code.identifier, kept.blinding) == (talk[CHALLENGED][0], FACT, Blinding.ASSISTED)
         undo_response(suggestion=made, study=study, by=coder)
         assert not Coding.objects.active().exists()
 

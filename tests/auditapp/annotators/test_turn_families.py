@@ -31,7 +31,7 @@ from tests.transcripts.coding.desk_cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions.boundary_edits import split_sentence
-from transcripts.coding.models import Coding, Layer, Reveal
+from transcripts.coding.models import Blinding, Coding, Reveal
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_method
@@ -229,7 +229,7 @@ class TestDesk:
         made = self.open_one(arm, sentences, coder)
         kept = accept_suggestion(suggestion=made, study=study, by=coder).coding
         assert kept is not None
-        assert (kept.sentence, kept.code.identifier, kept.layer) == (sentences[0], POWER, Layer.ASSISTED)
+        assert (kept.sentence, kept.code.identifier, kept.blinding) == (sentences[0], POWER, Blinding.ASSISTED)
         assert (kept.attributes, kept.quote) == ({"status": "supported"}, None)
 
     def test_another_status_can_be_chosen_in_keeping(
@@ -347,7 +347,7 @@ class TestCalibration:
         assert len(told) == 36
         counted = {(row["machine_answer"], row["person_answer"]): row["pairs"] for row in told if row["pairs"]}
         assert counted == {("supported", "supported"): 1, ("revised", "dropped"): 1}
-        assert {(row["all_pairs"], row["equal"], row["unanswered"], row["layer"]) for row in told} == {
+        assert {(row["all_pairs"], row["equal"], row["unanswered"], row["blinding"]) for row in told} == {
             (2, 0.5, 0, "blind")
         }
         lines = client.post(path, {"format": "csv"}).content.decode().splitlines()

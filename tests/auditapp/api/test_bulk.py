@@ -65,7 +65,7 @@ def test_each_line_is_a_coding_of_its_own_with_its_event(
     assert [(result["line"], result["status"], result["error"]) for result in results] == [
         (number, 201, None) for number in range(1, 121)
     ]
-    stored = Coding.objects.filter(coder=coder, layer="blind")
+    stored = Coding.objects.filter(coder=coder, blinding="blind")
     assert {result["id"] for result in results} == set(stored.values_list("pk", flat=True))
     assert set(stored.values_list("sentence", "note")) == {(each.pk, f"n {each.position}") for each in sentences}
     assert AuditEvent.objects.filter(action="coding.added", actor_name=coder.username).count() == 120

@@ -16,7 +16,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding, decide_sentence
-from transcripts.coding.models import Coding, Decision, Layer, Reveal
+from transcripts.coding.models import Blinding, Coding, Decision, Reveal
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
@@ -60,7 +60,7 @@ def test_an_added_coding_is_stored_and_told(
     assert answer.status == 201
     coding = Coding.objects.get()
     assert (coding.sentence, coding.code, coding.coder) == (sentence, code, coder)
-    assert (coding.level, coding.layer, coding.note) == ("latent", "blind", "Reads as a hedge.")
+    assert (coding.level, coding.blinding, coding.note) == ("latent", "blind", "Reads as a hedge.")
     told = answer.body
     assert told.pop("created_at").endswith("Z")
     assert told == {
@@ -72,7 +72,7 @@ def test_an_added_coding_is_stored_and_told(
         "coder": coder.username,
         "level": "latent",
         "enactment": "",
-        "layer": "blind",
+        "blinding": "blind",
         "note": "Reads as a hedge.",
         "quote_start": None,
         "quote_end": None,
@@ -193,7 +193,7 @@ def test_a_coding_after_suggestions_is_told_apart(program: Program, body: dict[s
     Reveal.objects.create(sentence_id=body["sentence"], coder=coder, revealed_at="2026-01-01T00:00:00Z")
     assert program.post(PATH, body).body["error"]["fields"].keys() == {"reason"}
     told = program.post(PATH, {**body, "reason": "The machine saw it"}).body
-    assert (told["layer"], told["reason"]) == (Layer.ASSISTED, "The machine saw it")
+    assert (told["blinding"], told["reason"]) == (Blinding.ASSISTED, "The machine saw it")
 
 
 def test_all_that_a_coding_says_is_stored_and_told(program: Program, body: dict[str, Any], sentence: Sentence) -> None:

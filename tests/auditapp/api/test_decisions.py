@@ -30,7 +30,7 @@ def test_a_decision_is_stored_once_and_can_be_taken_back(program: Program, sente
     answer = program.post(PATH, body)
     assert answer.status == 201
     decision = Decision.objects.get()
-    assert (decision.sentence, decision.coder, decision.layer, decision.none_applies) == (
+    assert (decision.sentence, decision.coder, decision.blinding, decision.none_applies) == (
         sentence,
         coder,
         "blind",

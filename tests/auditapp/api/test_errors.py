@@ -153,7 +153,7 @@ def test_a_missing_field_is_named(program: Program, body: dict[str, Any]) -> Non
 
 
 def test_an_unknown_field_is_refused(program: Program, body: dict[str, Any]) -> None:
-    for name in ("coder", "layer", "study", "created_at", "x" * 5_000, "\ud800", ""):
+    for name in ("coder", "blinding", "study", "created_at", "x" * 5_000, "\ud800", ""):
         answer = program.post(PATH, {**body, name: 1})
         assert (answer.status, answer.error["code"]) == (422, "invalid_fields"), ascii(name)
         assert len(answer.error["fields"]) == 1

@@ -66,7 +66,7 @@ class TestAgreement:
         found = program.get(AGREEMENT, model="*").body
         assert found["models"] == {"Model A": 3, "Model B": 3}
         assert (found["family"], found["unit"], found["method"]) == ("themes", "sentence", "codebook")
-        assert (found["layer"], found["codebook_version"]) == ("blind", 1)
+        assert (found["blinding"], found["codebook_version"]) == ("blind", 1)
         assert sorted(found["coders"]) == sorted([coder.username, second_coder.username])
         assert (found["units_shared"], found["interviews"], found["hidden_interviews"]) == (6, 2, 0)
         assert (found["seed"], found["resamples"], found["not_shown"]) == (1, 1000, None)
@@ -185,7 +185,7 @@ class TestCalibration:
                 ]
                 assert bool(figure["reason"]) is (figure["value"] is None)
             assert "; ".join(code["warnings"]) == row["warnings"]
-        assert (found["seed"], found["resamples"], found["layer"]) == (1, 1000, "blind")
+        assert (found["seed"], found["resamples"], found["blinding"]) == (1, 1000, "blind")
 
     def test_a_family_read_reflexively_has_no_figures(
         self, program: Program, study: Study, owner: User, annotator: Annotator

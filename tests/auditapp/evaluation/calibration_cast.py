@@ -22,7 +22,7 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.coding.models import Coding, Decision, Layer
+from transcripts.coding.models import Blinding, Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.studies.models import Study
@@ -129,7 +129,7 @@ def decide_all(
     sentences: Sequence[Sentence],
     labels: Mapping[int, Collection[str]],
     *,
-    layer: str = Layer.BLIND,
+    blinding: str = Blinding.BLIND,
 ) -> None:
     """``coder`` is through with these sentences, and put these codes."""
     now, study = timezone.now(), sentences[0].turn.interview.study_id
@@ -138,7 +138,7 @@ def decide_all(
         Decision(
             sentence=sentence,
             coder=coder,
-            layer=layer,
+            blinding=blinding,
             none_applies=sentence.pk not in labels,
             idempotency_key=uuid4(),
             created_at=now,
@@ -146,7 +146,9 @@ def decide_all(
         for sentence in sentences
     )
     Coding.objects.bulk_create(
-        Coding(sentence_id=pk, code=known[code], coder=coder, layer=layer, idempotency_key=uuid4(), created_at=now)
+        Coding(
+            sentence_id=pk, code=known[code], coder=coder, blinding=blinding, idempotency_key=uuid4(), created_at=now
+        )
         for pk, codes in labels.items()
         for code in codes
     )

@@ -135,7 +135,7 @@ class TestMarking:
         event = AuditEvent.objects.get(action="evaluation.audit.marked")
         assert event.details == {"audit": audit.pk, "item": item.pk, "number": 1}
         coding = put(item.suggestion.sentence, find_code(study, "theme.compassion"), lead, reason="Saw it.")
-        assert coding.layer == "assisted"
+        assert coding.blinding == "assisted"
 
     def test_a_mark_may_be_corrected_again_and_again_and_the_first_stays(
         self, audit: PositiveAudit, study: Study, interview: Interview, lead: User

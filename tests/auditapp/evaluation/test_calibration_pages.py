@@ -37,7 +37,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample
 from transcripts.coding.actions.boundary_edits import split_sentence
-from transcripts.coding.models import Layer, Unblinding
+from transcripts.coding.models import Blinding, Unblinding
 from transcripts.corpus.models import Sentence
 from transcripts.studies.actions import create_study, set_method
 from transcripts.studies.models import Study
@@ -88,7 +88,7 @@ class TestComparing:
         self, annotator: Annotator, said: list[Sentence], second_coder: User
     ) -> None:
         before = table_of(annotator)
-        decide_all(second_coder, said[6:], {said[7].pk: [BALANCE]}, layer=Layer.ASSISTED)
+        decide_all(second_coder, said[6:], {said[7].pk: [BALANCE]}, blinding=Blinding.ASSISTED)
         assert table_of(annotator) == before
 
     def test_a_sentence_the_machine_left_out_is_not_its_no(
@@ -177,13 +177,13 @@ def page(client: Client, study: Study, name: str = "calibration", **query: str) 
 
 @pytest.mark.usefixtures("turn_answers", "_codebook")
 class TestPage:
-    def test_the_page_names_labels_units_layer_annotator_codebook_and_method(
+    def test_the_page_names_labels_units_blinding_annotator_codebook_and_method(
         self, study: Study, reader: User, client_of: ClientOf
     ) -> None:
         shown = page(client_of(reader), study)
         assert "18 blind labels (one for each person, code family, and sentence or whole turn) on 12 sentences" in shown
         assert "codebook v1" in shown
-        assert "Layer: blind" in shown
+        assert "Labels: blind" in shown
         assert "Wilson" in shown
         assert "0.50 <small" in shown
         assert "few units (12)" in shown
@@ -257,7 +257,7 @@ class TestPage:
         row = by_code[BALANCE]
         assert [row[name] for name in ("tp", "fp", "fn", "tn", "labels", "units")] == [3, 3, 1, 11, 18, 12]
         assert row["precision"] == 0.5
-        assert row["layer"] == "blind"
+        assert row["blinding"] == "blind"
         assert [line["code_id"] for line in rows] == [line["code_id"] for line in found]
         assert rows[0]["precision_n"] == str(found[0]["precision_n"])
         assert AuditEvent.objects.filter(action="evaluation.calibration.exported").count() == 2

@@ -10,7 +10,7 @@ from tests.transcripts.coding.desk_cast import find_code, last_event, put
 from tests.transcripts.rounds.round_cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.coding.models import Layer, Unblinding
+from transcripts.coding.models import Blinding, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.studies.actions import remove_member, set_member_role
 from transcripts.studies.models import Study
@@ -33,8 +33,8 @@ def test_a_reader_made_coder_has_opened_what_people_or_machines_had_labelled(
     event = last_event(study)
     assert (event.action, event.details["where"]) == ("coding.opened", "role")
     balance = find_code(study, "theme.balance")
-    assert put(list_sentences(talks[0])[0], balance, reader, reason="So.").layer == Layer.ASSISTED
-    assert put(list_sentences(talks[2])[0], balance, reader).layer == Layer.BLIND
+    assert put(list_sentences(talks[0])[0], balance, reader, reason="So.").blinding == Blinding.ASSISTED
+    assert put(list_sentences(talks[2])[0], balance, reader).blinding == Blinding.BLIND
 
 
 def test_who_is_taken_out_and_comes_back_to_code_has_seen_it_too(

@@ -19,7 +19,7 @@ from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.blind import read_blind
-from transcripts.coding.models import Coding, Layer, Reveal, Unblinding
+from transcripts.coding.models import Blinding, Coding, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study
@@ -66,7 +66,7 @@ class TestAtTheDesk:
         accept_suggestion(suggestion=made, study=study, by=coder)
         put(other, find_code(study, "theme.compassion"), coder, reason="As I see it.")
         decide(other, coder)
-        assert set(Coding.objects.values_list("layer", flat=True)) == {Layer.ASSISTED}
+        assert set(Coding.objects.values_list("blinding", flat=True)) == {Blinding.ASSISTED}
         put(sentence, find_code(study, BALANCE), second_coder)
         turn_answers = read_blind(study)
         assert turn_answers.coders == (second_coder.pk,)
@@ -84,7 +84,7 @@ class TestAtTheDesk:
         close_draft_interview(study=study, draft=draft, by=lead)
         with pytest.raises(NotDecided):
             look(other, coder)
-        assert put(other, find_code(study, BALANCE), coder, reason="So.").layer == Layer.ASSISTED
+        assert put(other, find_code(study, BALANCE), coder, reason="So.").blinding == Blinding.ASSISTED
 
     def test_withheld_turns_stay_withheld_and_open_nothing(
         self, study: Study, interview: Interview, draft: DraftInterview, sentence: Sentence, coder: User
@@ -93,13 +93,13 @@ class TestAtTheDesk:
         read(add_annotator(study), sentence, [BALANCE])
         assert look(sentence, coder).is_withheld
         assert not Unblinding.objects.exists()
-        assert put(sentence, find_code(study, BALANCE), coder).layer == Layer.BLIND
+        assert put(sentence, find_code(study, BALANCE), coder).blinding == Blinding.BLIND
 
     def test_who_opened_nothing_there_stays_blind(
         self, annotator: Annotator, draft: DraftInterview, study: Study, sentence: Sentence, coder: User
     ) -> None:
         read(annotator, sentence, [BALANCE])
-        assert put(sentence, find_code(study, BALANCE), coder).layer == Layer.BLIND
+        assert put(sentence, find_code(study, BALANCE), coder).blinding == Blinding.BLIND
 
     def test_what_she_put_before_she_opened_one_stays_her_blind_turn_answer(
         self, annotator: Annotator, draft: DraftInterview, study: Study, sentence: Sentence, coder: User

@@ -35,7 +35,7 @@ from transcripts.accounts.models import User
 from transcripts.codebook.actions import publish_version, start_draft
 from transcripts.codebook.models import CodeExample
 from transcripts.coding.actions import NotDecided
-from transcripts.coding.models import Layer, Reveal
+from transcripts.coding.models import Blinding, Reveal
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.studies.models import Study
 
@@ -122,7 +122,7 @@ class TestWithheld:
         showing = Showing.objects.get()
         assert (showing.arm, showing.suggestions) == ("withheld", [])
         assert not Reveal.objects.exists()
-        assert put(sentence, find_code(study, "theme.balance"), coder).layer == Layer.BLIND
+        assert put(sentence, find_code(study, "theme.balance"), coder).blinding == Blinding.BLIND
 
     def test_a_withheld_turn_asks_for_her_own_decision_too(
         self, study: Study, interview: Interview, sentence: Sentence, coder: User

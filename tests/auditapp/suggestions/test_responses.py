@@ -18,7 +18,7 @@ from tests.support.databases import stored
 from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
 from tests.transcripts.rounds.round_cast import find_assignment, open_round
 from transcripts.accounts.models import User
-from transcripts.coding.models import Coding, Decision, Layer, Reveal
+from transcripts.coding.models import Blinding, Coding, Decision, Reveal
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import complete_assignment
@@ -50,7 +50,7 @@ class TestKeeping:
     def test_makes_ones_own_coding_marked_as_assisted(self, suggestion: Suggestion, study: Study, coder: User) -> None:
         accept_suggestion(suggestion=suggestion, study=study, by=coder)
         coding = Coding.objects.get()
-        assert (coding.coder, coding.layer, coding.reason) == (coder, Layer.ASSISTED, "suggestion")
+        assert (coding.coder, coding.blinding, coding.reason) == (coder, Blinding.ASSISTED, "suggestion")
         assert Response.objects.get().coding == coding
 
     def test_leaves_ones_own_coding_of_that_code_as_it_is(
@@ -149,7 +149,7 @@ class TestTakingBack:
         )
         undo_response(suggestion=made, study=study, by=coder)
         standing = Coding.objects.get(withdrawn_at__isnull=True)
-        assert (standing.level, standing.note, standing.layer) == ("semantic", "Mine.", "assisted")
+        assert (standing.level, standing.note, standing.blinding) == ("semantic", "Mine.", "assisted")
         assert Coding.objects.count() == 3
 
     def test_a_left_one_can_be_kept_afterwards(self, suggestion: Suggestion, study: Study, coder: User) -> None:
@@ -180,7 +180,7 @@ class TestTakingBack:
     ) -> None:
         accept_suggestion(suggestion=suggestion, study=study, by=coder)
         undo_response(suggestion=suggestion, study=study, by=coder)
-        assert Decision.objects.get(withdrawn_at__isnull=True).layer == Layer.ASSISTED
+        assert Decision.objects.get(withdrawn_at__isnull=True).blinding == Blinding.ASSISTED
 
 
 class TestPanelPage:

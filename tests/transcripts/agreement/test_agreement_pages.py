@@ -231,7 +231,7 @@ class TestTable:
     ) -> None:
         be_codebook(dispute, lead)
         page = text_of(client_of(reader), AGREEMENT, **POOLED, seed=7)
-        for words in ("Layer: blind", "Unit: sentence", "seed 7", "1000 resamples", "nobody used the code"):
+        for words in ("Labels: blind", "Unit: sentence", "seed 7", "1000 resamples", "nobody used the code"):
             assert words in page
         assert page.count("Few turns:") == 1
         assert "few (applied in 2 turns)" in page
@@ -283,7 +283,7 @@ class TestTable:
         assert event.action == "agreement.exported"
         basis = {
             "family": "themes",
-            "layer": "blind",
+            "blinding": "blind",
             "codebook_version": 1,
             "first_version": None,
             "last_version": None,

@@ -27,7 +27,7 @@ from transcripts.audit_trail.trail import ERASED, row_changed, row_made
 from transcripts.codebook.models import Code
 from transcripts.coding import actions as desk
 from transcripts.coding.actions import boundary_edits, checks, codings
-from transcripts.coding.models import Coding, Decision, Layer, Memo
+from transcripts.coding.models import Blinding, Coding, Decision, Memo
 from transcripts.coding.queries import ActiveLabels
 from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
@@ -102,7 +102,7 @@ def test_a_coding_can_be_rebuilt_from_its_event_and_the_text_beside_it(work: Wor
         "identifier": "theme.balance",
         "version": 1,
         "coder": work.coding.coder_id,
-        "layer": "blind",
+        "blinding": "blind",
         "level": "latent",
         "created_at": "",
     }
@@ -312,8 +312,8 @@ class TestRowsFromBefore:
     def test_they_are_compared_as_far_as_their_events_go(self, old: Work) -> None:
         answer = compare()
         assert (answer["differences"], answer["rows_before"]) == ([], 5)
-        Coding.objects.filter(pk=old.coding.pk).update(layer="assisted", note="Not in the event.")
-        assert find_differences() == [(trail.describe_target(old.coding), "layer")]
+        Coding.objects.filter(pk=old.coding.pk).update(blinding="assisted", note="Not in the event.")
+        assert find_differences() == [(trail.describe_target(old.coding), "blinding")]
 
 
 REFUSALS = (Refused, BoundaryEditRefused, SentenceRetired)
@@ -490,9 +490,9 @@ def test_an_event_says_nothing_of_a_row_that_another_request_withdrew_first(
     work: Work, coder: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On PostgreSQL two windows of one coder can act on one sentence at the same moment."""
-    choose_layer = checks.choose_layer
+    choose_blinding = checks.choose_blinding
 
-    def withdraw_meanwhile(active: ActiveLabels) -> Layer:
+    def withdraw_meanwhile(active: ActiveLabels) -> Blinding:
         now = timezone.now()
         for row in (work.coding, work.decision):
             type(row).objects.filter(pk=row.pk).update(withdrawn_at=now)
@@ -503,10 +503,10 @@ def test_an_event_says_nothing_of_a_row_that_another_request_withdrew_first(
                 stream=trail.study_stream(work.study.pk),
                 rows=[row_changed(type(row), row.pk, withdrawn_at=now)],
             )
-        return choose_layer(active)
+        return choose_blinding(active)
 
     Decision.objects.filter(pk=work.decision.pk).update(none_applies=True)
-    monkeypatch.setattr(codings, "choose_layer", withdraw_meanwhile)
+    monkeypatch.setattr(codings, "choose_blinding", withdraw_meanwhile)
     coding = put(work.sentence, work.coding.code, coder, level="latent", note="Another note.")
     work.coding.refresh_from_db()
     assert (work.coding.superseded_by, coding.withdrawn_at) == (None, None)

@@ -7,7 +7,7 @@ from tests.transcripts.rounds.round_cast import answers, bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview, unblind_interviews
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.models import Layer, Unblinding
+from transcripts.coding.models import Blinding, Unblinding
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
@@ -35,9 +35,9 @@ def test_what_is_coded_after_the_opening_is_assisted_there_and_blind_elsewhere(
 ) -> None:
     unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
     balance = find_code(study, "theme.balance")
-    assert put(answers(talks[0])[0], balance, lead, reason="They are right.").layer == Layer.ASSISTED
-    assert put(answers(talks[1])[0], balance, lead).layer == Layer.BLIND
-    assert put(answers(talks[0])[0], balance, coder).layer == Layer.BLIND
+    assert put(answers(talks[0])[0], balance, lead, reason="They are right.").blinding == Blinding.ASSISTED
+    assert put(answers(talks[1])[0], balance, lead).blinding == Blinding.BLIND
+    assert put(answers(talks[0])[0], balance, coder).blinding == Blinding.BLIND
 
 
 def test_coder_opens_what_is_locked_and_nothing_else(

@@ -17,7 +17,7 @@ from transcripts.blinding.actions import unblind_interview
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.blind import read_blind
-from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
+from transcripts.coding.models import Blinding, Coding, Decision, Reveal, Unblinding
 from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
@@ -84,7 +84,7 @@ class History:
 
     def see_and_change(self) -> None:
         """A coder decides, is shown suggestions, and withdraws or reopens what she had done blind."""
-        if codings := list(Coding.objects.active().filter(layer=Layer.BLIND, sentence__retired_by=None)):
+        if codings := list(Coding.objects.active().filter(blinding=Blinding.BLIND, sentence__retired_by=None)):
             coding = self.random.choice(codings)
             sentence, coder = coding.sentence, coding.coder
             decision = decide(sentence, coder)
@@ -126,7 +126,7 @@ class History:
         def is_blind(row: Coding | Decision) -> bool:
             moments = seen.get((row.coder_id, row.sentence_id), [])
             withdrawn = row.withdrawn_at
-            return row.layer == Layer.BLIND and (withdrawn is None or any(at < withdrawn for at in moments))  # type: ignore[operator]
+            return row.blinding == Blinding.BLIND and (withdrawn is None or any(at < withdrawn for at in moments))  # type: ignore[operator]
 
         on = {"sentence__in": set(Sentence.objects.current().values_list("pk", flat=True))}
         codings = [
@@ -170,7 +170,7 @@ def test_querysets_fast_sql_and_the_rule_in_words_agree(
     assert codings
     assert decisions
     # The history holds what makes the rule hard: blind labels withdrawn before and after their coder was unblinded.
-    withdrawn = set(Coding.objects.filter(layer=Layer.BLIND, withdrawn_at__isnull=False))
+    withdrawn = set(Coding.objects.filter(blinding=Blinding.BLIND, withdrawn_at__isnull=False))
     still_blind = set(Coding.objects.blind())
     assert withdrawn - still_blind
     assert withdrawn & still_blind

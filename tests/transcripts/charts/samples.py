@@ -43,7 +43,7 @@ DOTS = RowChart(
     series=("people", "machine"),
     references=(Reference(0.8, "usable from 0.80"),),
     summary="1 of 3 codes is usable.",
-    note="Layer: blind.",
+    note="Labels: blind.",
 )
 BARS = RowChart(
     "bars",

@@ -24,7 +24,7 @@ from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import actions, queries
 from transcripts.coding.actions.boundary_edits import split_sentence
-from transcripts.coding.models import Coding, Layer
+from transcripts.coding.models import Blinding, Coding
 from transcripts.corpus.models import Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent
 from transcripts.refusals import WrongInput
@@ -47,12 +47,12 @@ def publish_second_version(study: Study, identifier: str) -> Code:
 
 
 class TestPutting:
-    def test_code_stands_with_its_layer_and_one_event(
+    def test_a_code_is_stored_with_its_blinding_and_one_event(
         self, study: Study, sentence: Sentence, code: Code, coder: User
     ) -> None:
         events = count_events(study)
         coding = put(sentence, code, coder)
-        assert (coding.layer, coding.level, coding.withdrawn_at) == (Layer.BLIND, "semantic", None)
+        assert (coding.blinding, coding.level, coding.withdrawn_at) == (Blinding.BLIND, "semantic", None)
         assert standing_codes(sentence, coder) == ["theme.balance"]
         assert count_events(study) == events + 1
         event = last_event(study)
@@ -184,7 +184,7 @@ class TestRefusals:
         take_off(old, coder)
         old.refresh_from_db()
         back = restore(old, sentence, coder)
-        assert (back.enactment, back.layer) == ("", "blind")
+        assert (back.enactment, back.blinding) == ("", "blind")
         assert last_event(study).details["restores"] == old.pk
         assert put(sentence, code, coder, enactment="described").enactment == "described"
 

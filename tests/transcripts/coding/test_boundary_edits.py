@@ -108,7 +108,7 @@ class TestSplit:
         assert old.superseded_by is None
         assert old.withdrawal_reason == "The sentence was split."
         for new in old.migrated_to.all():
-            assert (new.level, new.note, new.layer, new.coder, new.created_at) == (
+            assert (new.level, new.note, new.blinding, new.coder, new.created_at) == (
                 "latent",
                 "Why",
                 "blind",

@@ -16,7 +16,7 @@ from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
-from transcripts.coding.models import Coding, Layer, Link, StageOpening
+from transcripts.coding.models import Blinding, Coding, Link, StageOpening
 from transcripts.coding.queries import read_first_openings, saw_reasoning
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
@@ -110,7 +110,7 @@ def test_move_acts_on_features_and_the_audit_trail_says_so(
         "acts_on",
         stakeholders.pk,
     )
-    assert made.layer == Layer.BLIND
+    assert made.blinding == Blinding.BLIND
     link(revise, coder, to=find_code(study, "feature.power"))
     assert standing(revise) == ["feature.stakeholders", "feature.power"]
     actions.withdraw_link(study=study, link=made, by=coder)
@@ -325,7 +325,7 @@ def test_every_link_can_be_rebuilt_from_the_audit_trail(
     replayed = compare_rows(list_streams())
     assert replayed.differences == []
     # And the comparison can fail.
-    Link.objects.filter(pk=Link.objects.active().get().pk).update(layer="assisted")
+    Link.objects.filter(pk=Link.objects.active().get().pk).update(blinding="assisted")
     assert len(compare_rows(list_streams()).differences) == 1
 
 

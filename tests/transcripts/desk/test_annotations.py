@@ -18,7 +18,7 @@ PLAIN = {
     "level": "latent",
     "enactment": "enacted",
     "carries_enactment": True,
-    "layer": "assisted",
+    "blinding": "assisted",
     "version": 1,
     "grounding": "grounded",
     "prompting": "unclear",

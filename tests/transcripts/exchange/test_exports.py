@@ -63,7 +63,7 @@ class TestCodings:
     ) -> None:
         [row] = rows(download(client_of(reader), study, "codings"))
         assert row["text"] == "I would ask first."
-        assert (row["code_id"], row["coder"], row["layer"], row["level"]) == (
+        assert (row["code_id"], row["coder"], row["blinding"], row["level"]) == (
             "theme.balance",
             "coder",
             "blind",

@@ -150,7 +150,7 @@ def test_our_own_part_changed_by_somebody_comes_in_without_it(study: Study, entr
 @pytest.mark.parametrize(
     "details",
     [
-        '{"layer": "blind", "level": "loud", "attributes": "[[[["}',
+        '{"blinding": "blind", "level": "loud", "attributes": "[[[["}',
         '{"range": "x", "enactment": "enacted", "prompting": "maybe"}',
         '{"attributes": "{\\"a\\": 1, \\"b\\": \\"c\\"}"}',
     ],

@@ -82,7 +82,7 @@ def bring_in(study: Study, path: Path, **options: Any) -> StudyReport:
 def describe(study: Study) -> dict[str, object]:
     """What of a study has to survive the way through a file."""
     codings = Coding.objects.filter(sentence__turn__interview__study=study, withdrawn_at__isnull=True)
-    told = ("level", "enactment", "grounding", "prompting", "layer", "note", "reason", "attributes", "created_at")
+    told = ("level", "enactment", "grounding", "prompting", "blinding", "note", "reason", "attributes", "created_at")
     codes = Code.objects.filter(version__study=study).order_by("-version__number", "family__position", "position")
     newest = {
         row[0]: row for row in codes.values_list("identifier", "name", "definition", "color", "parent__identifier")
@@ -477,7 +477,7 @@ class TestAnotherProgramsFile:
 
     def test_codings_of_another_program_are_never_blind(self, study: Study, tmp_path: Path) -> None:
         bring_in(study, make_foreign(tmp_path))
-        assert set(Coding.objects.values_list("layer", flat=True)) == {"assisted"}
+        assert set(Coding.objects.values_list("blinding", flat=True)) == {"assisted"}
 
     def test_codes_stand_below_each_other_in_a_published_version(self, study: Study, tmp_path: Path) -> None:
         report = bring_in(study, make_foreign(tmp_path))
@@ -790,7 +790,7 @@ class TestAllOrNothing:
         assert len(tries) == 2
         assert report.known["codings"] > 0
         active = Coding.objects.filter(coder=coder, withdrawn_at__isnull=True)
-        assert active.count() == active.values("sentence", "code", "layer").distinct().count() > 2
+        assert active.count() == active.values("sentence", "code", "blinding").distinct().count() > 2
 
     def test_an_interview_that_is_archived_since_the_file_was_compared_gets_no_coding(
         self, study: Study, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -72,7 +72,7 @@ class TestTrajectories:
         assert [each["stage"] for each in turns] == [None, "back", "tool", "tool", "front"]
         assert [each["call"] for each in turns] == [None, None, None, 3, None]
 
-    def test_a_coding_names_its_coder_layer_code_and_place(self, coded: Coding, runs: Study, tmp_path: Path) -> None:
+    def test_a_coding_names_its_coder_blinding_code_and_place(self, coded: Coding, runs: Study, tmp_path: Path) -> None:
         records = read_records(runs, tmp_path / "x.jsonl")
         [coding] = records["coding"]
         wanted = {
@@ -80,7 +80,7 @@ class TestTrajectories:
             "turn": 3,
             "code_id": "theme.balance",
             "coder": "coder",
-            "layer": "blind",
+            "blinding": "blind",
             "start": 0,
         }
         assert {name: coding[name] for name in wanted} == wanted

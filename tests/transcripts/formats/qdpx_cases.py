@@ -68,7 +68,7 @@ def make_source() -> QdpxSource:
     text = "Interviewer: Is it so? 😀\r\n\r\nModel: Perhaps. I would ask first.\x0b"
     start = text.index("Perhaps")
     codings = (
-        QdpxCoding(guid("coding", 1), HEDGE.guid, CODER.guid, NOON, details={"level": "latent", "layer": "blind"}),
+        QdpxCoding(guid("coding", 1), HEDGE.guid, CODER.guid, NOON, details={"level": "latent", "blinding": "blind"}),
         QdpxCoding(guid("coding", 2), SHOUT.guid, LEAD.guid, NOON, (guid("note", "coding"),)),
     )
     selections = (
@@ -139,7 +139,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"
 names = texts.filter(lambda text: text.strip() != "")
 moments = st.none() | st.datetimes(timezones=st.just(UTC))
 colors = st.from_regex(r"(#[0-9a-f]{6})?", fullmatch=True)
-details = st.dictionaries(st.sampled_from(["level", "layer"]), texts, max_size=2)
+details = st.dictionaries(st.sampled_from(["level", "blinding"]), texts, max_size=2)
 
 
 class Drawing:

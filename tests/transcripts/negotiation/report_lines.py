@@ -18,8 +18,8 @@ def encode(lines: Iterable[Line]) -> list[bytes]:
     return [json.dumps(line).encode() + b"\n" for line in lines]
 
 
-def read(lines: Iterable[Line], *, layer: str = "blind") -> Records:
-    return read_records(encode(lines), name="threads.jsonl", layer=layer)
+def read(lines: Iterable[Line], *, blinding: str = "blind") -> Records:
+    return read_records(encode(lines), name="threads.jsonl", blinding=blinding)
 
 
 def look(lines: Iterable[Line], coder: str = "ana") -> tuple[RecordIndex, Work]:

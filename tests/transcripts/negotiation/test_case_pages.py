@@ -288,8 +288,8 @@ def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later
         withdraw_score(study=study, score=score(write(study, lead), read, coder), by=coder)
     set_member_role(study=study, user=reader, role="coder", by=owner)
     feature = find_code(study, "feature.power")
-    assert put(answers(read)[0], feature, reader, reason="A test.").layer == "assisted"
-    assert put(answers(free)[0], feature, reader).layer == "blind"
+    assert put(answers(read)[0], feature, reader, reason="A test.").blinding == "assisted"
+    assert put(answers(free)[0], feature, reader).blinding == "blind"
 
 
 def test_a_lead_who_is_late_replaces_no_case_sheet_unread(

@@ -43,13 +43,13 @@ def test_what_is_passed_over_is_counted() -> None:
     said = "\n".join(records.warnings)
     assert "Pairs that wait for a thread that is not in the file" in said
     assert '"case 2"' in said
-    assert "Skipped rows of the layer assisted (coding): 1" in said
+    assert "Skipped assisted rows (coding): 1" in said
     assert 'unknown record "stage_opening"' in said
 
 
-def test_another_layer_can_be_read() -> None:
+def test_assisted_rows_can_be_read() -> None:
     with TWO_THREADS.open("rb") as lines:
-        records = read_records(lines, name=TWO_THREADS.name, layer="assisted")
+        records = read_records(lines, name=TWO_THREADS.name, blinding="assisted")
     assert [(coding.coder, coding.code) for coding in records.codings] == [("bert", "feature.task")]
     assert records.links == []
 
@@ -130,7 +130,7 @@ SCORE = {"record": "score", "thread": "t1", "stance": "care/1", "criterion": "mo
         (CODING | {"attributes": {"status": []}}, "the status a list", "silently assumed, hypothesised"),
         (CODING | {"attributes": []} | {"attributes": ["status"]}, "a list for “attributes”", "an object"),
         (CODING | {"attributes": {"status": "settled"}}, 'the status "settled"', "silently assumed, hypothesised"),
-        (CODING | {"layer": "open"}, 'the layer "open"', "blind, assisted or adjudicated"),
+        (CODING | {"blinding": "open"}, 'the blinding "open"', "blind, assisted or adjudicated"),
         (
             {"record": "link", "coding": "x", "kind": "acts_on", "code": "feature.power"},
             'the coding "x"',

@@ -99,7 +99,7 @@ def test_a_link_withdrawn_after_its_coder_saw_others_labels_is_still_a_blind_rea
         coder=ana,
         kind=after.kind,
         code=before.code,
-        layer="assisted",
+        blinding="assisted",
         idempotency_key=uuid.uuid4(),
         created_at=after.created_at,
     )

@@ -16,7 +16,7 @@ from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignme
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import open_condition, unblind_interview
 from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
-from transcripts.coding.models import Layer
+from transcripts.coding.models import Blinding
 from transcripts.corpus.models import Interview, Relation, Turn
 from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
 from transcripts.negotiation.models import NormativeStance, Score
@@ -50,7 +50,7 @@ def test_a_score_is_stored_with_its_evidence_and_its_event(
         evidence=[Evidence(second), Evidence(third, (third.start, third.start + 4))],
         note="It asks first.",
     )
-    assert (given.value, given.layer, given.coder) == (3, Layer.BLIND, coder)
+    assert (given.value, given.blinding, given.coder) == (3, Blinding.BLIND, coder)
     assert set(given.evidence.values_list("sentence", "quote_start", "quote_end")) == {
         (second.pk, None, None),
         (third.pk, third.start, third.start + 4),
@@ -218,7 +218,7 @@ def test_scores_are_blind_until_she_has_unblinded_the_thread(
     blind = score(stance, interview, lead, 1)
     unblind_interview(study=study, interview=interview, by=lead, where="test")
     seen = score(stance, interview, lead, 2)
-    assert (blind.layer, seen.layer) == (Layer.BLIND, Layer.ASSISTED)
+    assert (blind.blinding, seen.blinding) == (Blinding.BLIND, Blinding.ASSISTED)
     # What she judged before stays her blind judgement.
     assert list(Score.objects.blind()) == [blind]
     assert list(Score.objects.active()) == [seen]
@@ -232,9 +232,9 @@ def test_scores_after_the_condition_was_opened_are_assisted_as_codings_are(
     open_condition(study=study, interview=first, by=coder)
     seen = score(stance, first, coder, 2)
     coding = put(answers(first)[0], find_code(study, "feature.power"), coder, reason="A test.")
-    assert (blind.layer, seen.layer, coding.layer) == (Layer.BLIND, Layer.ASSISTED, Layer.ASSISTED)
-    assert score(stance, second, coder, 2).layer == Layer.BLIND
-    assert score(stance, first, lead, 2).layer == Layer.BLIND
+    assert (blind.blinding, seen.blinding, coding.blinding) == (Blinding.BLIND, Blinding.ASSISTED, Blinding.ASSISTED)
+    assert score(stance, second, coder, 2).blinding == Blinding.BLIND
+    assert score(stance, first, lead, 2).blinding == Blinding.BLIND
 
 
 def test_a_blind_score_that_was_corrected_blind_counts_no_more(
@@ -277,7 +277,7 @@ def test_the_history_does_not_tell_what_was_given_to_people_who_have_still_to_ju
     withdraw_score(study=study, score=given, by=coder)
     told = [dict(list_details(event)) for event in events_of(study)[: count_events(study) - before]]
     assert len(told) == 3
-    assert all(each.keys() <= {"stance", "interview", "criterion", "layer", "replaces"} for each in told)
+    assert all(each.keys() <= {"stance", "interview", "criterion", "blinding", "replaces"} for each in told)
     assert "feature.power" not in str(told)
 
 

@@ -229,7 +229,7 @@ def test_who_read_scores_and_then_codes_is_no_longer_blind(
 ) -> None:
     score(stance, interview, coder, 3)
     set_member_role(study=study, user=reader, role="coder", by=owner)
-    assert score(stance, interview, reader, 1).layer == "assisted"
+    assert score(stance, interview, reader, 1).blinding == "assisted"
 
 
 def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(

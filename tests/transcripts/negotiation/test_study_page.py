@@ -243,7 +243,7 @@ def test_every_figure_can_be_downloaded_and_that_is_recorded(
     event = AuditEvent.objects.get(action="negotiation.exported")
     sha256 = hashlib.sha256(answer.content).hexdigest()
     filters = dict.fromkeys(("round", "model", "condition", "kind", "outcome", "stage", "openings"))
-    basis = {"layer": "blind", "codebook_version": 1, "coded_versions": [1], **filters, "threads": 1}
+    basis = {"blinding": "blind", "codebook_version": 1, "coded_versions": [1], **filters, "threads": 1}
     basis["hidden_interviews"] = 0
     assert event.details == {"coder": "ana", "format": "csv", "rows": len(rows) - 1, "sha256": sha256, **basis}
     assert answer["X-Content-SHA256"] == sha256

@@ -157,7 +157,7 @@ class TestWhoSeesWhat:
         assert ("1.00 (1 of 1)" in page) is is_decided
         assert ("shown once every answer of this thread is decided" in page) is not is_decided
 
-    def test_shares_are_of_one_layer_of_codings(
+    def test_shares_are_of_blind_or_of_assisted_codings(
         self, thread: Interview, owner: User, reader: User, coder: User, client_of: Callable[[User], Client]
     ) -> None:
         relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
@@ -170,7 +170,7 @@ class TestWhoSeesWhat:
         page = find_page(client_of(reader), thread)
         assert "1.00 (1 of 1)" in page
         assert "of blind codings" in page
-        code(thread, 7, "feature.task", coder, layer="assisted", attributes={"status": "supported"})
+        code(thread, 7, "feature.task", coder, blinding="assisted", attributes={"status": "supported"})
         page = find_page(client_of(reader), thread)
         assert "1 of 1" not in page
         assert "so no combined share is given" in page

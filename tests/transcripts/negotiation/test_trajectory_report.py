@@ -231,5 +231,5 @@ def test_it_reads_a_file_or_a_study(arguments: list[str]) -> None:
 def test_of_a_study_that_is_not_there_it_says_so() -> None:
     with pytest.raises(CommandError, match="There is no study 'nowhere'"):
         call_command("trajectory", "report", "--study", "nowhere")
-    with pytest.raises(CommandError, match="--layer is for files"):
-        call_command("trajectory", "report", "--study", "nowhere", "--layer", "assisted")
+    with pytest.raises(CommandError, match="--blinding is for files"):
+        call_command("trajectory", "report", "--study", "nowhere", "--blinding", "assisted")

@@ -203,7 +203,7 @@ def link_to_sentences(viewpoint: Viewpoint, *, of_codes: bool = False, by_interv
     row_name, column_name = ("code" if of_codes else "theme"), ("interview" if by_interview else "model")
 
     def link(row: str, column: str) -> str:
-        asked = {row_name: row, column_name: column, "coder": viewpoint.coder, "layer": viewpoint.layer.value}
+        asked = {row_name: row, column_name: column, "coder": viewpoint.coder, "blinding": viewpoint.blinding.value}
         return f"{base}?{urlencode({name: value for name, value in asked.items() if value})}"
 
     return link
@@ -242,7 +242,7 @@ def list_families(viewpoint: Viewpoint) -> list[tuple[str, str]]:
 
 
 def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
-    """What ``compare_models`` gives of the codes of a family, or of the themes; with ``family``, ``coder`` and ``layer``;
+    """What ``compare_models`` gives of the codes of a family, or of the themes; with ``family``, ``coder`` and ``blinding``;
     ``interviews``, how many name a model, and ``left_out``, how many hang on another or name none; and ``notes``."""
     rows = _list_rows(viewpoint, family)
     answers, known, left_out = _read_answers(viewpoint)
@@ -252,7 +252,7 @@ def compare(viewpoint: Viewpoint, family: str) -> dict[str, Any]:
     return {
         "family": family,
         "coder": viewpoint.coder,
-        "layer": viewpoint.layer.value,
+        "blinding": viewpoint.blinding.value,
         "interviews": known,
         "left_out": left_out,
         **found,
@@ -347,7 +347,7 @@ def _read_readings(viewpoint: Viewpoint, rows: Iterable[Row]) -> Readings:
 Counted = TypeVar("Counted", CodingQuerySet, DecisionQuerySet)
 
 
-class LayerChoice(StrEnum):
+class BlindingChoice(StrEnum):
     """Which codings are counted: all active ones, or those made before coders saw others' labels."""
 
     ANY = "any"
@@ -355,7 +355,7 @@ class LayerChoice(StrEnum):
 
     @property
     def label(self) -> str:
-        return {"any": "all active ones", "blind": "blind readings"}[self.value]
+        return {"any": "all active ones", "blind": "blind ones"}[self.value]
 
 
 @dataclass(frozen=True)
@@ -365,13 +365,13 @@ class Viewpoint:
     study: Study
     coder: str
     visibility: Visibility
-    layer: LayerChoice = LayerChoice.ANY
+    blinding: BlindingChoice = BlindingChoice.ANY
 
     @property
     def whose(self) -> str:
         """Who coded what is counted, in words."""
         who = {OWN: "you", EVERYBODY: "any coder"}.get(self.coder, self.coder)
-        return f"{who} before seeing others’ labels" if self.layer == LayerChoice.BLIND else who
+        return f"{who} before seeing others’ labels" if self.blinding == BlindingChoice.BLIND else who
 
     @cached_property
     def moves(self) -> frozenset[str]:
@@ -379,27 +379,27 @@ class Viewpoint:
         return frozenset(each.identifier for each in read_catalog(self.study).codes.values() if each.has_enactment)
 
 
-def choose_viewpoint(viewer: Viewer, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
+def choose_viewpoint(viewer: Viewer, *, coder: str = "", blinding: str = BlindingChoice.ANY) -> Viewpoint:
     """The viewpoint somebody asks for, as far as her role goes: a blind coder sees her own codings and no others.
 
     What is not asked, or not there to be seen, falls back to what comes first: one's own codings for those who code,
     everybody's for those who only read.
     """
-    kind = LayerChoice(layer) if layer in set(LayerChoice) else LayerChoice.ANY
+    kind = BlindingChoice(blinding) if blinding in set(BlindingChoice) else BlindingChoice.ANY
     coder = coder or (OWN if viewer.codes else EVERYBODY)
     coder = coder if coder in dict(list_coders(viewer)) else OWN
     return Viewpoint(viewer.study, coder, find_visibility(viewer, coder), kind)
 
 
-def see_everything(study: Study, *, coder: str = "", layer: str = LayerChoice.ANY) -> Viewpoint:
+def see_everything(study: Study, *, coder: str = "", blinding: str = BlindingChoice.ANY) -> Viewpoint:
     """The viewpoint of the command line, which sees every coding. Raises ``Refused`` for a coder who has coded nothing."""
     if not coder:
-        return Viewpoint(study, EVERYBODY, Visibility(None), LayerChoice(layer))
+        return Viewpoint(study, EVERYBODY, Visibility(None), BlindingChoice(blinding))
     codings = Coding.objects.filter(coder__username=coder, code__version__study=study)
     found = codings.values_list("coder_id", flat=True).first()
     if found is None:
         raise Refused(f"{coder} has coded nothing in {study.slug}.", field="coder")
-    return Viewpoint(study, coder, Visibility(found), LayerChoice(layer))
+    return Viewpoint(study, coder, Visibility(found), BlindingChoice(blinding))
 
 
 def list_coders(viewer: Viewer) -> list[tuple[str, str]]:
@@ -457,8 +457,8 @@ def count_labels(rows: Counted, viewpoint: Viewpoint) -> Counted:
 
 
 def _counted(rows: Counted, viewpoint: Viewpoint) -> Counted:
-    """Those codings or decisions that count in the layer of the viewpoint, of the coders looked at."""
-    counted = rows.active() if viewpoint.layer == LayerChoice.ANY else rows.blind()
+    """Those codings or decisions that count under the blinding of the viewpoint, of the coders looked at."""
+    counted = rows.active() if viewpoint.blinding == BlindingChoice.ANY else rows.blind()
     coder_id = viewpoint.visibility.coder_id
     return counted if coder_id is None else counted.filter(coder=coder_id)
 

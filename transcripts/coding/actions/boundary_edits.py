@@ -17,7 +17,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.trail import RowChange, row_changed, row_made
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions.links import carry_links, move_ends
-from transcripts.coding.models import Coding, Decision, Layer, Level, Memo, Reveal, Unblinding
+from transcripts.coding.models import Blinding, Coding, Decision, Level, Memo, Reveal, Unblinding
 from transcripts.coding.queries import get_extent
 from transcripts.coding.values import CHOICE_FIELDS
 from transcripts.corpus import actions as corpus_actions
@@ -138,7 +138,7 @@ def _read_work(edit: BoundaryEdit, old: Sequence[Sentence]) -> _Work:
     def is_migrated(row: Coding | Decision) -> bool:
         if row.withdrawn_at is None:
             return True
-        return row.layer == Layer.BLIND and row.coder_id in seen and row.withdrawn_at > seen[row.coder_id]
+        return row.blinding == Blinding.BLIND and row.coder_id in seen and row.withdrawn_at > seen[row.coder_id]
 
     codings = Coding.objects.filter(sentence__in=old).select_related("code__family", "code__version", "sentence")
     decisions = Decision.objects.filter(sentence__in=old).select_related("sentence")
@@ -174,7 +174,7 @@ class _Merger:
     def merge_codings(self, codings: Iterable[Coding]) -> Iterable[Step]:
         groups: dict[object, list[Coding]] = defaultdict(list)
         for coding in codings:
-            same = (coding.coder_id, coding.code.identifier, coding.layer)
+            same = (coding.coder_id, coding.code.identifier, coding.blinding)
             # Withdrawn codings are history, and are kept apart.
             groups[same if coding.withdrawn_at is None else coding.pk].append(coding)
         for group in groups.values():
@@ -217,7 +217,7 @@ class _Merger:
             yield from self._merge_pair(active)
             history = {decision.sentence_id: decision for decision in own if decision.withdrawn_at is not None}
             if history:
-                blind = {decision.sentence_id: decision for decision in active if decision.layer == Layer.BLIND}
+                blind = {decision.sentence_id: decision for decision in active if decision.blinding == Blinding.BLIND}
                 yield from self._merge_pair([*{**blind, **history}.values()])
 
     def _merge_pair(self, pair: Sequence[Decision]) -> Iterable[Step]:
@@ -229,7 +229,7 @@ class _Merger:
             named,
             self.whole,
             none_applies=all(each.none_applies for each in pair),
-            layer=Layer.ASSISTED if any(each.layer == Layer.ASSISTED for each in pair) else Layer.BLIND,
+            blinding=Blinding.ASSISTED if any(each.blinding == Blinding.ASSISTED for each in pair) else Blinding.BLIND,
             created_at=max(each.created_at for each in pair),
             withdrawn_at=min(ended, default=None),
         )

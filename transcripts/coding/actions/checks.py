@@ -15,7 +15,7 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail.trail import RowChange, row_changed, row_made
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import queries
-from transcripts.coding.models import MAX_NOTE_LENGTH, Coding, Decision, Layer, Level, Link, Memo
+from transcripts.coding.models import MAX_NOTE_LENGTH, Blinding, Coding, Decision, Level, Link, Memo
 from transcripts.coding.queries import ActiveLabels, find_closed_turns
 from transcripts.coding.values import CHOICE_FIELDS, CodingValues
 from transcripts.corpus.models import Sentence, Turn
@@ -357,6 +357,6 @@ def withdraw_decision(pk: int, *, reason: str) -> list[RowChange]:
     return [row_changed(Decision, pk, **changes)]
 
 
-def choose_layer(active: ActiveLabels) -> Layer:
+def choose_blinding(active: ActiveLabels) -> Blinding:
     """What the person could see when she decided."""
-    return Layer.ASSISTED if active.has_seen_others else Layer.BLIND
+    return Blinding.ASSISTED if active.has_seen_others else Blinding.BLIND

@@ -20,7 +20,7 @@ from transcripts.coding.actions.checks import (
     NotYours,
     WrongPlace,
     check_same,
-    choose_layer,
+    choose_blinding,
     find_stored,
     find_winner,
     insert_once,
@@ -133,7 +133,7 @@ def _apply(
         interview_id = sentence.turn.interview_id
         checks.check_range(range_id, coder_id=by.pk, interview_id=interview_id, identifier=code.identifier)
     coding = build_coding(sentence, code, by, values, idempotency_key=idempotency_key, range_id=range_id)
-    coding.layer = choose_layer(active)
+    coding.blinding = choose_blinding(active)
     coding.reason = reason
     return _store(coding, before=before, active=active, study=study, restored=restored)
 
@@ -173,7 +173,7 @@ def withdraw_coding(*, study: Study, coding: Coding, by: User, reason: str = "")
         details={
             "sentence": coding.sentence_id,
             "code": coding.code_id,
-            "layer": coding.layer,
+            "blinding": coding.blinding,
             "after_suggestions": active.is_revealed,
             "after_colleagues": active.is_opened,
             **({"after_condition": True} if active.is_condition_known else {}),
@@ -220,7 +220,7 @@ def _store(
         "sentence": coding.sentence_id,
         "code": coding.code_id,
         **_list_states(coding),
-        "layer": coding.layer,
+        "blinding": coding.blinding,
     }
     if restored is not None:
         details["restores"] = restored.pk
@@ -229,7 +229,7 @@ def _store(
         details["before"] = {
             "code": replaced.code_id,
             **replaced.values.list_states(),
-            "layer": replaced.layer,
+            "blinding": replaced.blinding,
         }
     if active.decision_id and active.none_applies and coding.code.family.unit == CodeFamily.Unit.SENTENCE:
         withdrawn = withdraw_decision(active.decision_id, reason=coding.reason)
@@ -274,7 +274,7 @@ def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_k
     decision = Decision(
         sentence=sentence,
         coder=by,
-        layer=choose_layer(active),
+        blinding=choose_blinding(active),
         none_applies=not active.has_sentence_codes,
         idempotency_key=idempotency_key,
         created_at=timezone.now(),
@@ -285,7 +285,7 @@ def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_k
         "coding.decided",
         target=decision,
         by=by,
-        details={"sentence": sentence.pk, "none_applies": decision.none_applies, "layer": decision.layer},
+        details={"sentence": sentence.pk, "none_applies": decision.none_applies, "blinding": decision.blinding},
         rows=[row_made(decision)],
     )
     return decision
@@ -310,7 +310,11 @@ def reopen_sentence(*, study: Study, decision: Decision, by: User, reason: str =
         "coding.reopened",
         target=decision,
         by=by,
-        details={"sentence": decision.sentence_id, "none_applies": decision.none_applies, "layer": decision.layer},
+        details={
+            "sentence": decision.sentence_id,
+            "none_applies": decision.none_applies,
+            "blinding": decision.blinding,
+        },
         rows=[row_changed(Decision, decision.pk, withdrawn_at=decision.withdrawn_at, withdrawal_reason=reason)],
     )
 

@@ -25,12 +25,12 @@ from transcripts.coding.actions import checks
 from transcripts.coding.actions.checks import (
     WrongPlace,
     check_same,
-    choose_layer,
+    choose_blinding,
     find_stored,
     find_winner,
     insert_once,
 )
-from transcripts.coding.models import Coding, Layer, Link
+from transcripts.coding.models import Blinding, Coding, Link
 from transcripts.coding.queries import find_place_now, get_extent
 from transcripts.corpus.models import Interview, Relation, Sentence
 from transcripts.corpus.pure.boundaries import Extent
@@ -105,7 +105,7 @@ def _is_past(link: Link, new: Coding) -> bool:
 def _copy(link: Link, coding: Coding, *, at: datetime) -> Link:
     sentence, quote = _find_end(link)
     start, end = quote or (None, None)
-    is_assisted = Layer.ASSISTED in {link.layer, coding.layer}
+    is_assisted = Blinding.ASSISTED in {link.blinding, coding.blinding}
     return Link(
         coding=coding,
         coder_id=link.coder_id,
@@ -114,7 +114,7 @@ def _copy(link: Link, coding: Coding, *, at: datetime) -> Link:
         sentence=sentence,
         quote_start=start,
         quote_end=end,
-        layer=Layer.ASSISTED if is_assisted else Layer.BLIND,
+        blinding=Blinding.ASSISTED if is_assisted else Blinding.BLIND,
         idempotency_key=uuid5(link.idempotency_key, f"{coding.pk} {sentence.pk if sentence else ''}"),
         created_at=at if coding.withdrawn_at is None else link.created_at,
         withdrawn_at=link.withdrawn_at if coding.withdrawn_at is not None else None,
@@ -186,7 +186,7 @@ def add_link(
     """Link a coding of hers to a feature (``code``), or to an earlier ``sentence`` or a ``quote`` in it. Returns the standing row.
 
     ``quote`` counts code points of the turn's text. A coding that was superseded meanwhile hands the link on to what took its
-    place. The same link again is left as it is; another quote in the same sentence replaces the first. Its layer says what she
+    place. The same link again is left as it is; another quote in the same sentence replaces the first. Its blinding says what she
     could see when she made it. Raises ``WrongInput``, ``WrongPlace``, ``NotOpen`` or ``UsedForAnother``.
     """
     checks.check_place(study, coding.sentence)
@@ -224,7 +224,7 @@ def add_link(
         sentence=sentence,
         quote_start=quote.start if quote else None,
         quote_end=quote.end if quote else None,
-        layer=choose_layer(active),
+        blinding=choose_blinding(active),
         idempotency_key=idempotency_key,
         created_at=timezone.now(),
     )
@@ -246,7 +246,7 @@ def add_link(
             **({"sentence": sentence.pk} if sentence else {}),
             **({"quote": [*quote]} if quote else {}),
             **({"replaces": standing.pk} if standing else {}),
-            "layer": link.layer,
+            "blinding": link.blinding,
         },
         rows=[*rows, row_made(link)],
     )

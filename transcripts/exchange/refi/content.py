@@ -44,14 +44,14 @@ FORMER = FamilyContent(identifier="former", name="Former codes", description="No
 CODING_COLUMNS = (
     *("sentence__start", "sentence__end", "sentence__turn__position", "sentence__turn__interview_id"),
     *("code__identifier", "code__family__unit", "code__version__number", "coder__username"),
-    *("idempotency_key", "created_at", "layer", "reason", "range_id", *VALUE_COLUMNS),
+    *("idempotency_key", "created_at", "blinding", "reason", "range_id", *VALUE_COLUMNS),
 )
 README_ENTRY = "README.txt"
 README = """\
 This is a REFI-QDA project, written by auditapp. Any program that reads the standard can open it.
 
 project.qde and sources/ are the standard's: texts, codes, codings, memos, sets, people.
-auditapp.jsonl and codebook.json hold what the standard has no place for: who speaks, and of each coding its layer, level,
+auditapp.jsonl and codebook.json hold what the standard has no place for: who speaks, and of each coding its blinding, level,
 enactment, grounding, prompting, reason, answers and range; of the codebook everything. Only auditapp reads them.
 
 A link of a coding, such as what a move acts on, is a note on it whose name begins with "auditapp link: ". It is there to be

@@ -22,7 +22,7 @@ from transcripts.codebook import files
 from transcripts.codebook.models import CodeFamily
 from transcripts.codebook.pure.checking import fold
 from transcripts.codebook.queries import latest_version, read_content, used_identifiers
-from transcripts.coding.models import Coding, Layer, Link, Memo
+from transcripts.coding.models import Blinding, Coding, Link, Memo
 from transcripts.coding.values import CHOICE_FIELDS, PLAIN
 from transcripts.exchange import pure
 from transcripts.exchange.coding_rows import show_answers
@@ -107,7 +107,7 @@ class StudyGuids:
 def write_details(coding: Coding) -> dict[str, str]:
     """What the standard has no place for; empty values are left out."""
     details = {
-        "layer": coding.layer,
+        "blinding": coding.blinding,
         **{name: getattr(coding, name) for name in CHOICE_FIELDS},
         "reason": coding.reason,
         "attributes": show_answers(json.dumps(coding.attributes)) if coding.attributes else "",
@@ -124,7 +124,7 @@ def read_details(details: Mapping[str, str], family: CodeFamily) -> dict[str, An
     blind codings alone.
     """
     return {
-        "layer": _one_of(Layer.values, details.get("layer"), Layer.ASSISTED.value),
+        "blinding": _one_of(Blinding.values, details.get("blinding"), Blinding.ASSISTED.value),
         **{
             name: _one_of(field.choices.values, details.get(name), getattr(PLAIN, name))
             for name, field in CHOICE_FIELDS.items()

@@ -37,7 +37,7 @@ REFUSED = (
     f"{HOW_TO_RECORD}"
 )
 
-# May be active once: a code of one person on one sentence in one layer.
+# May be active once: a code of one person on one sentence in one blinding.
 Place = tuple[int, str, int, str]
 
 
@@ -348,7 +348,7 @@ class CodingPlan:
             self._names[coder_id] = KnownNames(self._study.slug, here, own, guids=self._guids, person=coder.username)
             self._names[coder_id].here |= self._used[coder_id]
             active = here.filter(withdrawn_at__isnull=True)
-            columns = ("sentence_id", "code__identifier", "coder_id", "layer", "sentence__turn_id")
+            columns = ("sentence_id", "code__identifier", "coder_id", "blinding", "sentence__turn_id")
             places = list(active.order_by("sentence__start").values_list(*columns))
             self._active[coder_id] = {place[:4] for place in places}
             for sentence_id, identifier, _, _, turn_id in places:
@@ -356,7 +356,7 @@ class CodingPlan:
 
 
 def _place(row: Coding) -> Place:
-    return row.sentence_id, row.code.identifier, row.coder_id, row.layer
+    return row.sentence_id, row.code.identifier, row.coder_id, row.blinding
 
 
 def _join(first: Coding, other: Coding) -> None:

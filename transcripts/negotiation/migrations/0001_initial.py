@@ -91,7 +91,7 @@ class Migration(migrations.Migration):
                     ('value', models.PositiveSmallIntegerField(blank=True, help_text='0 to 3, or for a determination 1 (yes) or 0 (no); empty: not applicable, or unclear.', null=True)),
                     ('note', models.TextField(blank=True, help_text='What the person noted.', max_length=1000)),
                     ('coder', models.ForeignKey(help_text='User name of the person who judged.', on_delete=django.db.models.deletion.PROTECT, related_name='scores', to=settings.AUTH_USER_MODEL)),
-                    ('layer', models.CharField(choices=[('blind', 'Blind'), ('assisted', "After seeing others' labels")], default='blind', max_length=10)),
+                    ('blinding', models.CharField(choices=[('blind', 'Blind'), ('assisted', "After seeing others' labels")], default='blind', max_length=10)),
                     ('idempotency_key', models.UUIDField()),
                     ('created_at', models.DateTimeField()),
                     ('withdrawn_at', models.DateTimeField(blank=True, null=True)),

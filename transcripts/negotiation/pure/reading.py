@@ -2,7 +2,7 @@
 
 A file is taken whole or not at all. The export writes a thread's ``id``, a turn's ``position`` and a coding's ``coding_id`` and
 ``code_id``; ``thread``, ``turn``, ``id`` and ``code`` are read as well. What was withdrawn is passed over, as is what belongs to
-another layer; the latter is counted in the warnings. Where a row of the layer blind says ``is_blind``, that decides: a blind
+another blinding; the latter is counted in the warnings. Where a blind row says ``is_blind``, that decides: a blind
 reading that was withdrawn only after its coder had seen others' labels counts. ``code_now`` and ``family_now`` say what a code is
 that was merged.
 """
@@ -44,7 +44,7 @@ from transcripts.negotiation.pure.records import (
 )
 
 BLIND = "blind"
-LAYERS = (BLIND, "assisted", "adjudicated")
+BLINDINGS = (BLIND, "assisted", "adjudicated")
 ENACTMENTS = ("enacted", "demonstrated", "described")
 LINK_KINDS = ("acts_on", "warrant", "revises")
 EXPECTATIONS = ("change", "no_change")
@@ -60,14 +60,14 @@ _NONE: Mapping[str, str] = {}
 _PLAIN = (None, True)
 
 
-def read_records(lines: Iterable[bytes], *, name: str, layer: str = BLIND) -> Records:
-    """What a file contains, given line by line; ``name`` is the file's, for errors. ``layer``: whose codings, decisions, links and
-    scores are read; those that name no layer always are.
+def read_records(lines: Iterable[bytes], *, name: str, blinding: str = BLIND) -> Records:
+    """What a file contains, given line by line; ``name`` is the file's, for errors. ``blinding``: which codings, decisions, links
+    and scores are read; those that name none always are.
 
     Raises `ReadError`, which names file and line, for what is no JSON object, a key twice, NaN, a value that is not among
     those there are, an identifier twice, and what refers to a thread, turn or coding that is not in the file.
     """
-    reading = _Reading(name, layer)
+    reading = _Reading(name, blinding)
     is_empty = True
     for number, row in read_lines(lines, name):
         is_empty = False
@@ -83,8 +83,8 @@ def read_records(lines: Iterable[bytes], *, name: str, layer: str = BLIND) -> Re
 class _Reading:
     """What was read so far, with the lines of what refers to something that may stand further down."""
 
-    def __init__(self, name: str, layer: str) -> None:
-        self._name, self._layer = name, layer
+    def __init__(self, name: str, blinding: str) -> None:
+        self._name, self._blinding = name, blinding
         self.records = Records()
         self._threads: dict[str, tuple[int, Thread]] = {}
         self._sheets: dict[str, tuple[int, int, Features, Features, Intents]] = {}
@@ -96,7 +96,7 @@ class _Reading:
         self._lines: dict[str, list[int]] = {"turn": [], "decided": [], "link": [], "score": []}
         # A name is in many lines: kept once, it is hashed and compared once.
         self._names: dict[str, str] = {}
-        self._of_layers: Counter[tuple[str, str]] = Counter()
+        self._of_blindings: Counter[tuple[str, str]] = Counter()
         self._unknown: Counter[str] = Counter()
 
     def read(self, row: Row, line: int) -> None:
@@ -166,7 +166,7 @@ class _Reading:
             raise WrongField(f"the coding {shorten(key)} again", expected)
         self._codings[key] = line
         is_plain = not (get("withdrawn") or get("superseded_by")) and get("is_blind") in _PLAIN
-        if not (is_plain and get("layer", self._layer) == self._layer) and self._is_left_out(row, "coding"):
+        if not (is_plain and get("blinding", self._blinding) == self._blinding) and self._is_left_out(row, "coding"):
             self._left_out.add(key)
             return
         enactment, attributes, start = get("enactment"), get("attributes") or _NONE, get("quote_start")
@@ -278,20 +278,20 @@ class _Reading:
     }
 
     def _is_left_out(self, row: Row, what: str) -> bool:
-        """Whether a row does not count, or is of another layer than is read."""
+        """Whether a row does not count, or has another blinding than is read."""
         get = row.get
-        layer, is_blind = get("layer"), get("is_blind")
+        blinding, is_blind = get("blinding"), get("is_blind")
         if is_blind is not None and type(is_blind) is not bool:
             raise refuse_field(row, ["is_blind"], "true, false or null")
-        if is_blind is not None and layer == BLIND == self._layer:
+        if is_blind is not None and blinding == BLIND == self._blinding:
             return not is_blind
         if get("withdrawn") or get("superseded_by"):
             return True
-        if not layer or layer == self._layer:
+        if not blinding or blinding == self._blinding:
             return False
-        if layer not in LAYERS:
-            raise WrongField(f"the layer {show(layer)}", list_choices(LAYERS))
-        self._of_layers[what, layer] += 1
+        if blinding not in BLINDINGS:
+            raise WrongField(f"the blinding {show(blinding)}", list_choices(BLINDINGS))
+        self._of_blindings[what, blinding] += 1
         return True
 
     # What refers to something ---------------------------------------------------------------------------------------------
@@ -340,8 +340,8 @@ class _Reading:
 
     def _warn(self) -> None:
         warnings = self.records.warnings
-        for (what, layer), number in sorted(self._of_layers.items()):
-            warnings.append(f"Skipped rows of the layer {layer} ({what}): {number:,}.")
+        for (what, blinding), number in sorted(self._of_blindings.items()):
+            warnings.append(f"Skipped {blinding} rows ({what}): {number:,}.")
         for kind, number in sorted(self._unknown.items()):
             warnings.append(f"Skipped lines with the unknown record {shorten(kind)}: {number:,}.")
         if self.records.codings and not self.records.decided:

@@ -75,8 +75,8 @@ class Place(NamedTuple):
 class Found:
     """The records, with the codes of the study.
 
-    ``numbers``: the interview of each thread, by the thread's id; ``sentences``, ``layer_of`` and ``version_of``: of each
-    coding, by its id, the sentence, the layer and the codebook version; ``left_out``: how many codings were made after
+    ``numbers``: the interview of each thread, by the thread's id; ``sentences``, ``blinding_of`` and ``version_of``: of each
+    coding, by its id, the sentence, the blinding and the codebook version; ``left_out``: how many codings were made after
     reasoning was opened; ``sheets``: the number of the case sheet that holds of each thread, by the thread's id.
     """
 
@@ -85,7 +85,7 @@ class Found:
     numbers: dict[str, int] = field(default_factory=dict)
     left_out: int = 0
     sentences: dict[str, int] = field(default_factory=dict)
-    layer_of: dict[str, str] = field(default_factory=dict)
+    blinding_of: dict[str, str] = field(default_factory=dict)
     version_of: dict[str, int] = field(default_factory=dict)
     sheets: dict[str, int] = field(default_factory=dict)
 
@@ -302,11 +302,11 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
     codes = found.code_book.rows
     openings = _read_openings(asked) if asked.before_reasoning else {}
     begins = Coalesce("quote_start", "sentence__start")
-    columns = ("pk", "sentence__turn", "sentence", "coder__username", "code", "enactment", "attributes", "layer")
+    columns = ("pk", "sentence__turn", "sentence", "coder__username", "code", "enactment", "attributes", "blinding")
     rows = _codings_of(asked).annotate(begins=begins).order_by("pk")
     coded = _Coded(set(), set(), openings)
     merged = MergedCodes()
-    for pk, turn, sentence, coder, code, enactment, attributes, layer, created, start in rows.values_list(
+    for pk, turn, sentence, coder, code, enactment, attributes, blinding, created, start in rows.values_list(
         *columns, _when_made(asked), "begins"
     ):
         thread, position = places[turn]
@@ -320,7 +320,7 @@ def _read_codings(asked: Asked, found: Found, places: Mapping[int, tuple[str, in
             records.Coding(str(pk), thread, position, start, coder, row.identifier, enactment, attributes, row.family)
         )
         key = str(pk)
-        found.sentences[key], found.layer_of[key], found.version_of[key] = sentence, layer, row.version
+        found.sentences[key], found.blinding_of[key], found.version_of[key] = sentence, blinding, row.version
         coded.numbers.add(pk)
         if row.unit == CodeFamily.Unit.SENTENCE:
             coded.sentences.add((turn, sentence, coder, row.family))
@@ -451,4 +451,4 @@ def read_score_records(viewer: Viewer) -> tuple[records.Records, int, int]:
     names = {each.pk: each.external_id for each in threads}
     found.pairs = _read_pairs(asked, names)
     found.scores, gone = _list_scores(asked, names)
-    return found, visible_scores(viewer).active().exclude(layer="blind").count(), gone
+    return found, visible_scores(viewer).active().exclude(blinding="blind").count(), gone

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from transcripts.blinding.viewers import Viewer, get_viewer
 from transcripts.blinding.views import offer_unblinding
-from transcripts.coding.models import Layer
+from transcripts.coding.models import Blinding
 from transcripts.corpus.models import Interview, Turn
 from transcripts.formats.report_tables import ReportTable, TableRow, declare
 from transcripts.negotiation.forms import StudyForm
@@ -64,7 +64,7 @@ KEYS = ("figure", *(f"key_{number}" for number in range(1, MAX_KEYS)))
 # What a file rests on, in each of its rows: also every filter of the page.
 FILTERS = ("round", "model", "condition", "kind", "outcome", "stage", "openings")
 BASIS = (
-    *(*declare(str, "layer"), *declare(int, "codebook_version"), *declare(str, "coded_versions", *FILTERS)),
+    *(*declare(str, "blinding"), *declare(int, "codebook_version"), *declare(str, "coded_versions", *FILTERS)),
     *declare(int, "threads hidden_interviews"),
 )
 TITLES = {
@@ -243,7 +243,7 @@ def _describe_basis(compared: Compared) -> dict[str, object]:
     asked = compared.form.find_interviews(viewer.study)
     hidden = viewer.hidden_interviews if of_others else frozenset[int]()
     return {
-        "layer": Layer.BLIND.value,
+        "blinding": Blinding.BLIND.value,
         "codebook_version": compared.book.version,
         "coded_versions": sorted({found.version_of[each] for each in own}),
         **{name: compared.form.chosen.get(name) or None for name in FILTERS},
@@ -434,9 +434,11 @@ def _lay_out(
     links = report["links"] if report else None
     total = report["ledger"]["total"] if report else None
     sheet = found.sheets.get(interview.external_id)
-    layers = [(Layer(layer).label.lower(), number) for layer, number in sorted(_count_layers(found, kept).items())]
-    # Codings of two layers are shown side by side; a share of both together would be of neither.
-    is_counted = bool(sheet and total and len(layers) == 1 and not total["in_part"])
+    blindings = [
+        (Blinding(blinding).label.lower(), number) for blinding, number in sorted(_count_blindings(found, kept).items())
+    ]
+    # Blind and assisted codings are shown side by side; a share of both together would be of neither.
+    is_counted = bool(sheet and total and len(blindings) == 1 and not total["in_part"])
     return {
         "names": book.names,
         "columns": columns,
@@ -450,7 +452,7 @@ def _lay_out(
         "shares": drawing.list_shares(total) if total and is_counted else [],
         "sentences": found.sentences,
         "desk": reverse("desk:desk", args=[request.study.slug, interview.pk]),
-        "layers": layers,
+        "blindings": blindings,
         "versions": sorted({found.version_of[each.id] for each in kept}),
         "has_codes": {
             "features": bool(book.list_codes(FEATURES)),
@@ -460,11 +462,11 @@ def _lay_out(
     }
 
 
-def _count_layers(found: Found, kept: Collection[Any]) -> dict[str, int]:
+def _count_blindings(found: Found, kept: Collection[Any]) -> dict[str, int]:
     counted: dict[str, int] = {}
     for each in kept:
-        layer = found.layer_of[each.id]
-        counted[layer] = counted.get(layer, 0) + 1
+        blinding = found.blinding_of[each.id]
+        counted[blinding] = counted.get(blinding, 0) + 1
     return counted
 
 

@@ -263,7 +263,7 @@ def code_all(interviews: Sequence[Interview], by: User, models: str) -> None:
 
 
 def show(viewer: Viewer, family: str, **asked: str) -> dict[str, Any]:
-    return compare(choose_viewpoint(viewer, **({"layer": "blind"} | asked)), family)
+    return compare(choose_viewpoint(viewer, **({"blinding": "blind"} | asked)), family)
 
 
 @pytest.mark.django_db
@@ -347,7 +347,7 @@ class TestOfAStudy:
     def test_what_is_not_there_is_passed_over_on_the_page(self, study: Study, owner: User, client: Client) -> None:
         client.force_login(owner)
         address = reverse("themes:compared", args=[study.slug])
-        for asked in ({"family": "x"}, {"coder": "x"}, {"layer": "x"}, {"model": "x", "other": "model a"}):
+        for asked in ({"family": "x"}, {"coder": "x"}, {"blinding": "x"}, {"model": "x", "other": "model a"}):
             assert client.get(address, asked).status_code == 200
 
 

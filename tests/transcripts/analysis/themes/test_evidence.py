@@ -29,7 +29,7 @@ from transcripts.analysis.themes.queries import (
     read_catalogue,
 )
 from transcripts.blinding.viewers import Viewer
-from transcripts.coding.models import Coding, Layer
+from transcripts.coding.models import Blinding, Coding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.revision.actions import migrate_merged
 from transcripts.studies.models import Study
@@ -38,8 +38,8 @@ from transcripts.studies.roles import CODER, LEAD, READER, Role
 FEATURE, MOVE = "feature.power", "move.refuse"
 
 
-def look(study: Study, user: User, role: Role, coder: str = "", layer: str = "any") -> Viewpoint:
-    return choose_viewpoint(Viewer(study, user, role), coder=coder, layer=layer)
+def look(study: Study, user: User, role: Role, coder: str = "", blinding: str = "any") -> Viewpoint:
+    return choose_viewpoint(Viewer(study, user, role), coder=coder, blinding=blinding)
 
 
 def found(viewpoint: Viewpoint) -> Cell:
@@ -120,7 +120,7 @@ class TestWhatCounts:
         open_all(study, lead)
         take_off(coding, lead, reason="Hers convinces me.")
         assert found(look(study, lead, LEAD)).sentences == 0
-        assert found(look(study, lead, LEAD, layer="blind")).sentences == 1
+        assert found(look(study, lead, LEAD, blinding="blind")).sentences == 1
 
     def test_a_blind_reading_carried_to_another_code_counts_there_only(
         self, study: Study, sentence: Sentence, owner: User, lead: User
@@ -129,14 +129,14 @@ class TestWhatCounts:
         open_all(study, lead)
         version = merge(study, [COMPASSION, BALANCE], BALANCE, owner)
         migrate_merged(study=study, version=version, by=owner)
-        viewpoint = look(study, lead, LEAD, layer="blind")
+        viewpoint = look(study, lead, LEAD, blinding="blind")
         assert find_coded_sentences(viewpoint, [COMPASSION]) == []
         assert [sentence_id for sentence_id, _, _ in find_coded_sentences(viewpoint, [BALANCE])] == [sentence.pk]
 
     def test_assisted_codings_are_no_blind_readings(self, study: Study, sentence: Sentence, lead: User) -> None:
         coding = put_on(sentence, BALANCE, lead)
-        Coding.objects.filter(pk=coding.pk).update(layer=Layer.ASSISTED)
-        blind = found(look(study, lead, LEAD, layer="blind"))
+        Coding.objects.filter(pk=coding.pk).update(blinding=Blinding.ASSISTED)
+        blind = found(look(study, lead, LEAD, blinding="blind"))
         assert (blind.sentences, blind.out_of) == (0, 0)
         assert found(look(study, lead, LEAD)).sentences == 1
 

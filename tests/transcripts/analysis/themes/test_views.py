@@ -213,7 +213,7 @@ class TestEvidence:
         put_on(three, CONTEXT, coder)
         client = client_of(reader)
         page = text(client.get(url("presence")))
-        href = f"{url('evidence')}?theme=1&amp;model=Model+A&amp;coder=all&amp;layer=any"
+        href = f"{url('evidence')}?theme=1&amp;model=Model+A&amp;coder=all&amp;blinding=any"
         assert f'<a href="{href}"><strong>2</strong> of 3</a>' in page
         # The interview has two turns of the model: too few to draw a share.
         assert "Shares are drawn from 3 decided turns on." in page
@@ -223,7 +223,7 @@ class TestEvidence:
         assert "As I read it." in behind
 
     @pytest.mark.parametrize(
-        "query", ["rows=codes", "columns=interviews", "rows=codes&columns=interviews&layer=blind", "rows=x"]
+        "query", ["rows=codes", "columns=interviews", "rows=codes&columns=interviews&blinding=blind", "rows=x"]
     )
     def test_every_way_to_count_has_a_page(
         self, theme: ThemeVersion, sentence: Sentence, coder: User, client_of: SignIn, query: str

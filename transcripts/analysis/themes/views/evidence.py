@@ -27,7 +27,7 @@ from transcripts.analysis.themes.pure import (
     draw_models,
     draw_presence,
 )
-from transcripts.analysis.themes.queries import LayerChoice, Viewpoint, choose_viewpoint, compare, list_families
+from transcripts.analysis.themes.queries import BlindingChoice, Viewpoint, choose_viewpoint, compare, list_families
 from transcripts.analysis.themes.views.themes import ask_viewpoint, describe_viewpoint, get_theme
 from transcripts.blinding.viewers import get_viewer
 from transcripts.charts.figures import Missing
@@ -277,7 +277,7 @@ def show_compared(request: StudyRequest) -> HttpResponse:
         "marks": explain_marks((row["mark"] for row in rows), "cases"),
         "query": [
             (name, request.GET[name])
-            for name in ("family", "coder", "layer", "model", "other")
+            for name in ("family", "coder", "blinding", "model", "other")
             if request.GET.get(name)
         ],
     }
@@ -293,8 +293,8 @@ def download(request: StudyRequest) -> HttpResponse:
     """The comparisons that the page shows, as a file."""
     report, context = _read(request, request.POST)
     marks = explain_marks((row["mark"] for row in report["comparisons"]), "cases")
-    whose = f"Codings of {report['coder']}, {report['layer']}."
-    basis = {name: report[name] for name in ("family", "coder", "layer", "models", "interviews")} | context["chosen"]
+    whose = f"Codings of {report['coder']}, {report['blinding']}."
+    basis = {name: report[name] for name in ("family", "coder", "blinding", "models", "interviews")} | context["chosen"]
     return send_report_table(
         COMPARISONS,
         report,
@@ -311,8 +311,8 @@ def download(request: StudyRequest) -> HttpResponse:
 
 def _read(request: StudyRequest, asked: QueryDict) -> tuple[dict[str, Any], dict[str, Any]]:
     """What is compared, as it was asked for, and what the page offers instead. What there is not is passed over."""
-    layer = asked.get("layer", LayerChoice.BLIND)
-    viewpoint = choose_viewpoint(get_viewer(request), coder=asked.get("coder", ""), layer=layer)
+    blinding = asked.get("blinding", BlindingChoice.BLIND)
+    viewpoint = choose_viewpoint(get_viewer(request), coder=asked.get("coder", ""), blinding=blinding)
     families = dict(list_families(viewpoint))
     family = asked.get("family", "")
     report = compare(viewpoint, family if family in families else next(iter(families), ""))

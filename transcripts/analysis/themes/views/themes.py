@@ -264,8 +264,8 @@ def get_theme(request: StudyRequest, number: int) -> ThemeVersion:
 
 def ask_viewpoint(request: StudyRequest) -> Viewpoint:
     """Whose codings the address asks for."""
-    coder, layer = request.GET.get("coder", ""), request.GET.get("layer", "")
-    return choose_viewpoint(get_viewer(request), coder=coder, layer=layer)
+    coder, blinding = request.GET.get("coder", ""), request.GET.get("blinding", "")
+    return choose_viewpoint(get_viewer(request), coder=coder, blinding=blinding)
 
 
 def describe_viewpoint(request: StudyRequest, viewpoint: Viewpoint) -> dict[str, object]:
@@ -273,7 +273,7 @@ def describe_viewpoint(request: StudyRequest, viewpoint: Viewpoint) -> dict[str,
     return {
         "viewpoint": viewpoint,
         "coders": queries.list_coders(get_viewer(request)),
-        "layers": list(queries.LayerChoice),
+        "blindings": list(queries.BlindingChoice),
         "unblinding": offer_unblinding(request, viewpoint.visibility.hidden, where="themes"),
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from transcripts.analysis.themes.pure import describe_models
-from transcripts.analysis.themes.queries import THEMES, LayerChoice, compare, find_family, see_everything
+from transcripts.analysis.themes.queries import THEMES, BlindingChoice, compare, find_family, see_everything
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Beginning
@@ -180,15 +180,15 @@ class Compare(ActCommand):
         ),
         commands.CODER.but(help="the coder whose codings are compared (default: all coders, separately)"),
         Argument(
-            "--layer",
-            choices=[each.value for each in LayerChoice],
-            default=LayerChoice.BLIND.value,
+            "--blinding",
+            choices=[each.value for each in BlindingChoice],
+            default=BlindingChoice.BLIND.value,
             help="codings made before others' labels were seen, or all (default: %(default)s)",
         ),
     )
 
-    def handle(self, *args: object, study: str, family: str, coder: str, layer: str, **options: object) -> None:
-        viewpoint = see_everything(find_study(study), coder=coder, layer=layer)
+    def handle(self, *args: object, study: str, family: str, coder: str, blinding: str, **options: object) -> None:
+        viewpoint = see_everything(find_study(study), coder=coder, blinding=blinding)
         report = compare(viewpoint, find_family(viewpoint, family))
         self.answer(report, describe_models(report))
 

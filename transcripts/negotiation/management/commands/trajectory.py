@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from transcripts.formats.problems import ReadError
-from transcripts.negotiation.pure.reading import LAYERS, read_records
+from transcripts.negotiation.pure.reading import BLINDINGS, read_records
 from transcripts.negotiation.pure.report import list_report, make_report
 from transcripts.ui import commands
 from transcripts.ui.commands import ActCommand, Argument, Noun, OneOf, reading, say_file
@@ -49,13 +49,13 @@ class Report(ActCommand):
         ),
         Argument("--kind", default="", metavar="KIND", help=f"interview or trajectory; {_OR_ALL}"),
         Argument("--model", default="", metavar="LABEL", help=f"- for threads whose model is not known; {_OR_ALL}"),
-        Argument("--layer", choices=LAYERS, help="for a file: the layer of rows to read (default: blind)"),
+        Argument("--blinding", choices=BLINDINGS, help="for a file: which rows to read (default: blind)"),
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path | None = options["file"]
-        if path is None and options["layer"]:
-            raise CommandError("--layer is for files; for a study, blind codings are read.")
+        if path is None and options["blinding"]:
+            raise CommandError("--blinding is for files; for a study, blind codings are read.")
         with _without_collecting():
             # Everything that was read is let go of inside: what is still there when collecting begins again is looked through.
             self._print_report(path, options)
@@ -70,7 +70,7 @@ class Report(ActCommand):
             records = read_study(study)
         else:
             with reading(path, ReadError) as lines:
-                records = read_records(lines, name=say_file(path), layer=options["layer"] or "blind")
+                records = read_records(lines, name=say_file(path), blinding=options["blinding"] or "blind")
         report = make_report(
             records,
             coders=options["coder"],

@@ -1,4 +1,4 @@
-"""Blind first: what a person sees of the machines, and when, decides the layer of what she codes."""
+"""Blind first: what a person sees of the machines, and when, decides whether what she codes is blind."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.transcripts.desk.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding import actions
-from transcripts.coding.models import Coding, Decision, Layer, Reveal, Unblinding
+from transcripts.coding.models import Blinding, Coding, Decision, Reveal, Unblinding
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
 from transcripts.studies.models import Study
@@ -36,7 +36,7 @@ def test_what_is_coded_after_the_reveal_is_assisted(study: Study, sentence: Sent
     decide(sentence, coder)
     actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
     assisted = put(sentence, find_code(study, "theme.compassion"), coder, reason="The machine saw it")
-    assert (blind.layer, assisted.layer) == (Layer.BLIND, Layer.ASSISTED)
+    assert (blind.blinding, assisted.blinding) == (Blinding.BLIND, Blinding.ASSISTED)
 
 
 def test_reveal_is_told_once_and_outlives_the_decision(
@@ -56,7 +56,7 @@ def test_reveal_to_one_leaves_the_other_blind(
 ) -> None:
     decide(sentence, coder)
     actions.reveal_suggestions(study=study, sentence=sentence, by=coder)
-    assert put(sentence, code, second_coder).layer == Layer.BLIND
+    assert put(sentence, code, second_coder).blinding == Blinding.BLIND
 
 
 def test_code_that_stands_blind_stays_blind_when_kept_after_the_reveal(
@@ -98,13 +98,13 @@ class TestReasons:
     ) -> None:
         kept = put(sentence, code, coder, grounding="grounded", reason="It names\na case")
         seen.refresh_from_db()
-        assert (seen.layer, seen.withdrawal_reason, seen.superseded_by) == (Layer.BLIND, "It names a case", kept)
-        assert (kept.layer, kept.reason) == (Layer.ASSISTED, "It names a case")
+        assert (seen.blinding, seen.withdrawal_reason, seen.superseded_by) == (Blinding.BLIND, "It names a case", kept)
+        assert (kept.blinding, kept.reason) == (Blinding.ASSISTED, "It names a case")
 
     def test_blind_label_that_is_withdrawn_keeps_its_reason(self, study: Study, coder: User, seen: Coding) -> None:
         take_off(seen, coder, reason="Read too much into it")
         seen.refresh_from_db()
-        assert (seen.layer, seen.withdrawal_reason) == (Layer.BLIND, "Read too much into it")
+        assert (seen.blinding, seen.withdrawal_reason) == (Blinding.BLIND, "Read too much into it")
         assert Decision.objects.get().withdrawal_reason == "Read too much into it"
         assert "Read" not in str(last_event(study).details)
 
@@ -122,7 +122,7 @@ class TestReasons:
 
 
 class TestOpening:
-    """Whoever opened colleagues' codings of an interview codes on in the assisted layer."""
+    """Whoever opened colleagues' codings of an interview codes on in the assisted blinding."""
 
     @pytest.fixture
     def opening(self, interview: Interview, coder: User) -> Unblinding:
@@ -133,11 +133,11 @@ class TestOpening:
     ) -> None:
         with pytest.raises(WrongInput, match="others' labels"):
             put(sentence, code, coder)
-        assert put(sentence, code, coder, reason="We talked").layer == Layer.ASSISTED
-        assert decide(sentence, coder).layer == Layer.ASSISTED
+        assert put(sentence, code, coder, reason="We talked").blinding == Blinding.ASSISTED
+        assert decide(sentence, coder).blinding == Blinding.ASSISTED
 
     def test_others_stay_blind(self, opening: Unblinding, sentence: Sentence, code: Code, second_coder: User) -> None:
-        assert put(sentence, code, second_coder).layer == Layer.BLIND
+        assert put(sentence, code, second_coder).blinding == Blinding.BLIND
 
     def test_it_is_no_word_of_her_own(self, opening: Unblinding, study: Study, sentence: Sentence, coder: User) -> None:
         with pytest.raises(actions.NotDecided):

@@ -27,7 +27,7 @@ from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from auditapp.batches import grants
-from tests.auditapp.batches.ground import prepare
+from tests.auditapp.batches.cast import prepare
 from tests.support.databases import databases, ensure_template, is_postgres, stored
 from tests.support.instance import HOST, FakeProvider, Instance, Preloaded, find_free_port
 from tests.support.services import uses_database

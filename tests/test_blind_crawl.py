@@ -31,16 +31,15 @@ from auditapp.batches.pages import progress
 from auditapp.benchmarks.sob.judging.actions import mark_item
 from auditapp.benchmarks.sob.models import AuditItem
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
-from tests.auditapp.annotators.call_cast import answer_all, say_otherwise
-from tests.auditapp.annotators.question_cast import answer, find_arm
-from tests.auditapp.annotators.question_cast import launch as launch_challenges
-from tests.auditapp.evaluation.critic_cast import add_critic, judge, launch, list_sentences, open_to, suggest
-from tests.auditapp.suggestions.panel_cast import add_annotator, show_all
+from tests.auditapp.annotators.cast import answer, answer_all, find_arm, say_otherwise
+from tests.auditapp.annotators.cast import launch as launch_challenges
+from tests.auditapp.evaluation.cast import add_critic, judge, launch, list_sentences, open_to, suggest
+from tests.auditapp.suggestions.cast import add_annotator, show_all
 from tests.support.whole_study import ADDRESSES, Stage, add_export, set_stage
 from tests.test_access_matrix import LEADS_ON, NOT_SHOWN_TO_HER, OF_A_STUDY, Visitor, undone
-from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
-from tests.transcripts.negotiation.score_cast import score
-from tests.transcripts.rounds.round_cast import bring_in, find_assignment, open_round
+from tests.transcripts.coding.cast import decide, find_code, put, take_off
+from tests.transcripts.negotiation.cast import score
+from tests.transcripts.rounds.cast import bring_in, find_assignment, open_round
 from transcripts.accounts.models import Session, User
 from transcripts.analysis.notebook.actions import write_memo as write_free_memo
 from transcripts.analysis.notebook.queries import Place

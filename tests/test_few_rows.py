@@ -16,10 +16,10 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
-from tests.auditapp.batches.counting import claim, finish, make_variant
+from tests.auditapp.batches.trial_kinds import claim, finish, make_variant
 from tests.auditapp.benchmarks.sob.conftest import write_texts
 from tests.conftest import make_member
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence

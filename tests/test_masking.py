@@ -28,9 +28,9 @@ from tests.support.masked_threads import (
 from tests.support.whole_study import Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor
 from tests.test_blind_crawl import Crawl
-from tests.transcripts.coding.desk_cast import decide, find_code, put
-from tests.transcripts.negotiation.case_cast import pair_up, write_sheet
-from tests.transcripts.rounds.round_cast import find_assignment, open_round
+from tests.transcripts.coding.cast import decide, find_code, put
+from tests.transcripts.negotiation.cast import pair_up, write_sheet
+from tests.transcripts.rounds.cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding import views

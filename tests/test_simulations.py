@@ -40,7 +40,7 @@ from auditapp.evaluation.pure.calibration import bound_f1
 from auditapp.evaluation.pure.corrected_rates import Sample as Labelled
 from auditapp.evaluation.pure.corrected_rates import correct_rate_by_turn
 from auditapp.evaluation.pure.influence import Draws, make_table, measure_by_turn
-from tests.transcripts.agreement import examples
+from tests.transcripts.agreement import cast
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
@@ -226,7 +226,7 @@ def draw_agreement(
     rate = chance.beta(0.7, 7 / 3 - 0.7, n)[turns]
     first = chance.random(len(turns)) < rate
     second = np.where(chance.random(len(turns)) < 0.6, first, chance.random(len(turns)) < rate)
-    table = examples.make_table([list(map(int, first)), list(map(int, second))], clusters=turns.tolist())
+    table = cast.make_table([list(map(int, first)), list(map(int, second))], clusters=turns.tolist())
     return measure_agreement(table, seed=1, resamples=resamples).codes[0]
 
 

@@ -40,9 +40,8 @@ from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, reject_suggestion, show_suggestions
 from auditapp.webhooks.actions import add_webhook
 from auditapp.webhooks.models import Delivery
-from tests.auditapp.annotators.teaching import add_interviews, code_blind
-from tests.auditapp.evaluation.calibration_cast import BALANCE, COMPASSION, decide_all, read
-from tests.auditapp.evaluation.critic_cast import judge
+from tests.auditapp.annotators.cast import add_interviews_to_teach, code_blind
+from tests.auditapp.evaluation.cast import BALANCE, COMPASSION, decide_all, judge, read
 from transcripts.accounts.actions import create_user
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
@@ -85,7 +84,7 @@ def fill() -> None:
 def read_offline(demo: Study, owner: User, coder: User) -> None:
     """Runs 1 to 4: read by rules, learnt and read, failed, and not begun."""
     run_offline(launch_offline(study=demo, kind="rules", by=owner).pk)
-    code_blind(demo, coder, add_interviews(demo, owner))
+    code_blind(demo, coder, add_interviews_to_teach(demo, owner))
     run_offline(launch_offline(study=demo, kind="learnt", by=owner).pk)
     for state, problem in (
         ("failed", "The codings this annotator learnt from have changed, so it cannot be made again."),

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.auditapp.batches.ground import TEXTS
+from tests.auditapp.batches.cast import TEXTS
 from tests.browser.conftest import OpenContext, find_violations, is_answering
 from tests.conftest import refilled
 from tests.support.instance import FakeProvider, Instance, Preloaded, kill_group, wait_until

@@ -12,7 +12,7 @@ from django.core.management import execute_from_command_line
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "auditapp.settings")
     django.setup()
-    from tests.auditapp.batches.talking import register
+    from tests.auditapp.batches.trial_kinds import register
 
     register()
     execute_from_command_line(["manage.py", "worker", "--skip-checks", *sys.argv[1:]])

@@ -18,7 +18,7 @@ from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
 from auditapp.llm.actions import set_capabilities, set_price
 from auditapp.llm.grants import set_grant
 from auditapp.llm.models import Capabilities, Grant, ModelVariant, Price, ProviderAccount
-from tests.transcripts.rounds.round_cast import bring_in
+from tests.transcripts.rounds.cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.analysis.models import Theme, ThemeVersion
 from transcripts.analysis.themes.actions import ThemeText, create_theme, revise_theme

@@ -30,8 +30,8 @@ from typing import Any
 import psutil
 import psycopg
 
-from tests.auditapp.batches.ground import ANSWER_NANO, Ground, add_model, compare_books, find_breaks, write_texts
-from tests.auditapp.batches.sessions import count_hasty_calls, find_wrong_histories, launch_sessions, retry_sessions
+from tests.auditapp.batches.cast import ANSWER_NANO, Ground, add_model, compare_books, find_breaks, write_texts
+from tests.auditapp.batches.trial_kinds import count_hasty_calls, find_wrong_histories, launch_sessions, retry_sessions
 from tests.support.instance import FakeProvider, Instance, Process, find_children, kill_group, wait_until
 from tests.support.servers import OwnServers
 

@@ -23,7 +23,7 @@ from auditapp.annotators.queries.turn_answers import PER_PAGE, count_turn_answer
 from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
+from tests.auditapp.annotators.cast import add_interviews, add_reader
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

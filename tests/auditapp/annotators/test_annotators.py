@@ -9,7 +9,7 @@ from auditapp.annotators.actions.launching import launch_model, launch_preannota
 from auditapp.annotators.models import Annotator
 from auditapp.annotators.pure.prompts import PROMPT_VERSION
 from auditapp.annotators.runner.turns import PreannotationKind
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

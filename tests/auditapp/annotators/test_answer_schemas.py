@@ -24,7 +24,7 @@ from auditapp.llm.models import Capabilities, ModelVariant
 from auditapp.llm.providers import open_provider, write_body
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.pure.json_answers import conforms, make_example, strip_limits
-from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
+from tests.auditapp.annotators.cast import add_interviews, add_reader
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Interview, Sentence

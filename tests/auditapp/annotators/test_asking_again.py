@@ -12,8 +12,7 @@ from auditapp.annotators.models import Annotator, CheckAnswer, ControlSentence, 
 from auditapp.annotators.runner.turns import read_asked_turns, render_turn_prompts
 from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch, Cell
-from tests.auditapp.annotators.answer_cast import KIND, coding, read_material, say, standing
-from tests.auditapp.annotators.reading_cast import add_reader
+from tests.auditapp.annotators.cast import KIND, add_reader, coding, read_material, say, standing
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Sentence

@@ -18,13 +18,12 @@ from auditapp.batches.models import Attempt, Batch
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.progress import ENOUGH_CALLS, is_sum_shown, read_progress
 from auditapp.batches.urls import urlpatterns
-from tests.auditapp.annotators.call_cast import answer_all
-from tests.auditapp.annotators.reading_cast import add_interviews
-from tests.auditapp.evaluation.critic_cast import add_critic, launch, list_sentences, open_to, suggest
-from tests.auditapp.suggestions.panel_cast import add_annotator, decide, read_offline, show_all, withhold_all
+from tests.auditapp.annotators.cast import add_interviews, answer_all
+from tests.auditapp.evaluation.cast import add_critic, launch, list_sentences, open_to, suggest
+from tests.auditapp.suggestions.cast import add_annotator, decide, read_offline, show_all, withhold_all
 from tests.support.databases import stored
-from tests.transcripts.blinding.unblinding_cast import unblind_on
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.blinding.cast import unblind_on
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.coding.models import Blinding, Unblinding

@@ -25,8 +25,8 @@ from auditapp.batches.routes import jobs
 from auditapp.llm import credentials
 from auditapp.llm.actions import add_model, set_capabilities
 from auditapp.llm.models import ProviderAccount
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
-from tests.auditapp.batches.job_shop import Shop
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
+from tests.auditapp.batches.queues import Shop
 from tests.support.instance import FakeProvider, Instance, wait_until
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

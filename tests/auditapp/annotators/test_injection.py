@@ -25,7 +25,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.suggestions.models import Response
-from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
+from tests.auditapp.annotators.cast import add_interviews, add_reader
 from tests.auditapp.llm.asking import ask, open_account, write_request
 from tests.support.instance import FakeProvider
 from tests.support.obedient_model import MATERIAL, Payload, load_payloads

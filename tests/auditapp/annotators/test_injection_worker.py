@@ -13,7 +13,7 @@ pytestmark = pytest.mark.processes
 
 LAUNCH = """
 import json, sys
-from tests.auditapp.evaluation.human_rows import hash_human
+from tests.auditapp.evaluation.cast import hash_human
 from tests.auditapp.annotators.test_injection import Asked
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
@@ -32,7 +32,7 @@ import json, sys
 from auditapp.batches.models import Arm, Cell
 from auditapp.annotators.models import Suggestion
 from auditapp.suggestions.models import Response
-from tests.auditapp.evaluation.human_rows import hash_human
+from tests.auditapp.evaluation.cast import hash_human
 from tests.auditapp.annotators.test_injection import check_schema
 from transcripts.corpus.models import Interview
 arm, bystander = Arm.objects.get(pk=sys.argv[1]), Interview.objects.get(pk=sys.argv[2])

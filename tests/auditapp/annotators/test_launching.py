@@ -21,7 +21,7 @@ from auditapp.annotators.runner.turns import PreannotationKind, read_asked_turns
 from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

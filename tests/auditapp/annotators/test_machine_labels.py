@@ -10,7 +10,7 @@ from django.utils import timezone
 from auditapp.annotators.models import Annotator, CriticAnswer
 from auditapp.annotators.queries.machine_labels import MachineLabels, read_machine_labels
 from auditapp.batches.models import Cell
-from tests.auditapp.evaluation.calibration_cast import BALANCE, COMPASSION, bring_in, make_annotator, read, read_offline
+from tests.auditapp.evaluation.cast import BALANCE, COMPASSION, bring_in, make_annotator, read, read_offline
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

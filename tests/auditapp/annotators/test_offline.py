@@ -23,8 +23,8 @@ from auditapp.annotators.runner import offline
 from auditapp.annotators.runner.offline import CannotRead, make_reader, run_offline
 from auditapp.batches.runner import recovery
 from auditapp.outbound.clock import read_now
-from tests.auditapp.annotators.teaching import OTHER, TAUGHT, add_interviews, code_blind, list_sentences, set_rules
-from tests.auditapp.suggestions.panel_cast import show_all
+from tests.auditapp.annotators.cast import OTHER, TAUGHT, add_interviews_to_teach, code_blind, list_sentences, set_rules
+from tests.auditapp.suggestions.cast import show_all
 from tests.transcripts.corpus.consent_cast import refuse
 from transcripts import hooks
 from transcripts.accounts.models import User
@@ -49,7 +49,7 @@ def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 @pytest.fixture
 def coded(study: Study, owner: User, coder: User) -> list[Interview]:
     """Five interviews of 24 answers, all decided blind by one coder."""
-    interviews = add_interviews(study, owner)
+    interviews = add_interviews_to_teach(study, owner)
     code_blind(study, coder, interviews)
     return interviews
 
@@ -131,7 +131,7 @@ class TestLearning:
     def test_a_code_is_learnt_from_blind_codings_and_read_for(
         self, study: Study, lead: User, owner: User, coded: list[Interview]
     ) -> None:
-        add_interviews(study, owner, number=1, first=50)
+        add_interviews_to_teach(study, owner, number=1, first=50)
         run = finish(launch(study, lead))
         assert run.state == "done", run.problem
         recipe = run.annotator.recipe
@@ -195,14 +195,14 @@ class TestLearning:
         code_blind(study, second_coder, coded[:1], turned=True)
         assert make_reader(annotator).read(["On balance I weigh it."]) == before
         # The first interview is disputed now, and which examples of the others are blind was drawn at random.
-        code_blind(study, second_coder, add_interviews(study, owner, number=1, first=70))
+        code_blind(study, second_coder, add_interviews_to_teach(study, owner, number=1, first=70))
         assert launch(study, lead).annotator != annotator, "what was coded since makes another annotator"
 
     def test_the_same_codings_make_the_same_annotator(
         self, study: Study, lead: User, owner: User, coded: list[Interview]
     ) -> None:
         one = finish(launch(study, lead))
-        add_interviews(study, owner, number=1, first=50)
+        add_interviews_to_teach(study, owner, number=1, first=50)
         other = finish(launch(study, lead))
         assert one.annotator == other.annotator
         assert [turn_answer.interview.external_id for turn_answer in other.turn_answers.all()] == ["t50"]
@@ -264,14 +264,14 @@ class TestLearning:
 class TestRuns:
     @pytest.fixture
     def run(self, study: Study, lead: User, owner: User) -> OfflineRun:
-        add_interviews(study, owner, number=3, turns=3)
+        add_interviews_to_teach(study, owner, number=3, turns=3)
         set_rules(study, balance=["balance"])
         return launch(study, lead, "rules")
 
     def test_a_launch_tells_the_workers_draws_the_arms_and_goes_on_record(
         self, study: Study, lead: User, owner: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        add_interviews(study, owner, number=1, turns=3)
+        add_interviews_to_teach(study, owner, number=1, turns=3)
         set_rules(study, balance=["balance"])
         run = launch(study, lead, "rules")
         assert TurnArm.objects.count() == 3
@@ -280,7 +280,7 @@ class TestRuns:
         assert find_idle_runs(read_now()) == [run.pk]
 
     def test_the_same_form_sent_twice_is_one_run(self, study: Study, lead: User, owner: User) -> None:
-        add_interviews(study, owner, number=1, turns=3)
+        add_interviews_to_teach(study, owner, number=1, turns=3)
         set_rules(study, balance=["balance"])
         key = uuid.uuid4()
         assert launch(study, lead, "rules", idempotency_key=key) == launch(study, lead, "rules", idempotency_key=key)
@@ -334,7 +334,7 @@ class TestRuns:
         assert launch(study, lead, "rules", idempotency_key=key, interviews=[interview]) == run
 
     def test_some_interviews_are_read_and_the_rest_later(self, study: Study, lead: User, owner: User) -> None:
-        interviews = add_interviews(study, owner, number=3, turns=3)
+        interviews = add_interviews_to_teach(study, owner, number=3, turns=3)
         set_rules(study, balance=["balance"])
         first = finish(launch(study, lead, "rules", interviews=interviews[:1]))
         assert first.turn_answers.count() == 1
@@ -453,7 +453,7 @@ class TestRuns:
     def test_suggestions_of_a_sentence_stand_in_an_order_that_is_not_the_codebook_s(
         self, study: Study, lead: User, owner: User
     ) -> None:
-        add_interviews(study, owner, number=1, turns=30)
+        add_interviews_to_teach(study, owner, number=1, turns=30)
         set_rules(study, balance=["balance"], compassion=["weigh"])
         finish(launch(study, lead, "rules"))
         orders = set()
@@ -519,7 +519,7 @@ class TestConsent:
     def test_what_says_nothing_teaches_and_what_says_no_does_not(
         self, study: Study, lead: User, owner: User, coder: User, coded: list[Interview]
     ) -> None:
-        code_blind(study, coder, add_interviews(study, owner, number=2, first=60))
+        code_blind(study, coder, add_interviews_to_teach(study, owner, number=2, first=60))
         everything = preview_training_set(study)["taught"]
         assert everything["interviews"] == 7
         assert "refused" not in everything

@@ -10,7 +10,7 @@ from auditapp.annotators import tasks
 from auditapp.annotators.actions.launching import launch_offline
 from auditapp.annotators.models import OfflineRun
 from auditapp.annotators.runner.offline import run_offline
-from tests.auditapp.annotators.teaching import OTHER, TAUGHT, add_interviews, code_blind, set_rules
+from tests.auditapp.annotators.cast import OTHER, TAUGHT, add_interviews_to_teach, code_blind, set_rules
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -33,7 +33,7 @@ def address(study: Study) -> str:
 
 @pytest.fixture
 def coded(study: Study, owner: User, coder: User) -> list[Interview]:
-    interviews = add_interviews(study, owner)
+    interviews = add_interviews_to_teach(study, owner)
     code_blind(study, coder, interviews)
     return interviews
 
@@ -206,7 +206,7 @@ def test_what_cannot_be_launched_is_said_above_the_same_form(
 def test_a_run_is_cancelled_by_those_who_may(
     study: Study, lead: User, owner: User, coder: User, client_of: SignIn
 ) -> None:
-    add_interviews(study, owner, number=1, turns=3)
+    add_interviews_to_teach(study, owner, number=1, turns=3)
     set_rules(study, balance=["balance"])
     run = launch_offline(study=study, kind="rules", by=lead)
     address = reverse("annotators:cancel_run", args=[study.slug, run.pk])

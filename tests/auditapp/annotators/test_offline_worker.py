@@ -11,14 +11,14 @@ pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 INTERVIEWS, TURNS = 200, 9
 MAKE_STUDY = f"""
-from tests.auditapp.annotators.teaching import add_interviews, set_rules
+from tests.auditapp.annotators.cast import add_interviews_to_teach, set_rules
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.studies.actions import create_study
 owner = User.objects.create_user(username="owner", password=None, may_start_studies=True)
 study = create_study(slug="culture", name="Culture", by=owner)
 seed_codebook(study=study, by=owner)
-add_interviews(study, owner, number={INTERVIEWS}, turns={TURNS})
+add_interviews_to_teach(study, owner, number={INTERVIEWS}, turns={TURNS})
 set_rules(study, balance=["balance"], compassion=["weigh*"])
 """
 # Neither the dead worker's claim nor the message that may have gone with it is waited for.

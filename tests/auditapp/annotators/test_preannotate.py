@@ -12,8 +12,7 @@ from django.core.management import CommandError, call_command
 
 from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.batches.models import Batch
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
-from tests.auditapp.annotators.teaching import set_rules
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews_to_teach, add_reader, allow, set_rules
 from tests.support.instance import Instance
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import edit_code, publish_version, start_draft
@@ -66,7 +65,7 @@ def test_a_model_reads_and_everything_is_counted(instance: Instance) -> None:
 
 
 def test_mode_and_latent_make_another_annotator(study: Study) -> None:
-    add_interviews(study, "one")
+    add_interviews_to_teach(study, "one")
     add_reader()
     first = preannotate(study, "--annotator", "reader", "--family", "themes")
     by_code = preannotate(study, "--annotator", "reader", "--family", "themes", "--mode", "code")
@@ -78,7 +77,7 @@ def test_mode_and_latent_make_another_annotator(study: Study) -> None:
 
 
 def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study: Study) -> None:
-    add_interviews(study, "one")
+    add_interviews_to_teach(study, "one")
     add_reader()
     chosen = ("--family", "themes")
     first = preannotate(study, "--annotator", "reader", *chosen)
@@ -99,7 +98,7 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study: Stu
 
 
 def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study: Study) -> None:
-    add_interviews(study, "one", answers=30)
+    add_interviews_to_teach(study, "one", answers=30)
     add_reader()
     preannotate(study, "--annotator", "reader", "--family", "themes", "--mode", "code")
     err = StringIO()
@@ -110,14 +109,14 @@ def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study: Study) 
 
 @pytest.mark.parametrize("name", ["rules", "learnt", "Keyword rules"])
 def test_who_asks_nobody_needs_no_check(study: Study, rules: None, name: str) -> None:
-    add_interviews(study, "one")
+    add_interviews_to_teach(study, "one")
     preannotate(study, "--annotator", "rules")
     with pytest.raises(CommandError, match=f"{name} needs no check"):
         call_command("annotator", "check", "--study", study.slug, "--annotator", name)
 
 
 def test_interviews_without_consent_are_left_out_and_counted(study: Study) -> None:
-    first, _ = add_interviews(study, "one", "two")
+    first, _ = add_interviews_to_teach(study, "one", "two")
     allow(study, first)
     add_reader(**OFF_SITE)
     found = preannotate(study, "--annotator", "reader", "--family", "themes")
@@ -127,7 +126,7 @@ def test_interviews_without_consent_are_left_out_and_counted(study: Study) -> No
 
 
 def test_interviews_are_named_by_their_id(study: Study) -> None:
-    add_interviews(study, "one", "two")
+    add_interviews_to_teach(study, "one", "two")
     add_reader()
     assert preannotate(study, "--annotator", "reader", "--interview", "two", "--family", "themes")["turns"] == 2
     with pytest.raises(CommandError, match="no interview nine"):
@@ -135,7 +134,7 @@ def test_interviews_are_named_by_their_id(study: Study) -> None:
 
 
 def test_rules_need_no_model(study: Study, rules: None) -> None:
-    add_interviews(study, "one", "two")
+    add_interviews_to_teach(study, "one", "two")
     found = preannotate(study, "--annotator", "rules", "--wait")
     assert (found["state"], found["interviews"], found["turn_answers"], found["sentences"]) == ("done", 2, 2, 8)
     assert found["suggestions_by_code"] == {"theme.balance": 4}
@@ -158,14 +157,14 @@ def test_rules_need_no_model(study: Study, rules: None) -> None:
 )
 def test_what_cannot_be_read_by_is_refused_in_a_sentence(study: Study, more: list[str], words: str) -> None:
     set_rules(study)
-    add_interviews(study, "one")
+    add_interviews_to_teach(study, "one")
     with pytest.raises(CommandError, match=words):
         preannotate(study, "--annotator", *more)
     assert not Annotator.objects.exists()
 
 
 def test_people_are_told_in_words(study: Study) -> None:
-    add_interviews(study, "one")
+    add_interviews_to_teach(study, "one")
     add_reader()
     out = StringIO()
     asked = ("annotator", "run", "--study", study.slug, "--annotator", "reader", "--family", "themes")
@@ -184,14 +183,14 @@ def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(
     study: Study, answers: int, named: tuple[str, ...], pilot: int
 ) -> None:
     """Two arms: the turns, and the two that are asked again."""
-    add_interviews(study, "one", answers=answers)
+    add_interviews_to_teach(study, "one", answers=answers)
     add_reader()
     found = preannotate(study, "--annotator", "reader", "--family", "themes", *named)
     assert (found["pilot_cells"], found["state"]) == (pilot, "pilot" if pilot else "running")
 
 
 def test_a_run_without_a_model_says_where_to_watch_it(study: Study, rules: None) -> None:
-    add_interviews(study, "one")
+    add_interviews_to_teach(study, "one")
     out = StringIO()
     call_command("annotator", "run", "--study", study.slug, "--annotator", "rules", stdout=out)
     run = OfflineRun.objects.get()

@@ -24,8 +24,7 @@ from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.queries.positives import list_positives
 from auditapp.suggestions.actions import accept_suggestion, undo_response
 from auditapp.suggestions.models import Showing
-from tests.auditapp.annotators.answer_cast import read_material
-from tests.auditapp.annotators.question_cast import (
+from tests.auditapp.annotators.cast import (
     FACT,
     PROBE,
     TURNS,
@@ -35,10 +34,11 @@ from tests.auditapp.annotators.question_cast import (
     find_reader,
     launch,
     read_calibration,
+    read_material,
 )
-from tests.auditapp.suggestions.panel_cast import decide, look, show_all, withhold_all
+from tests.auditapp.suggestions.cast import decide, look, show_all, withhold_all
 from tests.support.instance import Instance
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import publish_version, start_draft

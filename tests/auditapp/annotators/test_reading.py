@@ -16,18 +16,22 @@ from auditapp.annotators.queries.turn_answers import count_turn_answers
 from auditapp.batches.kinds import Answered
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
-from tests.auditapp.annotators.answer_cast import (
+from tests.auditapp.annotators.cast import (
     KIND,
+    OFF_SITE,
+    add_interviews,
+    add_reader,
+    allow,
     cell_of,
     coding,
     import_answer,
+    publish_next,
     read_material,
     redact,
     say,
     standing,
     store,
 )
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow, publish_next
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding

@@ -21,13 +21,21 @@ from auditapp.evaluation.pure.calibration import tabulate_answers
 from auditapp.evaluation.queries.calibration import AskedQuestion, read_answer_tables, read_compared
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import accept_suggestion, redo_response, undo_response
-from tests.auditapp.annotators.answer_cast import cell_of, coding, import_answer, read_material, standing, store
-from tests.auditapp.annotators.question_cast import read_calibration
-from tests.auditapp.annotators.reading_cast import add_interviews, add_reader
+from tests.auditapp.annotators.cast import (
+    add_interviews,
+    add_reader,
+    cell_of,
+    coding,
+    import_answer,
+    read_calibration,
+    read_material,
+    standing,
+    store,
+)
 from tests.auditapp.evaluation.test_machine_exports import take_out
-from tests.auditapp.suggestions.panel_cast import decide, look, show_all, withhold_all
+from tests.auditapp.suggestions.cast import decide, look, show_all, withhold_all
 from tests.support.instance import Instance
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.actions.boundary_edits import split_sentence

@@ -11,9 +11,8 @@ from django.urls import reverse
 from auditapp.annotators.actions.withholding import ensure_arms
 from auditapp.annotators.models import Suggestion, TurnArm
 from auditapp.batches.models import Arm, Cell
-from tests.auditapp.annotators.answer_cast import store
-from tests.auditapp.annotators.question_cast import FACT, answer, bring_in, find_arm, launch
-from tests.auditapp.suggestions.panel_cast import show_all
+from tests.auditapp.annotators.cast import FACT, answer, bring_in, find_arm, launch, store
+from tests.auditapp.suggestions.cast import show_all
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence

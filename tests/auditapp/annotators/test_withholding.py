@@ -11,8 +11,8 @@ from auditapp.annotators.actions.withholding import choose_withheld, ensure_arms
 from auditapp.annotators.models import TurnArm, WithholdingPlan
 from auditapp.annotators.queries.withholding import count_drawn, find_arms, list_withheld_answers
 from tests.conftest import make_user
-from tests.transcripts.coding.desk_cast import last_event
-from tests.transcripts.rounds.round_cast import bring_in
+from tests.transcripts.coding.cast import last_event
+from tests.transcripts.rounds.cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview, Turn
 from transcripts.refusals import Refused

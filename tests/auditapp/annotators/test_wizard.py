@@ -27,8 +27,8 @@ from auditapp.annotators.queries.turn_answers import find_latest_check
 from auditapp.batches.models import Batch
 from auditapp.evaluation.actions import launch_check
 from auditapp.llm.actions import add_model
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
-from tests.auditapp.evaluation.check_cast import answer_all, bring_in
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow
+from tests.auditapp.evaluation.cast import answer_all, bring_in_one
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -120,7 +120,7 @@ class TestReview:
     def test_it_says_what_the_latest_check_found_or_that_there_was_none(
         self, study: Study, client: Client, owner: User
     ) -> None:
-        bring_in(study, owner)
+        bring_in_one(study, owner)
         reader = add_reader()
         annotator = ensure_annotator(study=study, variant=reader, by=owner)
         address = reverse("evaluation:launch_check", args=[study.slug, annotator.pk])

@@ -14,10 +14,10 @@ from django.urls import URLPattern, reverse
 from auditapp.api import urls
 from auditapp.batches.models import Batch
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from tests.auditapp.evaluation.calibration_cast import make_annotator
+from tests.auditapp.evaluation.cast import make_annotator
 from tests.conftest import make_user
 from tests.support.whole_study import add_experiment, add_export, add_probe, add_provider_job, add_run, add_session
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place

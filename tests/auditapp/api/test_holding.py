@@ -11,8 +11,8 @@ from auditapp.batches.models import Cell
 from auditapp.benchmarks.scenarios.models import Script, Session
 from auditapp.benchmarks.scenarios.queries.sessions import read_talk
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.session_cast import PAPER, hear, open_recorded, write_guide
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import PAPER, hear, open_recorded, write_guide
 from transcripts.accounts.models import Scope, User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview

@@ -20,8 +20,8 @@ from auditapp.llm.grants import set_grant
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.api.test_running_batches import PAID, work
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, SUITE, load_suite, make_script
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import PROMPTED, SUITE, load_suite, make_script
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

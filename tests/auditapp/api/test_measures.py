@@ -14,11 +14,10 @@ from django.urls import reverse
 
 from auditapp.annotators.models import Annotator
 from tests.auditapp.api.conftest import Program, ProgramOf
-from tests.auditapp.evaluation.calibration_cast import BALANCE, make_annotator
-from tests.auditapp.evaluation.critic_cast import list_sentences, suggest
-from tests.auditapp.suggestions.panel_cast import show_all
-from tests.transcripts.agreement.readings_cast import Dispute, stage_dispute
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.auditapp.evaluation.cast import BALANCE, list_sentences, make_annotator, suggest
+from tests.auditapp.suggestions.cast import show_all
+from tests.transcripts.agreement.cast import Dispute, stage_dispute
+from tests.transcripts.coding.cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.corpus.models import Interview

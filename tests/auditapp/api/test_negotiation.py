@@ -7,18 +7,10 @@ from uuid import uuid4
 import pytest
 
 from tests.auditapp.api.conftest import ProgramOf
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_negotiation_exports import link
-from tests.transcripts.negotiation.case_cast import (
-    DIFFERS,
-    IRRELEVANT,
-    RELEVANT,
-    decide_all,
-    finish,
-    pair_up,
-    write_sheet,
-)
-from tests.transcripts.rounds.round_cast import answers, bring_in
+from tests.transcripts.negotiation.cast import DIFFERS, IRRELEVANT, RELEVANT, decide_all, finish, pair_up, write_sheet
+from tests.transcripts.rounds.cast import answers, bring_in
 from transcripts.accounts.models import Scope, User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study

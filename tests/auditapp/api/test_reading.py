@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from tests.auditapp.api.conftest import Program, ProgramOf
-from tests.transcripts.coding.desk_cast import decide
+from tests.transcripts.coding.cast import decide
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import add_code, pin_example, publish_version, start_draft
 from transcripts.codebook.models import Code, CodebookVersion

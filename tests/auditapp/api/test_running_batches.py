@@ -19,7 +19,7 @@ from auditapp.benchmarks.sob.models import Dataset, TermsNotice
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import set_grant
 from auditapp.llm.models import ModelVariant
-from tests.auditapp.annotators.reading_cast import OFF_SITE, add_interviews, add_reader, allow
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow
 from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

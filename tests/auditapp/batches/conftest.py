@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from auditapp.batches import kinds
-from tests.auditapp.batches.counting import Numbers
-from tests.auditapp.batches.ground import Ground, stand_on
+from tests.auditapp.batches.cast import Ground, stand_on
+from tests.auditapp.batches.trial_kinds import Numbers
 from tests.conftest import refilled
 from tests.support.instance import FakeProvider, Instance, Preloaded
 

@@ -1,13 +1,18 @@
-"""A batch with one queue, and a kind whose inputs are numbers: what the tests of ledger and runner work on."""
+"""A batch with one queue, and a kind whose inputs are numbers: what the tests of ledger and runner work on.
+
+The batch services of the fake paid API, as a test orders them about and asks what they counted."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from django.db import connection, connections
@@ -25,6 +30,7 @@ from auditapp.batches.routes import live_run
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
+from tests.support.instance import FakeProvider
 from transcripts.audit_trail import trail
 from transcripts.studies.models import Study
 
@@ -174,3 +180,21 @@ def borrowed_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     stopping.clear()
     connection.dec_thread_sharing()
+
+
+class Shop:
+    """Speaks to the routes of ``tests/support/fake_jobs.py``."""
+
+    def __init__(self, provider: FakeProvider) -> None:
+        self.provider = provider
+        self.address = provider.base_url.removesuffix("/v1")
+
+    def order(self, **orders: object) -> None:
+        self._ask("/jobs/orders", json.dumps(orders).encode())
+
+    def stats(self) -> dict[str, Any]:
+        return dict(json.loads(self._ask("/jobs/stats")))
+
+    def _ask(self, path: str, data: bytes | None = None) -> bytes:
+        with urllib.request.urlopen(self.address + path, data=data, timeout=10) as response:
+            return bytes(response.read())

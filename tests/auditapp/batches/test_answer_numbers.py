@@ -16,8 +16,8 @@ from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages import live
 from auditapp.batches.pages.live import read_answers
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import GIVEN_UP, Numbers, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.queues import ANSWER
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.studies.models import Study
 
 PATIENCE = 30

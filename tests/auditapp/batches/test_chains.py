@@ -23,13 +23,17 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages.costs import estimate_batch, review_launch
 from auditapp.batches.pages.live import read_answers, rebuild_request
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
-from tests.auditapp.batches.talking import (
+from tests.auditapp.batches.trial_kinds import (
     ASKED_BACK,
+    GIVEN_UP,
+    LOST,
     Scripts,
     Talks,
     answer_request,
+    claim,
+    finish,
     launch_talks,
+    make_variant,
     number_inputs,
     read_histories,
     read_states,

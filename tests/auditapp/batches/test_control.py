@@ -16,7 +16,7 @@ from auditapp.batches import actions, kinds
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.runner import tasks
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
-from tests.auditapp.batches.counting import (
+from tests.auditapp.batches.trial_kinds import (
     GIVEN_UP,
     LOST,
     Numbers,

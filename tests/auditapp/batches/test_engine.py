@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
+from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
 from tests.support.instance import kill_group
 from tests.support.services import quick_on
 

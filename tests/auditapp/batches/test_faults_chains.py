@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from tests.auditapp.batches.ground import Ground, kill_a_child
-from tests.auditapp.batches.sessions import CELLS, count_hasty_calls, find_wrong_histories, launch_sessions
+from tests.auditapp.batches.cast import Ground, kill_a_child
+from tests.auditapp.batches.trial_kinds import CELLS, count_hasty_calls, find_wrong_histories, launch_sessions
 from tests.support.instance import kill_group, wait_until
 from tests.support.services import quick_on
 

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from auditapp.batches.routes import live_run
-from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
+from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
 from tests.support.instance import Process, find_children, wait_until
 from tests.support.services import database_kind, quick_on
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.auditapp.batches.ground import Ground
+from tests.auditapp.batches.cast import Ground
 from tests.support.instance import kill_group, wait_until
 
 pytestmark = pytest.mark.processes
@@ -20,13 +20,13 @@ IN_FLIGHT = 10
 # Interviews to be read, and one that a person has coded; what people made is hashed before any machine reads.
 PREPARE = f"""
 import json
-from tests.auditapp.evaluation.human_rows import hash_human
+from tests.auditapp.evaluation.cast import hash_human
 
 def make_study():
     from auditapp.llm.models import ModelVariant
     from auditapp.annotators.actions.launching import launch_model
-    from tests.auditapp.evaluation.check_cast import bring_in
-    from tests.auditapp.annotators.teaching import add_interviews, code_blind
+    from tests.auditapp.evaluation.cast import bring_in_one
+    from tests.auditapp.annotators.cast import add_interviews_to_teach, code_blind
     from auditapp.batches.launching import LaunchOptions
     from transcripts.codebook.actions import seed_codebook
     from transcripts.accounts.models import User
@@ -34,8 +34,8 @@ def make_study():
     owner = User.objects.create_user(username="owner", password=None, is_superuser=True)
     study = create_study(slug="culture", name="Culture", by=owner)
     seed_codebook(study=study, by=owner)
-    code_blind(study, owner, add_interviews(study, owner, number=1, turns=6))
-    read = bring_in(study, owner, turns={TURNS})
+    code_blind(study, owner, add_interviews_to_teach(study, owner, number=1, turns=6))
+    read = bring_in_one(study, owner, turns={TURNS})
     human = hash_human()
     batch = launch_model(
         study=study,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.auditapp.batches.ground import TEXTS, Ground
+from tests.auditapp.batches.cast import TEXTS, Ground
 from tests.support.instance import find_children, wait_until
 from tests.support.redelivering_worker import TIMES
 from tests.support.services import database_kind

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.auditapp.batches.ground import Ground
-from tests.auditapp.batches.job_shop import Shop
+from tests.auditapp.batches.cast import Ground
+from tests.auditapp.batches.queues import Shop
 from tests.support.instance import PATIENCE, kill_group, wait_until
 from tests.support.services import quick_on
 

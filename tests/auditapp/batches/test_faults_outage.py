@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from auditapp.batches.pure.limiter import CELLS_IN_A_ROW
-from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, add_model
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, add_model
 from tests.support.instance import FakeProvider, kill_group, wait_until
 from tests.support.services import quick_on
 

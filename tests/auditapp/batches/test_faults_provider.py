@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import psutil
 import pytest
 
-from tests.auditapp.batches.ground import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground, add_model
+from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground, add_model
 from tests.support.instance import PATIENCE, find_children, wait_until
 from tests.support.services import quick_on
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, prepare, stand_on
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, prepare, stand_on
 from tests.conftest import create_database, find_database
 from tests.support.instance import FakeProvider, Instance, wait_until
 from tests.support.servers import OwnServers

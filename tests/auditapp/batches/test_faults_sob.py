@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.auditapp.batches.ground import TEXTS, Ground
+from tests.auditapp.batches.cast import TEXTS, Ground
 from tests.support.instance import kill_group
 from tests.support.shared import SHARED
 

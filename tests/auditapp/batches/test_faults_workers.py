@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, kill_a_child
 from tests.support.instance import find_children, kill_group, wait_until
 from tests.support.services import database_kind, quick_on
 

@@ -12,7 +12,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.actions import forget_key, set_key
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
-from tests.auditapp.batches.counting import answer, claim, finish, launch, make_variant
+from tests.auditapp.batches.trial_kinds import answer, claim, finish, launch, make_variant
 from tests.conftest import make_member
 from transcripts.accounts.actions import close_account
 from transcripts.accounts.models import User

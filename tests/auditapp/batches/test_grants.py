@@ -26,7 +26,7 @@ from auditapp.batches.pure.estimating import Share, add_up, find_changes, settle
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant, ModelVariant
-from tests.auditapp.batches.counting import Numbers, answer, launch, make_variant
+from tests.auditapp.batches.trial_kinds import Numbers, answer, launch, make_variant
 from tests.conftest import make_user
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User

@@ -13,8 +13,17 @@ from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, finish, make_variant
-from tests.auditapp.batches.talking import Talks, answer_request, launch_talks, read_states
+from tests.auditapp.batches.trial_kinds import (
+    GIVEN_UP,
+    LOST,
+    Talks,
+    answer_request,
+    claim,
+    finish,
+    launch_talks,
+    make_variant,
+    read_states,
+)
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

@@ -29,7 +29,7 @@ from auditapp.batches.runner.recovery import take_tick
 from auditapp.batches.runner.worker_process import Hearing, Heartbeat
 from auditapp.celery import app as celery_app
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import Numbers, launch
+from tests.auditapp.batches.trial_kinds import Numbers, launch
 from tests.support.instance import PATIENCE
 from transcripts.studies.models import Study
 

@@ -29,7 +29,7 @@ from auditapp.llm.providers import openai_compatible
 from auditapp.llm.providers.jobs_base import JobState, JobStatus
 from auditapp.llm.providers.openai_compatible import OpenAIJobs
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.job_shop import Shop
+from tests.auditapp.batches.queues import Shop
 from tests.support.instance import FakeProvider
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User

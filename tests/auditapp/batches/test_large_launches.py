@@ -19,7 +19,7 @@ from auditapp.batches.models import Batch, Cell, WorkQueue
 from auditapp.batches.planning import cancel_abandoned
 from auditapp.llm.grants import revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant, ModelVariant
-from tests.auditapp.batches.counting import Numbers, count_states, launch, make_variant
+from tests.auditapp.batches.trial_kinds import Numbers, count_states, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus import storing

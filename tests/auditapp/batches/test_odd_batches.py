@@ -15,8 +15,8 @@ from auditapp.batches.pages import progress
 from auditapp.batches.pages.costs import SPEND, read_spend
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
-from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
 from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
+from tests.auditapp.batches.trial_kinds import LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table

@@ -12,7 +12,7 @@ from auditapp.batches import kinds
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, check_launch, launch_batch
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.batches.pages.costs import review_launch
-from tests.auditapp.batches.counting import Numbers, answer, make_variant
+from tests.auditapp.batches.trial_kinds import Numbers, answer, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

@@ -24,7 +24,7 @@ from auditapp.batches.pages.costs import estimate_batch
 from auditapp.batches.pages.live import PER_PAGE
 from auditapp.batches.pure.estimating import NANO
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

@@ -17,7 +17,7 @@ from auditapp.batches.runner import tasks
 from auditapp.llm.actions import set_capabilities, set_price
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers import ASSUMED_MAX_OUTPUT
-from tests.auditapp.batches.counting import Numbers, answer, claim, launch, make_variant
+from tests.auditapp.batches.trial_kinds import Numbers, answer, claim, launch, make_variant
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

@@ -13,7 +13,7 @@ from auditapp.batches.pages.progress import read_progress, read_progress_of, wat
 from auditapp.llm.actions import set_capabilities
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.studies.models import Study
 

@@ -20,7 +20,7 @@ from auditapp.batches.pure.spool import Spool
 from auditapp.batches.runner import recovery
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import Numbers, count_states, launch
+from tests.auditapp.batches.trial_kinds import Numbers, count_states, launch
 from transcripts.studies.models import Study
 
 RUNNER = "there:1:gone"

@@ -12,8 +12,7 @@ from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, laun
 from auditapp.batches.ledger import statements
 from auditapp.batches.models import WorkQueue
 from auditapp.batches.runner import slots, tasks
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.batches.talking import Talks, launch_talks
+from tests.auditapp.batches.trial_kinds import Talks, launch_talks, make_variant
 from transcripts.audit_trail import trail
 from transcripts.studies.models import Study
 

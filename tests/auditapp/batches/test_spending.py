@@ -21,7 +21,7 @@ from auditapp.batches.pure.estimating import Basis
 from auditapp.batches.views.pages import draw_days, draw_spend
 from auditapp.llm.actions import set_price
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
-from tests.auditapp.batches.counting import LOST, answer, claim, finish, launch, make_variant
+from tests.auditapp.batches.trial_kinds import LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
 from transcripts.studies.models import Study

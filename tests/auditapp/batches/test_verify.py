@@ -17,7 +17,7 @@ from auditapp.batches.ledger import leases
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, ProviderJob, Result, WorkerSign, WorkQueue
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, Numbers, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.studies.models import Study

@@ -8,7 +8,7 @@ import signal
 import psutil
 import pytest
 
-from tests.auditapp.batches.ground import IN_FLIGHT, TEXTS, Ground, kill_a_child
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, kill_a_child
 from tests.support.instance import PATIENCE, find_children, wait_until
 from tests.support.services import quick_on
 

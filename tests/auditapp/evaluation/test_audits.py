@@ -16,10 +16,10 @@ from auditapp.audits.actions import open_results
 from auditapp.evaluation.actions import draw_positive_audit, draw_sample, mark_positive
 from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit, PositiveMark, ResultsOpening
 from auditapp.evaluation.queries.positives import Positive, read_report
-from tests.auditapp.evaluation.critic_cast import judge, list_sentences, open_to, suggest
-from tests.auditapp.suggestions.panel_cast import add_annotator, show_all, withhold_all
-from tests.transcripts.blinding.unblinding_cast import unblind_on
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.auditapp.evaluation.cast import judge, list_sentences, open_to, suggest
+from tests.auditapp.suggestions.cast import add_annotator, show_all, withhold_all
+from tests.transcripts.blinding.cast import unblind_on
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

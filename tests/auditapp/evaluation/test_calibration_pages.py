@@ -21,7 +21,7 @@ from auditapp.annotators.pure.prompts import write_ranges
 from auditapp.evaluation.models import Disagreement
 from auditapp.evaluation.pure.calibration import calibrate
 from auditapp.evaluation.queries.calibration import find_listable, read_compared
-from tests.auditapp.evaluation.calibration_cast import (
+from tests.auditapp.evaluation.cast import (
     BALANCE,
     COMPASSION,
     bring_in,
@@ -31,8 +31,8 @@ from tests.auditapp.evaluation.calibration_cast import (
     read_offline,
     withhold,
 )
-from tests.transcripts.blinding.unblinding_cast import unblind_on
-from tests.transcripts.coding.desk_cast import put
+from tests.transcripts.blinding.cast import unblind_on
+from tests.transcripts.coding.cast import put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code, CodeExample

@@ -24,10 +24,10 @@ from auditapp.evaluation.actions import launch_check
 from auditapp.evaluation.forms import CheckForm
 from auditapp.evaluation.queries.check_answers import read_reask
 from auditapp.llm.actions import add_model
-from tests.auditapp.evaluation.check_cast import answer_all, bring_in
+from tests.auditapp.evaluation.cast import answer_all, bring_in_one
 from tests.support.databases import stored
 from tests.support.obedient_model import load_payloads
-from tests.transcripts.blinding.unblinding_cast import unblind_on
+from tests.transcripts.blinding.cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
@@ -41,7 +41,7 @@ MANY_TURNS = 25
 @stored
 def marked(study: Study, owner: User) -> Interview:
     set_withholding(study=study, share_percent=0, reason="x", by=owner)
-    return bring_in(study, owner, turns=4)
+    return bring_in_one(study, owner, turns=4)
 
 
 @stored
@@ -240,7 +240,7 @@ class TestAskedAgain:
         add_control_sentence(study=study, text="Control words speak of both.", codes=["theme.balance"], by=owner)
         add_control_sentence(study=study, text="Control words of no weight.", codes=[], by=owner)
         add_control_sentence(study=study, text="Of another family.", codes=["move.elicit"], by=owner)
-        return bring_in(study, owner, turns=MANY_TURNS)
+        return bring_in_one(study, owner, turns=MANY_TURNS)
 
     def read(self, study: Study, annotator: Annotator, owner: User, part: str) -> Batch:
         batch = launch_preannotation(study=study, annotator=annotator, families=["themes"], by=owner)
@@ -279,7 +279,7 @@ class TestAskedAgain:
         self, study: Study, many: Interview, annotator: Annotator, owner: User
     ) -> None:
         payload = load_payloads()[0]
-        told = bring_in(study, owner, turns=MANY_TURNS, name="told", last=payload.text)
+        told = bring_in_one(study, owner, turns=MANY_TURNS, name="told", last=payload.text)
         batch = launch_preannotation(study=study, annotator=annotator, families=["themes"], interviews=[told], by=owner)
         answer_all(batch, "obeying")
         report = build_reask_report(*read_reask(batch)[:3])

@@ -19,7 +19,7 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Batch, Cell
 from auditapp.evaluation.actions import draw_turns, launch_check
 from auditapp.llm.actions import add_model
-from tests.auditapp.evaluation.check_cast import PER_TURN, answer_all, bring_in
+from tests.auditapp.evaluation.cast import PER_TURN, answer_all, bring_in_one
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
@@ -33,7 +33,7 @@ FAMILIES, CODES = 4, 24
 
 @stored
 def marked(study: Study, owner: User) -> Interview:
-    return bring_in(study, owner)
+    return bring_in_one(study, owner)
 
 
 @stored
@@ -118,7 +118,7 @@ class TestWhatIsAsked:
     def test_a_model_off_this_site_is_asked_about_interviews_that_consent_only(
         self, study: Study, marked: Interview, owner: User
     ) -> None:
-        other = bring_in(study, owner, name="consenting")
+        other = bring_in_one(study, owner, name="consenting")
         Consent.objects.create(
             interview=other,
             scope="external",

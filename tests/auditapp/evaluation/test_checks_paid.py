@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.auditapp.batches.ground import add_model
-from tests.auditapp.evaluation.check_cast import write_interview
+from tests.auditapp.batches.cast import add_model
+from tests.auditapp.evaluation.cast import write_interview
 from tests.support.instance import FakeProvider, Instance
 
 pytestmark = pytest.mark.processes

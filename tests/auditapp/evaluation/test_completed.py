@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from auditapp.annotators.models import Annotator
 from auditapp.evaluation.queries.influence import find_settled
-from tests.auditapp.evaluation import calibration_cast
+from tests.auditapp.evaluation import cast
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Sentence
 from transcripts.rounds.actions import complete_interview, show_completed
@@ -21,16 +21,16 @@ ClientOf = Callable[[User], Client]
 
 @pytest.fixture
 def said(study: Study, owner: User) -> list[Sentence]:
-    return calibration_cast.bring_in(study, owner, turns=8)
+    return cast.bring_in(study, owner, turns=8)
 
 
 @pytest.fixture
 def annotator(study: Study, said: list[Sentence], coder: User) -> Annotator:
     """It agrees with the coder everywhere, on twelve sentences of each arm."""
-    annotator = calibration_cast.make_annotator(study)
-    calibration_cast.read(annotator, said, {said[0].pk: [calibration_cast.BALANCE]})
-    calibration_cast.withhold(study, said, {each.turn_id for each in said[12:]})
-    calibration_cast.decide_all(coder, said, {said[0].pk: [calibration_cast.BALANCE]})
+    annotator = cast.make_annotator(study)
+    cast.read(annotator, said, {said[0].pk: [cast.BALANCE]})
+    cast.withhold(study, said, {each.turn_id for each in said[12:]})
+    cast.decide_all(coder, said, {said[0].pk: [cast.BALANCE]})
     return annotator
 
 

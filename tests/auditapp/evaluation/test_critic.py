@@ -23,11 +23,10 @@ from auditapp.evaluation.runner import CriticKind
 from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.pure.json_answers import conforms
-from tests.auditapp.evaluation.calibration_cast import bring_in
-from tests.auditapp.evaluation.critic_cast import add_critic, answer, judge, launch, list_sentences, open_to, suggest
-from tests.auditapp.suggestions.panel_cast import add_annotator, show_all, withhold_all
+from tests.auditapp.evaluation.cast import add_critic, answer, bring_in, judge, launch, list_sentences, open_to, suggest
+from tests.auditapp.suggestions.cast import add_annotator, show_all, withhold_all
 from tests.support.databases import stored
-from tests.transcripts.blinding.unblinding_cast import unblind_on
+from tests.transcripts.blinding.cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Coding, Unblinding

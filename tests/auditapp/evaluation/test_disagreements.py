@@ -13,8 +13,8 @@ from django.utils import timezone
 from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.evaluation.actions import choose_annotator, sort_disagreement
 from auditapp.evaluation.models import Disagreement
-from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
-from tests.transcripts.blinding.unblinding_cast import unblind_on
+from tests.auditapp.evaluation.cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
+from tests.transcripts.blinding.cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding

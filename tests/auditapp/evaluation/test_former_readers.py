@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.auditapp.evaluation.critic_cast import list_sentences, suggest
-from tests.auditapp.suggestions.panel_cast import add_annotator, decide, read_offline
-from tests.transcripts.coding.desk_cast import find_code, last_event, put
-from tests.transcripts.rounds.round_cast import bring_in
+from tests.auditapp.evaluation.cast import list_sentences, suggest
+from tests.auditapp.suggestions.cast import add_annotator, decide, read_offline
+from tests.transcripts.coding.cast import find_code, last_event, put
+from tests.transcripts.rounds.cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.coding.models import Blinding, Unblinding

@@ -16,10 +16,10 @@ from auditapp.annotators.pure.figures import Tally
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.views import rates as views
 from auditapp.suggestions.actions import accept_suggestion
-from tests.auditapp.evaluation import calibration_cast
-from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read
+from tests.auditapp.evaluation import cast
+from tests.auditapp.suggestions.cast import add_annotator, decide, look, read
 from tests.conftest import make_member
-from tests.transcripts.coding.desk_cast import find_code, put, take_off
+from tests.transcripts.coding.cast import find_code, put, take_off
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding
@@ -243,17 +243,17 @@ class TestPage:
         reader: User,
         client_of: Callable[[User], Client],
     ) -> None:
-        said = calibration_cast.bring_in(study, owner, interviews=2, turns=10, sentences=3)
+        said = cast.bring_in(study, owner, interviews=2, turns=10, sentences=3)
         numbers = sorted({each.turn_id for each in said})
         held = set(numbers[::2])
-        calibration_cast.withhold(study, said, held)
-        machine = calibration_cast.make_annotator(study)
-        calibration_cast.read(machine, said, {each.pk: [BALANCE] for each in said})
+        cast.withhold(study, said, held)
+        machine = cast.make_annotator(study)
+        cast.read(machine, said, {each.pk: [BALANCE] for each in said})
         # All of a shown turn agree but in two turns, of the withheld every second turn.
         apart = {*numbers[1:5:2], *numbers[::4]}
         for who in (coder, second_coder):
             labels = {each.pk: [BALANCE] for each in said if each.turn_id not in apart}
-            calibration_cast.decide_all(who, said, labels)
+            cast.decide_all(who, said, labels)
         page = self.get(client_of(reader), study)
         by_turn, by_sentence = page.split("Counts of units</caption>")
         by_turn = " ".join(by_turn.split("By turns, as they were drawn</caption>")[1].split())

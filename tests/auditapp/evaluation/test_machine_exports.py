@@ -15,9 +15,9 @@ from auditapp.evaluation.actions import draw_positive_audit, mark_positive
 from auditapp.evaluation.models import Disagreement
 from auditapp.llm.queries import find_part
 from auditapp.suggestions.models import Response, Showing
-from tests.auditapp.evaluation.critic_cast import add_critic, judge, list_sentences, open_to, suggest
+from tests.auditapp.evaluation.cast import add_critic, judge, list_sentences, open_to, suggest
 from tests.auditapp.evaluation.test_audits import ClientOf
-from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read_offline, show_all, withhold_all
+from tests.auditapp.suggestions.cast import add_annotator, decide, look, read_offline, show_all, withhold_all
 from tests.support.databases import stored
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

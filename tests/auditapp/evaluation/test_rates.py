@@ -19,8 +19,8 @@ from auditapp.batches.models import Attempt, Result
 from auditapp.evaluation.actions import choose_annotator
 from auditapp.evaluation.pure.corrected_rates import correct_prevalence, weigh_accuracy
 from auditapp.evaluation.queries.calibration import Corpus
-from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
-from tests.transcripts.blinding.unblinding_cast import unblind_on
+from tests.auditapp.evaluation.cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
+from tests.transcripts.blinding.cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.coding.blind import read_blind

@@ -10,8 +10,8 @@ from django.urls import reverse
 
 from auditapp.annotators.models import Annotator
 from auditapp.evaluation.queries.calibration_tables import read_spread
-from tests.auditapp.evaluation.calibration_cast import BALANCE, bring_in, make_annotator, read
-from tests.transcripts.blinding.unblinding_cast import unblind_on
+from tests.auditapp.evaluation.cast import BALANCE, bring_in, make_annotator, read
+from tests.transcripts.blinding.cast import unblind_on
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding

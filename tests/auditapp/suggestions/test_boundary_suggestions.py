@@ -22,17 +22,9 @@ from auditapp.evaluation.queries.positives import list_positives
 from auditapp.suggestions.actions import PLACED_NOWHERE, accept_suggestion, reject_suggestion, undo_response
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.evaluation.test_machine_exports import take_out
-from tests.auditapp.suggestions.panel_cast import (
-    add_annotator,
-    decide,
-    look,
-    read,
-    read_offline,
-    show_all,
-    withhold_all,
-)
+from tests.auditapp.suggestions.cast import add_annotator, decide, look, read, read_offline, show_all, withhold_all
 from tests.support.databases import stored
-from tests.transcripts.coding.desk_cast import find_code, put, standing_codes
+from tests.transcripts.coding.cast import find_code, put, standing_codes
 from transcripts.accounts.models import User
 from transcripts.coding.actions.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding, Unblinding
@@ -153,7 +145,7 @@ class TestLabels:
     def test_a_suggestion_its_critic_reversed_leaves_nothing_unknown(
         self, annotator: Annotator, sentence: Sentence, owner: User
     ) -> None:
-        from tests.auditapp.evaluation.critic_cast import judge
+        from tests.auditapp.evaluation.cast import judge
 
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         one, two = split(sentence, owner)

@@ -13,9 +13,9 @@ from auditapp.annotators.models import Annotator, DraftInterview
 from auditapp.annotators.queries.machine_labels import read_machine_labels
 from auditapp.suggestions.actions import accept_suggestion
 from auditapp.suggestions.models import Showing
-from tests.auditapp.suggestions.panel_cast import add_annotator, decide, look, read, show_all, withhold_all
+from tests.auditapp.suggestions.cast import add_annotator, decide, look, read, show_all, withhold_all
 from tests.support.databases import stored
-from tests.transcripts.coding.desk_cast import find_code, last_event, put, take_off
+from tests.transcripts.coding.cast import find_code, last_event, put, take_off
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.blind import read_blind

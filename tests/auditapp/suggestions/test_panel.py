@@ -18,19 +18,10 @@ from auditapp.batches.models import Arm
 from auditapp.suggestions.actions import close_showings, reject_suggestion
 from auditapp.suggestions.models import Showing
 from auditapp.suggestions.queries import PanelState
-from tests.auditapp.suggestions.panel_cast import (
-    add_annotator,
-    ask,
-    decide,
-    look,
-    read,
-    read_offline,
-    show_all,
-    withhold_all,
-)
+from tests.auditapp.suggestions.cast import add_annotator, ask, decide, look, read, read_offline, show_all, withhold_all
 from tests.support.calls import list_followed
 from tests.support.databases import stored
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import publish_version, start_draft
 from transcripts.codebook.models import CodeExample

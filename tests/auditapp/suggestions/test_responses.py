@@ -13,10 +13,10 @@ from django.urls import reverse
 from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.suggestions.actions import accept_suggestion, redo_response, reject_suggestion, undo_response
 from auditapp.suggestions.models import Response, Showing
-from tests.auditapp.suggestions.panel_cast import REASON, add_annotator, decide, look, read, show_all, withhold_all
+from tests.auditapp.suggestions.cast import REASON, add_annotator, decide, look, read, show_all, withhold_all
 from tests.support.databases import stored
-from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
-from tests.transcripts.rounds.round_cast import find_assignment, open_round
+from tests.transcripts.coding.cast import find_code, last_event, put, standing_codes, take_off
+from tests.transcripts.rounds.cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.coding.models import Blinding, Coding, Decision, Reveal
 from transcripts.corpus.models import Interview, Sentence

@@ -22,7 +22,7 @@ from tests.auditapp.llm.test_guard import FlippingResolver
 from tests.auditapp.llm.test_sealing import make_field_key
 from tests.auditapp.webhooks.conftest import AddHook
 from tests.auditapp.webhooks.receiving import Receiver, receive, sign_as_documented
-from tests.transcripts.rounds.round_cast import bring_in, open_round
+from tests.transcripts.rounds.cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.rounds.actions import complete_assignment, reopen_assignment, unassign

@@ -17,7 +17,7 @@ from tests.conftest import make_user
 from tests.support.whole_study import set_stage
 from tests.test_access_matrix import LEADS_ON, OF_A_STUDY
 from tests.transcripts.accounts.conftest import PASSWORD
-from tests.transcripts.rounds.round_cast import bring_in, open_round
+from tests.transcripts.rounds.cast import bring_in, open_round
 from transcripts.accounts.actions import (
     LinkRefused,
     close_account,

@@ -8,8 +8,8 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from tests.conftest import make_member
-from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
-from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
+from tests.transcripts.agreement.cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
+from tests.transcripts.coding.cast import count_events, find_code, last_event, put
 from transcripts.accounts.models import User
 from transcripts.agreement import actions
 from transcripts.agreement.models import Adjudication

@@ -14,10 +14,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
-from tests.transcripts.agreement.readings_cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
-from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
-from tests.transcripts.coding.desk_cast import find_code, last_event, put
-from tests.transcripts.rounds.round_cast import answers, open_round
+from tests.transcripts.agreement.cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
+from tests.transcripts.blinding.cast import find_form, unblind_on
+from tests.transcripts.coding.cast import find_code, last_event, put
+from tests.transcripts.rounds.cast import answers, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.label_tables import count_turns, count_uses
 from transcripts.agreement.models import Adjudication

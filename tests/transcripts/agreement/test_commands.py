@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.transcripts.agreement.examples import EXAMPLES
+from tests.transcripts.agreement.cast import EXAMPLES
 from transcripts.statistics.figures import Reason
 
 SEVERAL = EXAMPLES["several_codes"]

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from tests.transcripts.agreement.examples import EXAMPLES, make_sets_table, make_table
+from tests.transcripts.agreement.cast import EXAMPLES, make_sets_table, make_table
 from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 from transcripts.statistics.figures import Mark, Reason

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tests.transcripts.agreement.examples import EXAMPLES, NAMES
+from tests.transcripts.agreement.cast import EXAMPLES, NAMES
 from transcripts.agreement.pure import measuring
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import RatingTable, measure_ratings

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.transcripts.agreement.examples import count_raters
+from tests.transcripts.agreement.cast import count_raters
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 from transcripts.statistics.coefficients import (

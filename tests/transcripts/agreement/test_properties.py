@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.transcripts.agreement.examples import make_table
+from tests.transcripts.agreement.cast import make_table
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
 from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha

@@ -15,7 +15,7 @@ from django.db import DatabaseError, connection, transaction
 from django.utils import timezone
 
 from tests.transcripts.audit_trail.test_trail import as_a_forger
-from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, take_off
+from tests.transcripts.coding.cast import decide, find_code, put, restore, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook import actions as memos

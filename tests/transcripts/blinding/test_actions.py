@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
-from tests.transcripts.rounds.round_cast import answers, bring_in, open_round
+from tests.transcripts.coding.cast import count_events, find_code, last_event, put
+from tests.transcripts.rounds.cast import answers, bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview, unblind_interviews
 from transcripts.blinding.viewers import Viewer

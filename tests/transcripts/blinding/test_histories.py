@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge
-from tests.transcripts.rounds.round_cast import answers, bring_in
+from tests.transcripts.rounds.cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding import actions

@@ -10,9 +10,9 @@ from django.template.loader import render_to_string
 from django.test import RequestFactory
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put
+from tests.transcripts.coding.cast import count_events, find_code, last_event, put
 from tests.transcripts.desk.desk_pages import ClientOf
-from tests.transcripts.rounds.round_cast import bring_in, open_round
+from tests.transcripts.rounds.cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 
 from tests.support.shared import shared
-from tests.transcripts.codebook.drafting import edit
+from tests.transcripts.codebook.cast import edit
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook import actions

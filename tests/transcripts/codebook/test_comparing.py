@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 
-from tests.transcripts.codebook.contents import code, content, contents, family
+from tests.transcripts.codebook.cast import code, content, contents, family
 from transcripts.codebook.pure.comparing import IN, OUT, Comparison, Step, compare, follow, trace
 from transcripts.formats.codebook_rules import CodeAttribute, CodebookContent
 

@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
-from tests.transcripts.codebook.drafting import content_of, edit, find, list_steps, new_code, snapshot
-from tests.transcripts.coding.desk_cast import decide
+from tests.transcripts.codebook.cast import content_of, edit, find, list_steps, new_code, snapshot
+from tests.transcripts.coding.cast import decide
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code, snapshot
+from tests.transcripts.codebook.cast import content_of, edit, find, list_events, list_steps, new_code, snapshot
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries

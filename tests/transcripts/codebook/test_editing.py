@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.transcripts.codebook.contents import code, content, contents, family
+from tests.transcripts.codebook.cast import code, content, contents, family
 from transcripts.codebook.pure import editing
 from transcripts.codebook.pure.checking import MAX_DEPTH, find_problems, order_as_tree
 from transcripts.formats.codebook_rules import CodebookContent

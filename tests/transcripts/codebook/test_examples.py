@@ -12,10 +12,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.test import Client
 
-from tests.transcripts.codebook.drafting import find, list_events
-from tests.transcripts.coding.desk_cast import decide
+from tests.transcripts.codebook.cast import find, list_events
+from tests.transcripts.coding.cast import decide
 from tests.transcripts.corpus.consent_cast import allow
-from tests.transcripts.rounds.round_cast import open_round
+from tests.transcripts.rounds.cast import open_round
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.shared import shared
-from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code
+from tests.transcripts.codebook.cast import content_of, edit, find, list_events, list_steps, new_code
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.files import make_rows, read_version

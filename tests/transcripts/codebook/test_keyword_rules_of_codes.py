@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.codebook.drafting import content_of, edit, find, list_steps, new_code, snapshot
+from tests.transcripts.codebook.cast import content_of, edit, find, list_steps, new_code, snapshot
 from tests.transcripts.codebook.test_draft_pages import address, fill_in, text_of
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.transcripts.codebook.drafting import content_of, edit, find, list_events, list_steps, new_code, snapshot
+from tests.transcripts.codebook.cast import content_of, edit, find, list_events, list_steps, new_code, snapshot
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal

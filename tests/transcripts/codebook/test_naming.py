@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.transcripts.codebook.contents import code
+from tests.transcripts.codebook.cast import code
 from transcripts.codebook.pure.editing import find_prefix, find_similar, is_in_words, make_identifier
 from transcripts.formats.codebook_rules import STABLE_NAME
 

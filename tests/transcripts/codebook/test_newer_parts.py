@@ -9,8 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.codebook.contents import code, content
-from tests.transcripts.codebook.drafting import list_events, list_steps
+from tests.transcripts.codebook.cast import code, content, list_events, list_steps
 from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import Code, CodebookVersion, CodeExample

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from tests.transcripts.codebook.drafting import edit, list_events
+from tests.transcripts.codebook.cast import edit, list_events
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries

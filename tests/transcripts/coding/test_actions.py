@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import (
+from tests.transcripts.coding.cast import (
     count_events,
     decide,
     find_code,

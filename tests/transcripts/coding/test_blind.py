@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
-from tests.transcripts.rounds.round_cast import answers, bring_in
+from tests.transcripts.coding.cast import decide, find_code, put, take_off
+from tests.transcripts.rounds.cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import count_events, decide, find_code, last_event, put, take_off
+from tests.transcripts.coding.cast import count_events, decide, find_code, last_event, put, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

@@ -9,15 +9,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import (
-    count_events,
-    decide,
-    find_code,
-    last_event,
-    put,
-    standing_codes,
-    take_off,
-)
+from tests.transcripts.coding.cast import count_events, decide, find_code, last_event, put, standing_codes, take_off
 from transcripts.accounts.models import User
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits

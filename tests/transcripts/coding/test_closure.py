@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, put, standing_codes, take_off
+from tests.transcripts.coding.cast import decide, put, standing_codes, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

@@ -9,14 +9,14 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from tests.transcripts.agreement.readings_cast import settle, stage_dispute
-from tests.transcripts.coding.desk_cast import decide, put, standing_codes, take_off
+from tests.transcripts.agreement.cast import settle, stage_dispute
+from tests.transcripts.coding.cast import decide, put, standing_codes, take_off
 from tests.transcripts.corpus.consent_cast import allow, refuse
 from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
 from tests.transcripts.exchange.test_qdpx import bring_in, export
-from tests.transcripts.negotiation.score_cast import score, write
-from tests.transcripts.rounds.round_cast import bring_in as bring_in_talks
-from tests.transcripts.rounds.round_cast import fields, is_open_for, open_round
+from tests.transcripts.negotiation.cast import score, write
+from tests.transcripts.rounds.cast import bring_in as bring_in_talks
+from tests.transcripts.rounds.cast import fields, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import withdraw_memo
 from transcripts.codebook.models import Code

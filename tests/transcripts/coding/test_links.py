@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import find_code, last_event, put, restore, take_off
+from tests.transcripts.coding.cast import find_code, last_event, put, restore, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail.replay import compare_rows

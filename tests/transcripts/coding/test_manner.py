@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import find_code, last_event, put, standing_codes, take_off
+from tests.transcripts.coding.cast import find_code, last_event, put, standing_codes, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, act, address
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily

@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import count_events, last_event
+from tests.transcripts.coding.cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.coding import actions
 from transcripts.coding.actions.checks import find_winner

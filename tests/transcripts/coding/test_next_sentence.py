@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.desk.desk_pages import ClientOf
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion

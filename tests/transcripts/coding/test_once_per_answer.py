@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.support.instance import PATIENCE, Instance, Process
 from tests.support.services import quick_on
-from tests.transcripts.coding.desk_cast import count_events, find_code, put, standing_codes, take_off
+from tests.transcripts.coding.cast import count_events, find_code, put, standing_codes, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, act, post
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeFamily

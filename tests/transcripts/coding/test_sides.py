@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import count_events, decide, find_code, put, restore, standing_codes, take_off
+from tests.transcripts.coding.cast import count_events, decide, find_code, put, restore, standing_codes, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, act
-from tests.transcripts.rounds.round_cast import answers, bring_in
+from tests.transcripts.rounds.cast import answers, bring_in
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding import actions

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence

@@ -18,7 +18,7 @@ from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm
 from tests.support.whole_study import ADDRESSES, Stage, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.analysis.search.queries import measure
 from transcripts.audit_trail import trail

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file

@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from tests.transcripts.coding.desk_cast import find_code, put, standing_codes, take_off
+from tests.transcripts.coding.cast import find_code, put, standing_codes, take_off
 from tests.transcripts.desk.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

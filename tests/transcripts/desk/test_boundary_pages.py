@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.desk.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
 from transcripts.coding.models import Coding

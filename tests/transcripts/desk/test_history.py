@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.support.masked_threads import bring_in_masked, make_thread
-from tests.transcripts.coding.desk_cast import decide, find_code, put, restore, take_off
+from tests.transcripts.coding.cast import decide, find_code, put, restore, take_off
 from tests.transcripts.desk.desk_pages import ClientOf
-from tests.transcripts.negotiation.score_cast import add_challenges, score, write
+from tests.transcripts.negotiation.cast import add_challenges, score, write
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import open_condition, unblind_former_reader, unblind_interview
 from transcripts.coding import actions

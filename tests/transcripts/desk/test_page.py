@@ -11,7 +11,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.desk.desk_pages import ClientOf, act, address, post, read
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -13,10 +13,9 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.corpus.consent_cast import allow, refuse
-from tests.transcripts.negotiation.case_cast import pair_up
-from tests.transcripts.negotiation.score_cast import score, write
+from tests.transcripts.negotiation.cast import pair_up, score, write
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.pure.figures import fingerprint

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.support.databases import is_postgres, second_writer
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding

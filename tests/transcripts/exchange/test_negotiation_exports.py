@@ -13,9 +13,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_trajectories import read_records as read_lines
-from tests.transcripts.negotiation.case_cast import WHY, decide_all, finish, pair_up, write_sheet
+from tests.transcripts.negotiation.cast import WHY, decide_all, finish, pair_up, write_sheet
 from tests.transcripts.negotiation.loading import load, read_check
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

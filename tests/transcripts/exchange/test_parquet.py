@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 from pyarrow import parquet
 
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import withdraw_coding

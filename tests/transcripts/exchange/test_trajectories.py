@@ -13,7 +13,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_texts import LINES
 from transcripts.accounts.models import User
 from transcripts.coding.actions import decide_sentence

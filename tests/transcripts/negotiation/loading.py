@@ -15,7 +15,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from tests.conftest import make_member
-from tests.worked_examples import read_example
+from tests.support.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.models import Coding, Decision, Link

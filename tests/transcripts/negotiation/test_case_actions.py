@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.transcripts.negotiation.case_cast import IRRELEVANT, RELEVANT, pair_up, write_sheet
-from tests.transcripts.rounds.round_cast import bring_in
+from tests.transcripts.negotiation.cast import IRRELEVANT, RELEVANT, pair_up, write_sheet
+from tests.transcripts.rounds.cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview

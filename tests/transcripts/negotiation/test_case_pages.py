@@ -10,11 +10,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_negotiation_exports import rows
-from tests.transcripts.negotiation.case_cast import DIFFERS, WHY, decide_all, finish, pair_up, write_sheet
-from tests.transcripts.negotiation.score_cast import score, write
-from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
+from tests.transcripts.negotiation.cast import DIFFERS, WHY, decide_all, finish, pair_up, score, write, write_sheet
+from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

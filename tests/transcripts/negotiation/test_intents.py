@@ -10,10 +10,10 @@ from django.test import Client
 from django.urls import reverse
 from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
 
-from tests.transcripts.negotiation.case_cast import WHY, write_sheet
+from tests.transcripts.negotiation.cast import WHY, write_sheet
 from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
 from tests.transcripts.negotiation.report_lines import read as read_lines
-from tests.transcripts.rounds.round_cast import bring_in
+from tests.transcripts.rounds.cast import bring_in
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.formats.problems import ReadError

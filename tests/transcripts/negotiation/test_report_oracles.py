@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from tests.support.worked_examples import read_example
 from tests.transcripts.negotiation.report_lines import Coder, look, make_thread
-from tests.worked_examples import read_example
 from transcripts.negotiation.pure.episodes import Episode, measure_episodes
 from transcripts.negotiation.pure.ledger import measure_entry_agreement
 from transcripts.negotiation.pure.records import STATUSES, Pair

@@ -10,9 +10,9 @@ from django.db import IntegrityError, transaction
 
 from tests.support.masked_threads import bring_in_masked, make_thread
 from tests.transcripts.audit_trail.test_replay import compare
-from tests.transcripts.coding.desk_cast import count_events, find_code, last_event, put, take_off
-from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write
-from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
+from tests.transcripts.coding.cast import count_events, find_code, last_event, put, take_off
+from tests.transcripts.negotiation.cast import add_challenges, list_sentences, score, write
+from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import open_condition, unblind_interview
 from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace

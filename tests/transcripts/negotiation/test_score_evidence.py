@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.test_boundary_edits import ANSWER, find, join, split
-from tests.transcripts.negotiation.score_cast import score, write
+from tests.transcripts.negotiation.cast import score, write
 from transcripts.accounts.models import User
 from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file

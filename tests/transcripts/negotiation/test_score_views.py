@@ -10,9 +10,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import find_code, put
-from tests.transcripts.negotiation.score_cast import add_challenges, list_sentences, score, write
-from tests.transcripts.rounds.round_cast import bring_in, open_round
+from tests.transcripts.coding.cast import find_code, put
+from tests.transcripts.negotiation.cast import add_challenges, list_sentences, score, write
+from tests.transcripts.rounds.cast import bring_in, open_round
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import StageOpening

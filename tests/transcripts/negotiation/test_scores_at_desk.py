@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.negotiation.score_cast import list_sentences, score, write
+from tests.transcripts.negotiation.cast import list_sentences, score, write
 from transcripts.accounts.models import User
 from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions import Evidence

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, mannwhitneyu
 
-from tests.worked_examples import read_example
+from tests.support.worked_examples import read_example
 from transcripts.negotiation.pure.records import CRITERIA, Pair, Records, Score, Thread
 from transcripts.negotiation.pure.scoring import (
     Counts,

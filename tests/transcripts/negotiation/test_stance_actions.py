@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import last_event
-from tests.transcripts.negotiation.score_cast import CARE, write
+from tests.transcripts.coding.cast import last_event
+from tests.transcripts.negotiation.cast import CARE, write
 from transcripts.accounts.models import User
 from transcripts.history.models import NothingChanged
 from transcripts.negotiation.models import NormativeStance

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from tests.transcripts.coding.desk_cast import decide
+from tests.transcripts.coding.cast import decide
 from tests.transcripts.negotiation.loading import add_codes, load
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.support.worked_examples import read_example
 from tests.transcripts.negotiation.loading import load
 from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
-from tests.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.negotiation.queries.scores import KEPT, LEFT_OUT, OF_FEATURES, OF_SCORES, leave_out_coefficients
 from transcripts.studies.actions import set_method

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import count_events
+from tests.transcripts.coding.cast import count_events
 from tests.transcripts.revision.codebooks import current
 from transcripts.accounts.models import User
 from transcripts.coding.actions.boundary_edits import split_sentence

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import find_code, put
+from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.revision.codebooks import merge
 from transcripts.accounts.models import User
 from transcripts.coding.actions import add_link

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.revision.codebooks import code_of, current, give
 from transcripts.accounts.models import User
 from transcripts.codebook import actions

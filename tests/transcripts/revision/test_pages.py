@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put, standing_codes
+from tests.transcripts.coding.cast import decide, find_code, put, standing_codes
 from tests.transcripts.revision.codebooks import code_of, merge, narrow, split
 from transcripts.accounts.models import User
 from transcripts.codebook.models import Code

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.transcripts.coding.desk_cast import decide, last_event, put, standing_codes, take_off
+from tests.transcripts.coding.cast import decide, last_event, put, standing_codes, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow, split
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview

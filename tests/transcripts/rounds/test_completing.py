@@ -10,8 +10,8 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import count_events, decide, find_code, last_event, put
-from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, is_open_for, open_round
+from tests.transcripts.coding.cast import count_events, decide, find_code, last_event, put
+from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.coding.actions import NotOpen
 from transcripts.coding.queries import Closure, read_active_labels

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide
-from tests.transcripts.rounds.round_cast import answers, bring_in, is_open_for, open_round
+from tests.transcripts.coding.cast import decide
+from tests.transcripts.rounds.cast import answers, bring_in, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import NotOpen

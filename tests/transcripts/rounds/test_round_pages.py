@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from tests.transcripts.coding.desk_cast import decide, last_event
-from tests.transcripts.rounds.round_cast import answers, bring_in, find_assignment, open_round
+from tests.transcripts.coding.cast import decide, last_event
+from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview

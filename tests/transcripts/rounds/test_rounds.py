@@ -10,8 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.transcripts.coding.desk_cast import decide, find_code, last_event, put
-from tests.transcripts.rounds.round_cast import answers, bring_in, fields, find_assignment, is_open_for, open_round
+from tests.transcripts.coding.cast import decide, find_code, last_event, put
+from tests.transcripts.rounds.cast import answers, bring_in, fields, find_assignment, is_open_for, open_round
 from transcripts.accounts.models import User
 from transcripts.agreement.registrations import has_two_coders
 from transcripts.coding.models import Coding

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from tests.transcripts.agreement.examples import EXAMPLES
+from tests.transcripts.agreement.cast import EXAMPLES
 from transcripts.statistics.coefficients import Level, count_coincidences, measure_alpha
 
 FOUR = EXAMPLES["four_observers"]

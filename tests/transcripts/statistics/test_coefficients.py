@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.transcripts.agreement.examples import EXAMPLES, count_raters
+from tests.transcripts.agreement.cast import EXAMPLES, count_raters
 from transcripts.statistics.coefficients import (
     Floats,
     PairCounts,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tests.transcripts.agreement.examples import make_table
+from tests.transcripts.agreement.cast import make_table
 from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 from transcripts.statistics.figures import Interval, Reason

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide
+from tests.transcripts.coding.cast import decide
 from tests.transcripts.corpus.test_actions import make_file, make_line
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail

@@ -13,9 +13,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.corpus.test_actions import make_file, make_line
-from tests.transcripts.rounds.round_cast import open_round
+from tests.transcripts.rounds.cast import open_round
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import propose_code

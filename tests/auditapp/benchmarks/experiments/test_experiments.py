@@ -39,7 +39,7 @@ from auditapp.benchmarks.experiments.queries import read_report, read_sample
 from auditapp.benchmarks.experiments.views import FIGURES, list_cells, list_effects
 from auditapp.demo.team import PLAN as DEMO_PLAN
 from auditapp.demo.team import UNITS_FILE
-from tests.worked_examples import read_example
+from tests.support.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files

@@ -20,7 +20,7 @@ from auditapp.benchmarks.experiments.pure.effects import NoSuchCoder, compare_mo
 from auditapp.benchmarks.experiments.pure.plans import make_plan
 from auditapp.benchmarks.experiments.queries import read_moves
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews, unmask_interviews
 from transcripts.blinding.viewers import Viewer

@@ -21,7 +21,7 @@ from auditapp.benchmarks.gender_cues.queries import read_report
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.test_views import ClientOf
 from tests.auditapp.benchmarks.gender_cues.test_worked_examples import list_differences
-from tests.worked_examples import read_example
+from tests.support.worked_examples import read_example
 from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code

@@ -13,7 +13,7 @@ from auditapp.benchmarks.gender_cues.pure.parsing import parse_answer
 from auditapp.benchmarks.gender_cues.pure.reviews import make_funnel
 from auditapp.benchmarks.gender_cues.pure.tables import compare_counts, compare_shares, make_table2, measure_counts
 from tests.auditapp.benchmarks.gender_cues.making import make_trial
-from tests.worked_examples import read_example
+from tests.support.worked_examples import read_example
 
 
 def run(capsys: pytest.CaptureFixture[str], folder: Path, check: dict[str, Any], *args: str) -> Any:

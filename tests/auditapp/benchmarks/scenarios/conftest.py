@@ -6,9 +6,9 @@ import pytest
 
 from auditapp.batches.models import Batch
 from auditapp.llm.models import ModelVariant
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.batches.ground import Ground, stand_on
-from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite
+from tests.auditapp.batches.cast import Ground, stand_on
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import launch, load_suite
 from tests.conftest import refilled
 from tests.support.instance import FakeProvider, Instance, Preloaded
 from transcripts.studies.models import Study

@@ -24,7 +24,7 @@ from auditapp.benchmarks.scenarios.pure.measures import (
     measure_retention,
     report_sessions,
 )
-from tests.worked_examples import read_example
+from tests.support.worked_examples import read_example
 from transcripts.formats.comparisons import judge_comparison
 
 

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.scenarios.models import Script
-from tests.auditapp.benchmarks.scenarios.suite_cast import load_suite
+from tests.auditapp.benchmarks.scenarios.cast import load_suite
 from transcripts.accounts.models import User
 from transcripts.studies.models import Study
 

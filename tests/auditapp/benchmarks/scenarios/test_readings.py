@@ -14,9 +14,9 @@ from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.pure.outcomes import UnitReading, describe_readings, read_thread
 from auditapp.benchmarks.scenarios.queries.runs import read_run_report
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.suite_cast import launch, load_suite, make_script, run
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import launch, load_suite, make_script, run
+from tests.transcripts.coding.cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.models import Adjudication

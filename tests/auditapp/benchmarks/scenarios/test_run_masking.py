@@ -9,12 +9,12 @@ from django.urls import reverse
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, REASON, launch, load_suite, run
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import PROMPTED, REASON, launch, load_suite, run
 from tests.support.whole_study import Stage, set_stage
 from tests.test_access_matrix import Visitor
 from tests.test_blind_crawl import Crawl
-from tests.transcripts.rounds.round_cast import find_assignment, open_round
+from tests.transcripts.rounds.cast import find_assignment, open_round
 from transcripts.accounts.models import User
 from transcripts.rounds.actions import complete_assignment
 from transcripts.studies.models import Study

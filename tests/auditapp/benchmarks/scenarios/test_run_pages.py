@@ -19,7 +19,7 @@ from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED_FILE
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatRequest
-from tests.auditapp.benchmarks.scenarios.suite_cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
+from tests.auditapp.benchmarks.scenarios.cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
 from tests.conftest import make_member
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.auditapp.batches.ground import Ground
+from tests.auditapp.batches.cast import Ground
 from tests.support.instance import wait_until
 from tests.support.services import quick_on
 

@@ -29,8 +29,8 @@ from auditapp.benchmarks.scenarios.pure.scripts import QuestionText
 from auditapp.benchmarks.scenarios.queries.runs import read_run_report
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
-from tests.auditapp.batches.counting import GIVEN_UP, claim, make_variant
-from tests.auditapp.benchmarks.scenarios.suite_cast import (
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, claim, make_variant
+from tests.auditapp.benchmarks.scenarios.cast import (
     PROMPTED,
     REASON,
     SECRETS,
@@ -42,7 +42,7 @@ from tests.auditapp.benchmarks.scenarios.suite_cast import (
     respond,
     run,
 )
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

@@ -13,8 +13,8 @@ from auditapp.benchmarks.scenarios.actions.storing import close_session, discard
 from auditapp.benchmarks.scenarios.exports import find_held
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.queries.sessions import count_kinds
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.session_cast import PAPER, SHORT, hear, open_talk, say, write_guide
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import PAPER, SHORT, hear, open_talk, say, write_guide
 from tests.transcripts.exchange.test_negotiation_exports import rows
 from transcripts.accounts.models import User
 from transcripts.studies.models import Study

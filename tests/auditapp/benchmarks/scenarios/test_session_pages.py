@@ -19,8 +19,8 @@ from auditapp.batches.models import Cell
 from auditapp.benchmarks.scenarios.actions.asking import ask
 from auditapp.benchmarks.scenarios.actions.storing import close_session
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
-from tests.auditapp.batches.counting import make_variant
-from tests.auditapp.benchmarks.scenarios.session_cast import PAPER, hear, open_recorded, open_talk, say, write_guide
+from tests.auditapp.batches.trial_kinds import make_variant
+from tests.auditapp.benchmarks.scenarios.cast import PAPER, hear, open_recorded, open_talk, say, write_guide
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview

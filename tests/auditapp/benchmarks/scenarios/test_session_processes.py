@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.auditapp.batches.ground import Ground
+from tests.auditapp.batches.cast import Ground
 from tests.support.instance import kill_group, wait_until
 from tests.support.services import quick_on
 

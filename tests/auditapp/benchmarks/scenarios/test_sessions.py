@@ -24,16 +24,8 @@ from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.queries.sessions import read_talk
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from auditapp.outbound.clock import read_now
-from tests.auditapp.batches.counting import GIVEN_UP, LOST, claim, make_variant
-from tests.auditapp.benchmarks.scenarios.session_cast import (
-    PAPER,
-    SHORT,
-    hear,
-    open_recorded,
-    open_talk,
-    say,
-    write_guide,
-)
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, claim, make_variant
+from tests.auditapp.benchmarks.scenarios.cast import PAPER, SHORT, hear, open_recorded, open_talk, say, write_guide
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Consent, Interview

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from auditapp.benchmarks.scenarios.actions.scripts import plan_scenarios
 from auditapp.benchmarks.scenarios.pure.outcomes import read_outcome
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_shipped
-from tests.auditapp.batches.counting import make_variant
+from tests.auditapp.batches.trial_kinds import make_variant
 from transcripts.studies.models import Study
 
 

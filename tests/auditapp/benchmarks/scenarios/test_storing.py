@@ -22,8 +22,8 @@ from auditapp.benchmarks.scenarios.queries.runs import (
 from auditapp.benchmarks.scenarios.queries.sessions import group_ended
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import ChatAnswer, ChatRequest
-from tests.auditapp.batches.counting import GIVEN_UP, claim
-from tests.auditapp.benchmarks.scenarios.suite_cast import answer, launch, respond, run
+from tests.auditapp.batches.trial_kinds import GIVEN_UP, claim
+from tests.auditapp.benchmarks.scenarios.cast import answer, launch, respond, run
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent

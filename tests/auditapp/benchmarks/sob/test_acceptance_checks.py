@@ -23,7 +23,7 @@ from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES, published_re
 from auditapp.benchmarks.sob.pure.scores import tally_observations
 from auditapp.benchmarks.sob.pure.secondary import list_top_values
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
-from tests.worked_examples import list_examples, read_example
+from tests.support.worked_examples import list_examples, read_example
 
 NAMES = {
     "AC01": "score of one cell, paper counting",

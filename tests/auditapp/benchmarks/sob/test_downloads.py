@@ -26,8 +26,7 @@ from auditapp.benchmarks.sob.report.exports import COLUMNS, SOB_ANSWERS, read_an
 from auditapp.benchmarks.sob.report.views import comparisons
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from tests.auditapp.benchmarks.sob.measures.answering import answer
-from tests.auditapp.benchmarks.sob.reports import answer_all, launch, read_again
-from tests.auditapp.benchmarks.sob.sample_report import make_report
+from tests.auditapp.benchmarks.sob.reports import answer_all, launch, make_report, read_again
 from tests.auditapp.benchmarks.sob.test_formatter import store_results
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent

@@ -15,7 +15,7 @@ from auditapp.benchmarks.sob.pure.attributions import published_mapping_rows, re
 from auditapp.benchmarks.sob.pure.figures import draw_heat_map, draw_social_map
 from auditapp.benchmarks.sob.pure.report import published_report
 from auditapp.benchmarks.sob.pure.tables import write_file
-from tests.auditapp.benchmarks.sob.sample_report import MODELS, ODD_VALUES, make_report
+from tests.auditapp.benchmarks.sob.reports import MODELS, ODD_VALUES, make_report
 from transcripts.charts import svg as png_writing
 from transcripts.charts.svg import NoRenderer, mix_shade, write_png
 

@@ -12,7 +12,7 @@ import pytest
 from auditapp.benchmarks.sob.pure.attributions import published_mapping_rows
 from auditapp.benchmarks.sob.pure.report import published_report
 from auditapp.benchmarks.sob.pure.tables import UnknownTable, write_latex
-from tests.auditapp.benchmarks.sob.sample_report import MODELS, ODD_VALUES, make_report
+from tests.auditapp.benchmarks.sob.reports import MODELS, ODD_VALUES, make_report
 from transcripts.formats.report_tables import MAX_VALUE_LENGTH, escape_latex, show_value
 
 COMMANDS = {

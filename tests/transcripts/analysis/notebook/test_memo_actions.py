@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from tests.transcripts.analysis.themes.cast import BALANCE, make_theme
-from tests.transcripts.coding.desk_cast import count_events, last_event
+from tests.transcripts.coding.cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.analysis.notebook import actions
 from transcripts.analysis.notebook.actions import MemoChanged

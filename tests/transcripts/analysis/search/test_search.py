@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.analysis.search.conftest import Ask, Put
-from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
+from tests.transcripts.blinding.cast import find_form, unblind_on
 from transcripts.accounts.models import User
 from transcripts.analysis.search.queries import StudyPrompts
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily

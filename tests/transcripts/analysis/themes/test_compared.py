@@ -16,7 +16,7 @@ from django.urls import reverse
 from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
 
 from tests.transcripts.analysis.themes.cast import BALANCE, answers, make_theme, open_all, put_on
-from tests.transcripts.coding.desk_cast import decide, find_code, put
+from tests.transcripts.coding.cast import decide, find_code, put
 from transcripts.accounts.models import User
 from transcripts.analysis.themes.pure import (
     NOTHING_ASKED_ALIKE,

@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
-from tests.transcripts.coding.desk_cast import decide, find_code, put, take_off
+from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from tests.transcripts.revision.codebooks import merge
 from transcripts.accounts.models import User
 from transcripts.analysis.themes.pure import Cell

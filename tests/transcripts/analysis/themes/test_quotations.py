@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from tests.transcripts.analysis.themes.cast import BALANCE, answers, make_theme, put_on
-from tests.transcripts.coding.desk_cast import count_events, last_event
+from tests.transcripts.coding.cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
 from transcripts.analysis.themes.actions import QuoteChanged, add_quote, withdraw_quote

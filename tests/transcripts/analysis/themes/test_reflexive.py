@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.analysis.themes.cast import make_theme
-from tests.transcripts.coding.desk_cast import last_event
+from tests.transcripts.coding.cast import last_event
 from tests.transcripts.corpus.consent_cast import allow
 from transcripts.accounts.models import User
 from transcripts.analysis.models import PhaseEntry, PositionalityStatement

@@ -8,7 +8,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, put_on
-from tests.transcripts.coding.desk_cast import count_events, last_event
+from tests.transcripts.coding.cast import count_events, last_event
 from transcripts.accounts.models import User
 from transcripts.analysis.models import Theme, ThemeQuote, ThemeVersion
 from transcripts.analysis.themes import actions

@@ -13,7 +13,7 @@ from django.urls import reverse
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
-from tests.transcripts.blinding.unblinding_cast import find_form, unblind_on
+from tests.transcripts.blinding.cast import find_form, unblind_on
 from transcripts.accounts.models import User
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
 from transcripts.analysis.themes.actions import add_quote

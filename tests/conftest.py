@@ -1,7 +1,5 @@
 """The cast and the stage: one study, one interview, and the people around them."""
 
-from __future__ import annotations
-
 import gc
 import html
 import json
@@ -9,10 +7,7 @@ import os
 import shutil
 import sys
 import uuid
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
@@ -23,7 +18,6 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.forms import BaseForm
 from django.test import Client, TransactionTestCase
 from hypothesis import settings as hypothesis_settings
-from pytest_django import DjangoDbBlocker
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from auditapp.batches import grants
@@ -42,7 +36,6 @@ from transcripts.desk.desk import _read_frozen_families
 from transcripts.hooks import load_registrations
 from transcripts.jobs import actions
 from transcripts.studies.actions import create_study, set_member_role
-from transcripts.studies.models import Study
 
 # Machines that run tests are busy and noisy: no example fails for being slow.
 # `make test-all` asks for the second profile.
@@ -67,23 +60,23 @@ TURNS = [
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_order_is_taken_for_granted() -> Iterator[None]:
+def _no_order_is_taken_for_granted():
     with unordered_rows_reversed():
         yield
 
 
 @pytest.fixture(autouse=True)
-def _no_codebook_is_remembered() -> Iterator[None]:
+def _no_codebook_is_remembered():
     """The desk keeps the codes of published versions in memory, and tests write such rows by hand."""
     yield
     _read_frozen_families.cache_clear()
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _events_need_a_transaction_of_their_act() -> Iterator[None]:
+def _events_need_a_transaction_of_their_act():
     """The transaction around a test would pass for one: what the product records must be inside a block that it opened."""
 
-    def record(action: str, **what: Any) -> None:
+    def record(action, **what):
         is_from_test = sys._getframe(1).f_globals["__name__"].startswith("tests.")
         blocks = transaction.get_connection().atomic_blocks
         if not is_from_test and all(getattr(block, "_from_testcase", False) for block in blocks):
@@ -99,10 +92,10 @@ def _events_need_a_transaction_of_their_act() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _a_response_may_be_closed() -> Iterator[None]:
+def _a_response_may_be_closed():
     """The end of a request closes a connection that is inside a transaction, as that of a test is."""
 
-    def close_unless_in_test(database: BaseDatabaseWrapper) -> None:
+    def close_unless_in_test(database):
         if not any(getattr(block, "_from_testcase", False) for block in database.atomic_blocks):
             close(database)
 
@@ -113,11 +106,11 @@ def _a_response_may_be_closed() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _static_files_are_listed_once() -> Iterator[None]:
+def _static_files_are_listed_once():
     """Each test client makes its own middleware, and each of those would walk through all static files."""
-    found: dict[str, Any] = {}
+    found = {}
 
-    def add_files(middleware: WhiteNoiseMiddleware) -> None:
+    def add_files(middleware):
         if not found:
             list_files(middleware)
             found.update(middleware.files)
@@ -134,10 +127,10 @@ FILLED_BY_CHANCE = ("tests/security/", "tests/test_access_matrix.py")
 
 
 @pytest.fixture(autouse=True)
-def _every_page_says_what_was_wrong(request: pytest.FixtureRequest) -> Iterator[None]:
+def _every_page_says_what_was_wrong(request):
     """A page that shows a refused form again has each sentence of the refusal somewhere on it, whatever field it belongs to."""
 
-    def send_and_look(client: Client, **asked: Any) -> Any:
+    def send_and_look(client, **asked):
         response = send(client, **asked)
         if response.status_code in {409, 422} and response.context is not None:
             page = html.unescape(response.content.decode())
@@ -154,7 +147,7 @@ def _every_page_says_what_was_wrong(request: pytest.FixtureRequest) -> Iterator[
         yield
 
 
-def list_errors(context: Any, page: str) -> set[str]:
+def list_errors(context, page):
     """What is wrong in the forms that a page shows."""
     contexts = context if isinstance(context, list) else [context]
     given = [value for each in contexts for blinding in each.dicts for value in blinding.values()]
@@ -164,25 +157,25 @@ def list_errors(context: Any, page: str) -> set[str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _programs_are_not_slowed() -> None:
+def _programs_are_not_slowed():
     """Tests send as many requests as they like, and each uses the numbers of tokens and accounts anew."""
     settings.API_REQUESTS_PER_MINUTE = 1_000_000
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _no_import_is_taken_for_cancelled() -> None:
+def _no_import_is_taken_for_cancelled():
     """The thread that shows that an import lives looks by a connection of its own. It sees nothing of a test that does not
     commit, and would stop what takes longer than a second there."""
     actions.PULSE_SECONDS = actions.BEAT_SECONDS = 3600.0
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _registries_are_full() -> None:
+def _registries_are_full():
     """Filled before a test puts something of its own into one."""
     load_registrations()
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """What is loaded by now stays: the garbage collector need not look at it again after each test."""
     gc.collect()
     gc.freeze()
@@ -191,13 +184,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item: pytest.Item) -> None:
+def pytest_runtest_setup(item):
     if uses_database(item):
         databases.choose(item)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_runtest_teardown() -> Iterator[None]:
+def pytest_runtest_teardown():
     """A test that leaves its transaction open, or closes its connection, fails itself, in place of those after it."""
     yield
     if connection.in_atomic_block or connection.closed_in_transaction:
@@ -211,10 +204,10 @@ def pytest_runtest_teardown() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+def django_db_setup(django_test_environment, django_db_blocker):
     """In place of pytest-django's, which migrates a database for each process."""
     # A test that commits gets a copy that is thrown away; to empty it first would be refused by the triggers of the trail.
-    TransactionTestCase._fixture_teardown = lambda _case: None  # type: ignore[attr-defined]
+    TransactionTestCase._fixture_teardown = lambda _case: None
     with django_db_blocker.unblock():
         databases.open()
     yield
@@ -222,57 +215,57 @@ def django_db_setup(django_test_environment: None, django_db_blocker: DjangoDbBl
         databases.close()
 
 
-def make_user(username: str) -> User:
+def make_user(username):
     """Somebody with the rights of accounts from before there were rights."""
     return User.objects.create_user(username=username, password=None, may_start_studies=True, may_invite=True)
 
 
 @stored
-def owner() -> User:
+def owner():
     return make_user("owner")
 
 
 @stored
-def study(owner: User) -> Study:
+def study(owner):
     """A study with the seeded codebook, of whose method nothing is said yet: tests of that say it themselves."""
     study = create_study(slug="culture", name="Cultural schemas", by=owner)
     seed_codebook(study=study, by=owner)
     return study
 
 
-def make_member(study: Study, owner: User, role: str, username: str) -> User:
+def make_member(study, owner, role, username):
     user = make_user(username)
     set_member_role(study=study, user=user, role=role, by=trail.SYSTEM)
     return user
 
 
 @stored
-def lead(study: Study, owner: User) -> User:
+def lead(study, owner):
     return make_member(study, owner, "lead", "lead")
 
 
 @stored
-def coder(study: Study, owner: User) -> User:
+def coder(study, owner):
     return make_member(study, owner, "coder", "coder")
 
 
 @stored
-def second_coder(study: Study, owner: User) -> User:
+def second_coder(study, owner):
     return make_member(study, owner, "coder", "second_coder")
 
 
 @stored
-def reader(study: Study, owner: User) -> User:
+def reader(study, owner):
     return make_member(study, owner, "reader", "reader")
 
 
 @stored
-def outsider() -> User:
+def outsider():
     return make_user("outsider")
 
 
 @stored
-def interview(study: Study, owner: User) -> Interview:
+def interview(study, owner):
     """Four turns, nine sentences, all of our own making."""
     line = json.dumps({"id": "i1", "model": "Model A", "title": "First interview", "turns": TURNS})
     import_file(study=study, name="interviews.jsonl", data=line.encode(), by=owner)
@@ -280,7 +273,7 @@ def interview(study: Study, owner: User) -> Interview:
 
 
 @pytest.fixture
-def sentence(interview: Interview) -> Sentence:
+def sentence(interview):
     """The first sentence the model says."""
     return (
         Sentence.objects.select_related("turn")
@@ -290,16 +283,16 @@ def sentence(interview: Interview) -> Sentence:
 
 
 @pytest.fixture
-def code(study: Study) -> Code:
+def code(study):
     """A theme of the seeded codebook."""
     return Code.objects.get(version__study=study, identifier="theme.balance")
 
 
 @pytest.fixture
-def client_of() -> Callable[[User], Client]:
+def client_of():
     """A browser in which the given person is signed in."""
 
-    def sign_in(user: User) -> Client:
+    def sign_in(user):
         client = Client()
         client.force_login(user)
         return client
@@ -308,15 +301,13 @@ def client_of() -> Callable[[User], Client]:
 
 
 @pytest.fixture
-def without_grants(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_grants(monkeypatch):
     """Everybody spends the site's money as its owner does: for tests that are about something else."""
     monkeypatch.setattr(grants, "needs_no_grant", lambda by: True)
 
 
 @pytest.fixture(scope="session")
-def migrated(
-    django_test_environment: None, django_db_blocker: DjangoDbBlocker, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Instance]:
+def migrated(django_test_environment, django_db_blocker, tmp_path_factory):
     """An instance whose database is migrated and empty, to be copied."""
     with django_db_blocker.unblock():
         template = ensure_template()
@@ -330,7 +321,7 @@ def migrated(
 
 
 @pytest.fixture(scope="session")
-def own_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preloaded]:
+def own_instance(tmp_path_factory):
     """The one instance whose processes the tests of this session use, each test with data of its own (``refill``)."""
     folder, base_url = tmp_path_factory.mktemp("own"), f"http://{HOST}:{find_free_port()}"
     url = os.environ.get("DATABASE_URL", "")
@@ -346,14 +337,14 @@ def own_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Preloaded
 
 
 @pytest.fixture
-def instance(own_instance: Preloaded, migrated: Instance) -> Iterator[Preloaded]:
+def instance(own_instance, migrated):
     """An instance of the product in processes of its own, on the kind of database and broker of this session."""
     with refilled(own_instance, migrated) as instance:
         yield instance
 
 
 @contextmanager
-def refilled(own: Preloaded, original: Instance) -> Iterator[Preloaded]:
+def refilled(own, original):
     """The session's instance with data like those of ``original``, which runs nothing; what it starts is ended."""
     own.stop()
     database_url = own.environment.get("DATABASE_URL")
@@ -367,7 +358,7 @@ def refilled(own: Preloaded, original: Instance) -> Iterator[Preloaded]:
 
 
 @contextmanager
-def copy_instance(original: Instance, folder: Path) -> Iterator[Instance]:
+def copy_instance(original, folder):
     """An instance with a database like that of ``original``, which runs nothing; what it starts is ended."""
     url = os.environ.get("DATABASE_URL", "")
     shutil.copytree(original.folder, folder)
@@ -379,7 +370,7 @@ def copy_instance(original: Instance, folder: Path) -> Iterator[Instance]:
 
 
 @contextmanager
-def create_database(url: str, *, template: str = "template1") -> Iterator[str]:
+def create_database(url, *, template="template1"):
     """A database of its own on the server of ``url``, dropped at the end; its address."""
     name = f"instance_{uuid.uuid4().hex[:12]}"
     with psycopg.connect(url, autocommit=True) as connection:
@@ -391,12 +382,12 @@ def create_database(url: str, *, template: str = "template1") -> Iterator[str]:
             connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
 
 
-def find_database(instance: Instance) -> str:
+def find_database(instance):
     """The name of its database on the server."""
     return urlsplit(instance.environment["DATABASE_URL"]).path.strip("/")
 
 
-def replace_database(url: str, *, template: str) -> None:
+def replace_database(url, *, template):
     """Put a copy of the database ``template`` in the place of that of ``url``."""
     address = urlsplit(url)
     name = address.path.strip("/")
@@ -405,7 +396,7 @@ def replace_database(url: str, *, template: str) -> None:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
 
 
-def use(instance: Instance) -> Iterator[Instance]:
+def use(instance):
     try:
         yield instance
     finally:
@@ -413,7 +404,7 @@ def use(instance: Instance) -> Iterator[Instance]:
 
 
 @pytest.fixture(scope="session")
-def paid_api() -> Iterator[FakeProvider]:
+def paid_api():
     """The process of the fake paid API."""
     provider = FakeProvider()
     try:
@@ -423,16 +414,14 @@ def paid_api() -> Iterator[FakeProvider]:
 
 
 @pytest.fixture
-def fake_provider(paid_api: FakeProvider) -> FakeProvider:
+def fake_provider(paid_api):
     """The fake paid API without orders, its counts at zero."""
     paid_api.order(reset=True)
     return paid_api
 
 
 @pytest.fixture(scope="session")
-def prepared(
-    migrated: Instance, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Instance]:
+def prepared(migrated, paid_api, tmp_path_factory):
     """A study with a priced model at the fake paid API and texts to judge; it runs nothing."""
     with copy_instance(migrated, tmp_path_factory.mktemp("prepared") / "data") as instance:
         prepare(instance, paid_api)

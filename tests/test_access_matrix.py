@@ -3,27 +3,21 @@
 The table below is the expected answer. An address without a row fails, so whoever adds one says who may use it.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import StoredReport
 from tests.conftest import make_member, make_user
-from tests.support.whole_study import ADDRESSES, Stage, add_coding, add_decision, add_export, add_memo, set_stage
+from tests.support.whole_study import ADDRESSES, add_coding, add_decision, add_export, add_memo, set_stage
 from transcripts.accounts.actions import create_token
 from transcripts.accounts.models import Scope, User
 from transcripts.codebook.actions import start_study
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES, Permission
 
 SIGN_IN = "/accounts/login/"
@@ -33,20 +27,20 @@ SIX = ("owner", "lead", "coder", "reader", "outsider", "nobody")
 Row = dict[str, Permission]
 
 
-def seen(permission: Permission = Permission.VIEW) -> Row:
+def seen(permission=Permission.VIEW):
     return {"GET": permission}
 
 
-def sent(permission: Permission) -> Row:
+def sent(permission):
     return {"POST": permission}
 
 
-def filled_in(permission: Permission) -> Row:
+def filled_in(permission):
     return {"GET": permission, "POST": permission}
 
 
 # What a member needs, by the method of the request; every other method is refused.
-OF_A_STUDY: dict[str, Row] = {
+OF_A_STUDY = {
     "llm:judges": seen(),
     "llm:judge": seen(),
     "studies:home": seen(),
@@ -518,12 +512,12 @@ OF_THE_API = {"api:studies", "api:schema", "api:*"}
 
 
 @pytest.fixture
-def stage(study: Study, owner: User, second_coder: User) -> Stage:
+def stage(study, owner, second_coder):
     return set_stage(study, owner, second_coder)
 
 
 @pytest.fixture
-def foreign_stage(db: None) -> Stage:
+def foreign_stage(db):
     """The study of somebody else."""
     stranger = make_user("stranger")
     study = start_study(slug="foreign", name="Foreign", by=stranger)
@@ -531,7 +525,7 @@ def foreign_stage(db: None) -> Stage:
 
 
 @contextmanager
-def undone() -> Iterator[None]:
+def undone():
     """Whatever is done inside was not done afterwards, so that one stage serves for every address."""
     point = transaction.savepoint()
     try:
@@ -541,17 +535,17 @@ def undone() -> Iterator[None]:
 
 
 @contextmanager
-def writes_seen() -> Iterator[list[str]]:
+def writes_seen():
     """The statements inside that change a table. Those of the cache and of stored reports can be computed
     again, and when a token was used last changes nothing."""
-    written: list[str] = []
+    written = []
     derived = (
         str(settings.CACHES["default"]["LOCATION"]),
         StoredReport._meta.db_table,
         '"accounts_apitoken" SET "last_used_at"',
     )
 
-    def look(execute: Callable[..., Any], sql: str, params: Any, many: bool, context: dict[str, Any]) -> Any:
+    def look(execute, sql, params, many, context):
         looks = ("SELECT", "SAVEPOINT", "RELEASE", "ROLLBACK", "EXPLAIN", "PRAGMA")
         if not sql.lstrip("( \n").upper().startswith(looks) and not any(table in sql for table in derived):
             written.append(sql[:80])
@@ -564,7 +558,7 @@ def writes_seen() -> Iterator[list[str]]:
 class Visitor:
     """Somebody who tries addresses: with a browser, or where the address is the API's, with a token."""
 
-    def __init__(self, user: User | None) -> None:
+    def __init__(self, user):
         self.browser = Client(raise_request_exception=False)
         self.program = Client(raise_request_exception=False)
         if user is not None:
@@ -572,7 +566,7 @@ class Visitor:
             secret = create_token(user=user, name="test", by=user, scopes=Scope.values)[1]
             self.program = Client(raise_request_exception=False, headers={"authorization": f"Bearer {secret}"})
 
-    def knock(self, path: str, method: str, form: str = "") -> HttpResponse:
+    def knock(self, path, method, form=""):
         if path.startswith("/api/"):
             kind = "application/x-ndjson" if path.endswith("/bulk/") else "application/json"
             answer = self.program.generic(method, path, (form or "{}") if method == "POST" else "", kind)
@@ -580,8 +574,8 @@ class Visitor:
             answer = self.browser.generic(method, path, form, "application/x-www-form-urlencoded")
         if answer.streaming:
             # Read to its end, a download closes its file; and whoever looks at the answer finds it whole.
-            answer.streaming_content = [b"".join(answer)]  # type: ignore[attr-defined]
-        return answer  # type: ignore[return-value]
+            answer.streaming_content = [b"".join(answer)]
+        return answer
 
 
 # What was never shown to a person is not there for her, and on this stage nobody was shown a suggestion. Links and scores are
@@ -595,7 +589,7 @@ NOT_SHOWN_TO_HER = {
 }
 
 
-def what_is_wrong(who: str, name: str, method: str, answer: HttpResponse, written: list[str]) -> str:
+def what_is_wrong(who, name, method, answer, written):
     """In words, how ``answer`` differs from what the table promises to ``who``; empty when it keeps the promise."""
     permission = OF_A_STUDY[name][method]
     if who == "nobody" and name.startswith("api:"):
@@ -624,20 +618,18 @@ def what_is_wrong(who: str, name: str, method: str, answer: HttpResponse, writte
     return f"wrote {written}" if written else ""
 
 
-def test_every_address_of_a_study_has_a_row_and_every_row_an_address() -> None:
+def test_every_address_of_a_study_has_a_row_and_every_row_an_address():
     assert {name for name, address in ADDRESSES.items() if "slug" in address.holes} == set(OF_A_STUDY)
 
 
-def test_every_other_address_is_on_a_list() -> None:
+def test_every_other_address_is_on_a_list():
     others = {name for name, address in ADDRESSES.items() if "slug" not in address.holes}
     assert others == OPEN_TO_ALL | OF_A_PERSON | OF_THE_SITE_OWNER | OF_THE_API
     assert len(OPEN_TO_ALL) <= 8
 
 
 @pytest.mark.parametrize("who", [pytest.param("owner", marks=pytest.mark.full), *SIX[1:]])
-def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
-    request: pytest.FixtureRequest, study: Study, stage: Stage, who: str
-) -> None:
+def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(request, study, stage, who):
     user = None if who == "nobody" else request.getfixturevalue(who)
     visitor = Visitor(user)
     own = add_coding(stage.sentence, stage.version, user) if user and who != "owner" else stage.things["own_coding"]
@@ -646,7 +638,7 @@ def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
     decision = add_decision(stage.sentence, user).pk if user and who != "owner" else stage.things["decision_id"]
     # Whoever asked for a file has it to herself.
     export = add_export(study, user).pk if user and find_role(user, study) else stage.things["export_id"]
-    wrong: dict[str, str] = {}
+    wrong = {}
     for name, row in OF_A_STUDY.items():
         path = stage.path(
             name,
@@ -664,16 +656,16 @@ def test_everybody_gets_what_the_table_says_and_looking_changes_nothing(
     assert wrong == {}
 
 
-def test_other_methods_are_refused(stage: Stage, owner: User) -> None:
+def test_other_methods_are_refused(stage, owner):
     visitor = Visitor(owner)
     for name, row in OF_A_STUDY.items():
         for method in {"GET", "POST"} - row.keys():
             assert visitor.knock(stage.path(name), method).status_code == 405, f"{method} {name}"
 
 
-def test_things_of_another_study_are_not_found(stage: Stage, foreign_stage: Stage, owner: User) -> None:
+def test_things_of_another_study_are_not_found(stage, foreign_stage, owner):
     visitor = Visitor(owner)
-    wrong: dict[str, str] = {}
+    wrong = {}
     for name, row in OF_A_STUDY.items():
         for hole in ADDRESSES[name].holes - {"slug", "number", "older", "what", "format", "wording", "mapping"}:
             path = stage.path(name, **{hole: foreign_stage.find(name, hole)})
@@ -685,9 +677,9 @@ def test_things_of_another_study_are_not_found(stage: Stage, foreign_stage: Stag
     assert wrong == {}
 
 
-def test_things_that_are_nowhere_are_not_found(stage: Stage, owner: User) -> None:
+def test_things_that_are_nowhere_are_not_found(stage, owner):
     visitor = Visitor(owner)
-    wrong: dict[str, int] = {}
+    wrong = {}
     for name, row in OF_A_STUDY.items():
         for hole in [hole for hole in ADDRESSES[name].holes if hole.endswith("_id")]:
             for method in row:
@@ -698,7 +690,7 @@ def test_things_that_are_nowhere_are_not_found(stage: Stage, owner: User) -> Non
     assert wrong == {}
 
 
-def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stage: Stage, owner: User) -> None:
+def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stage, owner):
     client = Client(enforce_csrf_checks=True)
     client.force_login(owner)
     for name in OF_A_STUDY:
@@ -709,13 +701,13 @@ def test_nothing_is_taken_without_a_form_token_and_the_api_takes_no_session(stag
 
 
 @pytest.mark.full
-def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> None:
+def test_owner_of_the_site_may_do_everything_in_every_study(stage):
     root = User.objects.create(username="root", is_superuser=True)
     visitor, own = Visitor(root), add_coding(stage.sentence, stage.version, root)
     study = stage.sentence.turn.interview.owning_study
     decision, memo = add_decision(stage.sentence, root).pk, add_memo(study, root).pk
     export = add_export(study, root).pk
-    wrong: dict[str, str] = {}
+    wrong = {}
     for name, row in OF_A_STUDY.items():
         for method in row:
             with undone():
@@ -728,7 +720,7 @@ def test_owner_of_the_site_may_do_everything_in_every_study(stage: Stage) -> Non
     assert wrong == {}
 
 
-def test_open_pages_answer_strangers_and_looking_changes_nothing(db: None) -> None:
+def test_open_pages_answer_strangers_and_looking_changes_nothing(db):
     for name in OPEN_TO_ALL:
         with writes_seen() as written:
             answer = Visitor(None).knock(reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, "x")), "GET")
@@ -738,7 +730,7 @@ def test_open_pages_answer_strangers_and_looking_changes_nothing(db: None) -> No
         assert not written, name
 
 
-def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner: User) -> None:
+def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner):
     nobody, somebody = Visitor(None), Visitor(owner)
     for name in OF_A_PERSON | OF_THE_SITE_OWNER:
         path = reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, 1))
@@ -756,7 +748,7 @@ def test_other_pages_ask_strangers_to_sign_in_and_looking_changes_nothing(owner:
         assert not written or name == "mfa_activate_totp", name
 
 
-def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner: User) -> None:
+def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner):
     for path in ("/api/v1/studies/", "/api/v1/schema/", "/api/v1/", "/api/v1/nothing/"):
         with writes_seen() as written:
             assert Visitor(None).knock(path, "GET").status_code == 401, path
@@ -767,7 +759,7 @@ def test_api_gives_strangers_nothing_and_looking_changes_nothing(owner: User) ->
         assert not written, path
 
 
-def test_pages_of_the_site_owner_are_for_nobody_else(owner: User, lead: User) -> None:
+def test_pages_of_the_site_owner_are_for_nobody_else(owner, lead):
     for visitor in (Visitor(owner), Visitor(lead)):
         for name in OF_THE_SITE_OWNER:
             path = reverse(name, kwargs=dict.fromkeys(ADDRESSES[name].holes, 1))

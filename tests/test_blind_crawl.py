@@ -14,15 +14,12 @@ import re
 import uuid
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
-from urllib.parse import SplitResult, parse_qs, urlencode, urljoin, urlsplit
+from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 import lxml.html
 import pytest
-from django.http import HttpResponse
 from django.urls import resolve, reverse
 
 from auditapp.annotators.models import Annotator, Suggestion, TurnArm
@@ -40,7 +37,7 @@ from tests.test_access_matrix import LEADS_ON, NOT_SHOWN_TO_HER, OF_A_STUDY, Vis
 from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from tests.transcripts.negotiation.cast import score
 from tests.transcripts.rounds.cast import bring_in, find_assignment, open_round
-from transcripts.accounts.models import Session, User
+from transcripts.accounts.models import Session
 from transcripts.analysis.notebook.actions import write_memo as write_free_memo
 from transcripts.analysis.notebook.queries import Place
 from transcripts.codebook.actions import propose_code
@@ -51,9 +48,7 @@ from transcripts.exchange.rows import list_exports
 from transcripts.jobs.models import ImportJob
 from transcripts.negotiation.actions import Evidence
 from transcripts.rounds.actions import complete_assignment
-from transcripts.rounds.models import Round
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER
 
 MAX_PAGES = 1_000
@@ -86,7 +81,7 @@ class Crawl:
     # Whether each choice of a list in a form is made, or the form is sent as it stands alone.
     makes_choices: bool = True
 
-    def run(self) -> dict[str, bytes]:
+    def run(self):
         """Fetch everything; the answers, without what changes with every request."""
         waiting = [*self._list_addresses(), "/", "/account/", "/help/"]
         self._follow(waiting)
@@ -94,12 +89,12 @@ class Crawl:
         self.send_exports()
         return self.found
 
-    def look(self) -> dict[str, bytes]:
+    def look(self):
         """Fetch every page and what pages lead to, without the exports."""
         self._follow([*self._list_addresses(), "/", "/account/"])
         return self.found
 
-    def _follow(self, waiting: list[str]) -> None:
+    def _follow(self, waiting):
         while waiting:
             path = waiting.pop()
             if path in self.found or path in NOT_COMPARED:
@@ -110,7 +105,7 @@ class Crawl:
             if answer.status_code == 200 and "html" in answer.get("Content-Type", ""):
                 waiting += self._find_more(path, answer)
 
-    def run_again(self) -> dict[str, bytes]:
+    def run_again(self):
         """Fetch what the first run found. A page that has come since would show as a link on one of these."""
         names, self.found = list(self.found), {}
         for name in names:
@@ -120,7 +115,7 @@ class Crawl:
                 self._keep(name, self.visitor.knock(name, "GET"))
         return self.found
 
-    def _list_addresses(self) -> Iterator[str]:
+    def _list_addresses(self):
         for name, row in OF_A_STUDY.items():
             if row.get("GET") in CODER.permissions:
                 yield self.stage.path(name)
@@ -148,8 +143,8 @@ class Crawl:
             for query in (*queries, *others):
                 yield f"{self.stage.path(f'api:{name}')}?{query}"
 
-    def _find_more(self, path: str, answer: HttpResponse) -> Iterator[str]:
-        page: Any = lxml.html.document_fromstring(answer.content)
+    def _find_more(self, path, answer):
+        page = lxml.html.document_fromstring(answer.content)
         page.make_links_absolute(f"http://site{path}")
         for element, attribute, link, _ in page.iterlinks():
             if element.tag == "a" and attribute == "href" and _is_inside(link):
@@ -162,7 +157,7 @@ class Crawl:
                 choices = _list_choices(form, path, every=self.every_link)
                 yield from choices if self.makes_choices else islice(choices, 1)
 
-    def _is_wanted(self, link: SplitResult) -> bool:
+    def _is_wanted(self, link):
         """Whether few links of this kind, to the same view with the same parameters, were followed so far."""
         if self.every_link:
             return True
@@ -170,27 +165,27 @@ class Crawl:
         self.linked[kind] += link.geturl() not in self.found
         return self.linked[kind] <= self.max_of_a_kind
 
-    def send_exports(self) -> None:
+    def send_exports(self):
         """Send the forms of the page of exports, and ask the API for every format of each."""
         self.send_forms()
         for export in list_exports():
             for format in export.formats:
                 self._send(self.stage.path("api:export", what=export.key), f'{{"format": "{format}"}}')
 
-    def send_forms(self) -> None:
+    def send_forms(self):
         """Send the forms of the page of exports, each as it stands."""
         exports = self.stage.path("exchange:exports")
-        page: Any = lxml.html.document_fromstring(self.visitor.knock(exports, "GET").content)
+        page = lxml.html.document_fromstring(self.visitor.knock(exports, "GET").content)
         paths = {form.action for form in page.forms if form.method == "POST" and exports in (form.action or "")}
         assert paths
         for path in sorted(paths):
             self._send(path)
 
-    def _send(self, path: str, form: str = "") -> None:
+    def _send(self, path, form=""):
         with undone():
             self._keep(f"POST {path} {form}".strip(), self.visitor.knock(path, "POST", form))
 
-    def _keep(self, name: str, answer: HttpResponse) -> None:
+    def _keep(self, name, answer):
         body = b"".join(answer) if answer.streaming else answer.content
         if body.startswith(b"PK"):
             with zipfile.ZipFile(io.BytesIO(body)) as packed:
@@ -205,7 +200,7 @@ class Crawl:
         self.found[name] = f"{answer.status_code} {headers} {len(body)}\n".encode() + body
 
 
-def _list_choices(form: Any, path: str, *, every: bool) -> Iterator[str]:
+def _list_choices(form, path, *, every):
     """The address of a form as it stands, and with each choice of each of its lists; of long ones two, or not ``every`` one.
 
     The one is the second, for the first is mostly what the form sends as it stands."""
@@ -220,12 +215,12 @@ def _list_choices(form: Any, path: str, *, every: bool) -> Iterator[str]:
             yield f"{action}?{urlencode([*others, (select.name, option)])}"
 
 
-def _is_inside(link: str) -> bool:
+def _is_inside(link):
     parts = urlsplit(urljoin("http://site/", link))
     return parts.netloc == "site" and not parts.path.startswith(OUTSIDE)
 
 
-def work(study: Study, stage: Stage, round_: Round, talk: Interview, who: User) -> None:
+def work(study, stage, round_, talk, who):
     """All that a coder does: codes of every kind, decisions, memos, a proposal, suggestions opened, a sign-off."""
     sentences = list(
         Sentence.objects.select_related("turn__interview__study")
@@ -278,21 +273,19 @@ def work(study: Study, stage: Stage, round_: Round, talk: Interview, who: User) 
     complete_assignment(assignment=find_assignment(round_, talk, who), reason="Done.", by=who)
 
 
-def list_questions(study: Study) -> list[Sentence]:
+def list_questions(study):
     """The first sentence of each turn of the interviewer, in order."""
     rows = Sentence.objects.select_related("turn__interview__study").filter(
         turn__interview__study=study, turn__role="interviewer"
     )
-    firsts: dict[int, Sentence] = {}
+    firsts = {}
     for sentence in rows.order_by("turn__interview", "turn__position", "start"):
         firsts.setdefault(sentence.turn_id, sentence)
     return list(firsts.values())
 
 
 @pytest.mark.parametrize("every_link", [False, pytest.param(True, marks=pytest.mark.full)])
-def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(
-    study: Study, owner: User, lead: User, coder: User, second_coder: User, every_link: bool
-) -> None:
+def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(study, owner, lead, coder, second_coder, every_link):
     stage = set_stage(study, owner, second_coder)
     [talk] = bring_in(study, owner, ["Model A"])
     round_ = open_round(study, lead, coder, second_coder, overlap_percent=100, name="Both read all")
@@ -336,7 +329,7 @@ SUGGESTED = ("theme.balance", "theme.compassion")
 MEASURES_OF_MACHINES = ("spread", "rejections", "calibration", "disagreements", "rates")
 
 
-def look_around(visitor: Visitor, study: Study, *more: str) -> dict[str, bytes]:
+def look_around(visitor, study, *more):
     """The pages that measure machines, with every choice of their forms, the codes that machines suggested and a few others."""
     paths = {reverse(f"evaluation:{name}", args=[study.slug]) for name in (*MEASURES_OF_MACHINES, *more)}
     waiting, found = sorted(paths), {}
@@ -349,7 +342,7 @@ def look_around(visitor: Visitor, study: Study, *more: str) -> dict[str, bytes]:
         found[path] = strip_times(answer)
         if urlsplit(path).query:
             continue
-        page: Any = lxml.html.document_fromstring(answer.content)
+        page = lxml.html.document_fromstring(answer.content)
         page.make_links_absolute(f"http://site{path}")
         links = [urlsplit(link) for _, attribute, link, _ in page.iterlinks() if attribute == "href"]
         waiting += [f"{link.path}?{link.query}" for link in links if link.path in paths][:MAX_PAGES_OF_A_KIND]
@@ -360,17 +353,17 @@ def look_around(visitor: Visitor, study: Study, *more: str) -> dict[str, bytes]:
     return found
 
 
-def fetch_all(visitor: Visitor, paths: Iterable[str]) -> dict[str, bytes]:
+def fetch_all(visitor, paths):
     return {path: strip_times(visitor.knock(path, "GET")) for path in paths}
 
 
-def strip_times(answer: HttpResponse) -> bytes:
+def strip_times(answer):
     return CHANGING.sub(b"", SHOWN_TIME.sub(b"", answer.content))
 
 
 def test_nothing_a_lead_who_codes_gets_tells_what_machines_said_before_she_opens(
-    study: Study, interview: Interview, owner: User, lead: User, coder: User, reader: User
-) -> None:
+    study, interview, owner, lead, coder, reader
+):
     set_method(study=study, method="codebook", by=owner)
     show_all(study)
     sentences = list_sentences(interview)
@@ -406,7 +399,7 @@ BATCHES_BY_API = ("batch", "batch_estimate", "batch_answers")
 PAGES_OF_BATCHES = ("detail", "attempts", "spend", "spend_file", "attempt", "requests")
 
 
-def look_into_batches(visitor: Visitor, study: Study) -> dict[str, bytes]:
+def look_into_batches(visitor, study):
     """Every page, file, choice and call of every batch, what a live page asks for, and the same from the API."""
     progress._watched.clear()
     paths = [reverse("batches:list", args=[study.slug]), reverse("api:batches", args=[study.slug])]
@@ -423,13 +416,11 @@ def look_into_batches(visitor: Visitor, study: Study) -> dict[str, bytes]:
     found = {path: visitor.knock(path, "POST" if path.endswith("/file/") else "GET") for path in paths}
     for batch in study.batches.order_by("pk"):
         path = reverse("batches:detail", args=[study.slug, batch.pk])
-        found[f"{path} live"] = visitor.browser.get(path, headers={"hx-request": "true"})  # type: ignore[assignment]
+        found[f"{path} live"] = visitor.browser.get(path, headers={"hx-request": "true"})
     return {path: f"{each.status_code} ".encode() + CHANGING.sub(b"", each.getvalue()) for path, each in found.items()}
 
 
-def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
-    study: Study, interview: Interview, lead: User, coder: User, reader: User
-) -> None:
+def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(study, interview, lead, coder, reader):
     show_all(study)
     annotator = add_annotator(study, "one")
     sentences = list_sentences(interview)
@@ -457,5 +448,5 @@ def test_nothing_a_batch_shows_to_who_may_code_tells_what_its_calls_answered(
     }
 
 
-def test_every_address_of_the_study_that_a_coder_may_read_is_on_the_crawl() -> None:
+def test_every_address_of_the_study_that_a_coder_may_read_is_on_the_crawl():
     assert {name for name, row in OF_A_STUDY.items() if "GET" in row} <= set(ADDRESSES)

@@ -1,13 +1,9 @@
 """The Parquet file of a report's table has the types that the table declares, whatever values a report has."""
 
-from __future__ import annotations
-
 import datetime
 import io
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import lxml.html
 import pytest
@@ -35,7 +31,7 @@ TYPES = {
 }
 
 
-def list_declared() -> Iterator[ReportTable[Any]]:
+def list_declared():
     for module in import_all():
         for value in vars(module).values():
             yield from (
@@ -45,15 +41,15 @@ def list_declared() -> Iterator[ReportTable[Any]]:
             )
 
 
-def read_types(data: bytes) -> dict[str, str]:
+def read_types(data):
     return {field.name: str(field.type) for field in parquet.read_schema(io.BytesIO(data))}
 
 
-def declare_types(table: ReportTable[Any]) -> dict[str, str]:
+def declare_types(table):
     return {each.name: TYPES[each.kind] for each in table.columns}
 
 
-def make_probe() -> dict[str, Any]:
+def make_probe():
     trials = [
         Trial(f"{truth}{n}", "m", "primed", f"{truth}{n}", truth, "ok", ("man", "woman")[n % 2], ["Emotion"])
         for truth in ("woman", "man")
@@ -62,7 +58,7 @@ def make_probe() -> dict[str, Any]:
     return make_report(trials, {trial.key: ["Both"] for trial in trials} | {"woman0": ["Women's"]})
 
 
-def test_a_table_without_rows_has_its_types() -> None:
+def test_a_table_without_rows_has_its_types():
     declared = {id(table): table for table in list_declared()}.values()
     assert len(declared) > 25, "they are not found any more"
     for table in declared:
@@ -79,7 +75,7 @@ def test_a_table_without_rows_has_its_types() -> None:
     ],
     ids=["scenarios", "benchmark", "probe"],
 )
-def test_a_table_with_rows_has_its_types(tables: list[ReportTable[Any]], makers: list[Callable[[], Any]]) -> None:
+def test_a_table_with_rows_has_its_types(tables, makers):
     reports = [make() for make in makers]
     for table in tables:
         rows = 0
@@ -94,7 +90,7 @@ def test_a_table_with_rows_has_its_types(tables: list[ReportTable[Any]], makers:
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_every_table_that_a_page_of_the_demo_offers_has_its_types() -> None:
+def test_every_table_that_a_page_of_the_demo_offers_has_its_types():
     assert load_demo()
     declared = {tuple(table.names): table for table in list_declared()}
     client, found = Client(), set()
@@ -114,12 +110,12 @@ def test_every_table_that_a_page_of_the_demo_offers_has_its_types() -> None:
 
 
 @pytest.mark.parametrize(("kind", "value"), [(int, 1.5), (int, True), (float, True), (float, float("inf"))])
-def test_a_cell_that_is_not_of_its_columns_kind_is_refused_and_not_changed(kind: type, value: object) -> None:
-    table: ReportTable[None] = ReportTable("t", "", declare(kind, "x"), lambda _: [{"x": value}])
+def test_a_cell_that_is_not_of_its_columns_kind_is_refused_and_not_changed(kind, value):
+    table = ReportTable("t", "", declare(kind, "x"), lambda _: [{"x": value}])
     with pytest.raises((TypeError, ValueError)):
         write_report_table(table, None, "parquet")
 
 
-def test_a_name_without_a_kind_is_no_column() -> None:
+def test_a_name_without_a_kind_is_no_column():
     with pytest.raises(KeyError):
         declare_each(["n", "new"], {int: "n"})

@@ -1,12 +1,9 @@
 """What a site with https sends: headers, cookies and refusals, from a process of its own with the settings of one."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 
@@ -50,7 +47,7 @@ ANSWERS = ("page", "sign-in", "nowhere", "api", "script", "alive")
 
 
 @pytest.fixture(scope="module")
-def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def said(tmp_path_factory):
     """The answers, by what was asked for."""
     environment = {
         **{name: value for name, value in os.environ.items() if name not in {"DATABASE_URL", "REDIS_URL"}},
@@ -61,12 +58,11 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     command = [sys.executable, "-c", REQUESTS]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_every_answer_carries_the_headers_that_bind_a_browser(said: dict[str, Any], name: str) -> None:
+def test_every_answer_carries_the_headers_that_bind_a_browser(said, name):
     headers = said[name]["headers"]
     assert int(headers["Strict-Transport-Security"].removeprefix("max-age=")) >= 365 * 24 * 3600
     assert headers["X-Content-Type-Options"] == "nosniff"
@@ -92,11 +88,11 @@ def test_every_answer_carries_the_headers_that_bind_a_browser(said: dict[str, An
         ("alive", "text/plain; charset=utf-8"),
     ],
 )
-def test_every_answer_says_what_it_is(said: dict[str, Any], name: str, kind: str) -> None:
+def test_every_answer_says_what_it_is(said, name, kind):
     assert said[name]["headers"]["Content-Type"] == kind
 
 
-def test_cookies_are_bound_to_this_host_and_to_https(said: dict[str, Any]) -> None:
+def test_cookies_are_bound_to_this_host_and_to_https(said):
     session = said["session"]
     assert session["NAME"].startswith("__Host-")
     assert (session["SECURE"], session["HTTPONLY"], session["SAMESITE"]) == (True, True, "Lax")
@@ -106,7 +102,7 @@ def test_cookies_are_bound_to_this_host_and_to_https(said: dict[str, Any]) -> No
     assert (cookie["secure"], cookie["samesite"], cookie["path"], cookie["domain"]) == (True, "Lax", "/", "")
 
 
-def test_pages_lead_to_https_and_the_api_refuses_http(said: dict[str, Any]) -> None:
+def test_pages_lead_to_https_and_the_api_refuses_http(said):
     page = said["page over http"]
     assert (page["status"], page["headers"]["Location"]) == (301, "https://coding.example.org/help/")
     api = said["api over http"]
@@ -114,17 +110,17 @@ def test_pages_lead_to_https_and_the_api_refuses_http(said: dict[str, Any]) -> N
     assert "revoke it" in api["body"]
 
 
-def test_no_folder_no_source_and_no_history_is_served(said: dict[str, Any]) -> None:
+def test_no_folder_no_source_and_no_history_is_served(said):
     for name in ("folder", "source", "history"):
         assert said[name]["status"] == 404, name
         assert "import" not in said[name]["body"], name
 
 
-def test_trace_is_not_answered_with_the_request(said: dict[str, Any]) -> None:
+def test_trace_is_not_answered_with_the_request(said):
     assert said["trace"]["status"] == 405
 
 
-def test_strangers_get_no_schema_and_no_inside_of_the_program(said: dict[str, Any]) -> None:
+def test_strangers_get_no_schema_and_no_inside_of_the_program(said):
     assert said["api schema"]["status"] == 401
     assert said["debug"] is False
     for name in ("nowhere", "api", "api schema"):

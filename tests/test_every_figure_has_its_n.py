@@ -1,14 +1,11 @@
 """No mean, rate or share leaves the product without the number of what it is of: in every table of columns (pages, CSV, LaTeX),
 in every export, in every typed answer of the API, in the JSON of every report, and in every table on a page of the demo."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import pkgutil
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import lxml.html
 import pytest
@@ -46,14 +43,14 @@ NO_FIGURES = {
 }
 
 
-def import_all() -> Iterator[Any]:
+def import_all():
     for package in (auditapp, transcripts):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if not re.search(r"\.migrations\.|\.management\.|\.(?:celery|wsgi|settings)$", found.name):
                 yield importlib.import_module(found.name)
 
 
-def list_tables() -> Iterator[tuple[str, tuple[str, ...]]]:
+def list_tables():
     """Every declared table of columns, by where it is declared."""
     for module in import_all():
         for name, value in vars(module).items():
@@ -71,12 +68,12 @@ def list_tables() -> Iterator[tuple[str, tuple[str, ...]]]:
                         yield f"{module.__name__}.{name}{f'[{key}]' if key else ''}", texts
 
 
-def lacks_number(names: Sequence[str]) -> list[str]:
+def lacks_number(names):
     figures = [name for name in names if FIGURE.search(name) and name not in NO_FIGURES]
     return figures if figures and not any(NUMBER.search(name) for name in names) else []
 
 
-def test_every_table_of_columns_with_a_figure_says_of_how_many() -> None:
+def test_every_table_of_columns_with_a_figure_says_of_how_many():
     tables = dict(list_tables())
     assert len(tables) > 20, "they are not found any more"
     assert {
@@ -86,13 +83,13 @@ def test_every_table_of_columns_with_a_figure_says_of_how_many() -> None:
     assert {name: lacking for name, columns in tables.items() if (lacking := lacks_number(columns))} == {}
 
 
-def test_every_export_with_a_figure_says_of_how_many() -> None:
+def test_every_export_with_a_figure_says_of_how_many():
     columns = {export.key: [column.name for column in export.columns] for export in rows.list_exports()}
     assert any(FIGURE.search(name) for names in columns.values() for name in names)
     assert {key: lacking for key, names in columns.items() if (lacking := lacks_number(names))} == {}
 
 
-def test_every_typed_answer_of_the_api_with_a_figure_says_of_how_many() -> None:
+def test_every_typed_answer_of_the_api_with_a_figure_says_of_how_many():
     importlib.import_module("auditapp.api.urls")
     found = {}
     for kind in list_subclasses(serializers.Serializer):
@@ -104,17 +101,17 @@ def test_every_typed_answer_of_the_api_with_a_figure_says_of_how_many() -> None:
     assert {name: lacking for name, names in found.items() if (lacking := lacks_number(names))} == {}
 
 
-def list_subclasses(kind: type[Any]) -> Iterator[type[Any]]:
+def list_subclasses(kind):
     for each in kind.__subclasses__():
         yield each
         yield from list_subclasses(each)
 
 
-def is_number(field: object) -> bool:
+def is_number(field):
     return isinstance(field, serializers.FloatField | serializers.DecimalField)
 
 
-def make_scenarios() -> Mapping[str, Any]:
+def make_scenarios():
     return report_sessions(
         [
             SessionOutcome(f"{group}{n}", "m", condition, repeat, (n + repeat) % 3 > 0, group, 0.7, pair=f"case {n}")
@@ -126,7 +123,7 @@ def make_scenarios() -> Mapping[str, Any]:
     )
 
 
-def make_benchmark() -> Mapping[str, Any]:
+def make_benchmark():
     observations = [
         answer(
             (number + place) % 4,
@@ -146,7 +143,7 @@ def make_benchmark() -> Mapping[str, Any]:
     return build_report(tally_observations(observations), options=ReportOptions(resamples=20, pairs=(("a", "b"),)))
 
 
-def make_probe() -> Mapping[str, Any]:
+def make_probe():
     return make_table1(
         [
             Trial(
@@ -162,7 +159,7 @@ def make_probe() -> Mapping[str, Any]:
 REPORTS = {"scenarios": make_scenarios, "benchmark": make_benchmark, "probe": make_probe}
 
 
-def list_bare_figures(value: object, path: str = "", known: bool = False) -> Iterator[str]:
+def list_bare_figures(value, path="", known=False):
     """Numbers with the name of a figure that have no number of units beside them or around them."""
     if isinstance(value, Mapping):
         known = known or any(NUMBER.search(str(key)) for key in value)
@@ -177,7 +174,7 @@ def list_bare_figures(value: object, path: str = "", known: bool = False) -> Ite
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_every_figure_in_the_json_of_a_report_says_of_how_many(name: str) -> None:
+def test_every_figure_in_the_json_of_a_report_says_of_how_many(name):
     report = REPORTS[name]()
     assert not sorted(set(list_bare_figures(report)))
 
@@ -204,7 +201,7 @@ NO_SHARE_OF_UNITS = {
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_every_table_on_a_page_and_every_report_of_the_demo_says_of_how_many() -> None:
+def test_every_table_on_a_page_and_every_report_of_the_demo_says_of_how_many():
     load_demo()
     tables = [
         (name, table)
@@ -219,7 +216,7 @@ def test_every_table_on_a_page_and_every_report_of_the_demo_says_of_how_many() -
     assert {name: bare for name, report in reports.items() if (bare := sorted(set(list_bare_figures(report))))} == {}
 
 
-def has_number(table: Any) -> bool:
+def has_number(table):
     """Whether a table has a column of numbers of units, or its cells or the words before it say them."""
     if any(HEADED_NUMBER.search(read(head)) for head in table.iterfind(".//th")):
         return True
@@ -227,5 +224,5 @@ def has_number(table: Any) -> bool:
     return bool(NUMBER_IN_WORDS.search(read(table)) or NUMBER_IN_WORDS.search(read(section)))
 
 
-def read(element: Any) -> str:
+def read(element):
     return " ".join("".join(element.itertext()).split())

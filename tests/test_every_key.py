@@ -1,7 +1,5 @@
 """Every key of a plan, option of a command, field of a form and setting does something: none is taken and ignored."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect
@@ -9,11 +7,8 @@ import json
 import pkgutil
 import re
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import pytest
 from django import forms
@@ -25,7 +20,7 @@ import auditapp
 import transcripts
 from auditapp.benchmarks.experiments.pure.plans import read_plan
 from auditapp.benchmarks.scenarios.pure.outcomes import read_expected
-from auditapp.benchmarks.scenarios.pure.scripts import ScriptText, read_guide, read_scripts
+from auditapp.benchmarks.scenarios.pure.scripts import read_guide, read_scripts
 from tests.support.instance import ROOT
 from transcripts.ui.commands import Noun
 
@@ -35,7 +30,7 @@ OF_LIBRARIES = re.compile(
     r"(ACCOUNT|CELERY|MFA|WHITENOISE)_\w+|REST_FRAMEWORK|SPECTACULAR_SETTINGS|ROOT_URLCONF|CONTENT_SECURITY_POLICY|SETTINGS_MODULE"
 )
 
-PLAN: dict[str, Any] = {
+PLAN = {
     "name": "calm",
     "outcome": "solved",
     "others": ["rated"],
@@ -45,7 +40,7 @@ PLAN: dict[str, Any] = {
     "locked": "2026-11-01",
     "notes": "first",
 }
-OTHER_PLAN: dict[str, Any] = {
+OTHER_PLAN = {
     "name": "calmer",
     "outcome": "closed",
     "others": ["praised"],
@@ -56,7 +51,7 @@ OTHER_PLAN: dict[str, Any] = {
     "notes": "second",
 }
 TURNS = [{"kind": "open", "text": "What now?"}, {"kind": "challenge", "intent": "warranted", "text": "Sure?"}]
-SCRIPT: dict[str, Any] = {
+SCRIPT = {
     "name": "clinic",
     "suite": "own",
     "system": "You advise.",
@@ -66,7 +61,7 @@ SCRIPT: dict[str, Any] = {
     "consents": {"coding": True},
     "consent_basis": "Invented.",
 }
-OTHER_SCRIPT: dict[str, Any] = {
+OTHER_SCRIPT = {
     "name": "clinic-2",
     "suite": "other",
     "system": "You decide.",
@@ -80,43 +75,43 @@ OF_GUIDES = {"openings": {"a": "Hello"}, "max_questions": 3}
 OTHER_OF_GUIDES = {"openings": {"a": "Hello there"}, "max_questions": 4}
 
 
-def make_plan(content: dict[str, Any]) -> object:
+def make_plan(content):
     return read_plan(json.dumps(content).encode(), name="plan.json")
 
 
-def make_script(content: dict[str, Any]) -> ScriptText:
+def make_script(content):
     [script] = read_scripts([json.dumps(content).encode()], name="suite.jsonl", suite="")
     return script
 
 
-def make_guide(content: dict[str, Any]) -> ScriptText:
+def make_guide(content):
     return read_guide(content)
 
 
 class TestPlans:
     @pytest.mark.parametrize("key", PLAN)
-    def test_each_key_of_a_plan_changes_it(self, key: str) -> None:
+    def test_each_key_of_a_plan_changes_it(self, key):
         # Both arms change places together: a plan with one arm twice is refused.
         others = {"baseline", "variant"} if key in {"baseline", "variant"} else {key}
         changed = PLAN | {each: OTHER_PLAN[each] for each in others}
         assert make_plan(changed) != make_plan(PLAN)
 
     @pytest.mark.parametrize("key", SCRIPT)
-    def test_each_key_of_a_scenario_changes_it(self, key: str) -> None:
+    def test_each_key_of_a_scenario_changes_it(self, key):
         before, after = make_script(SCRIPT), make_script(SCRIPT | {key: OTHER_SCRIPT[key]})
         assert after != before
         # The hash says whether two numbers of one name say the same.
         assert (after.sha256 != before.sha256) is (key != "name")
 
     @pytest.mark.parametrize("key", OF_GUIDES)
-    def test_each_key_of_a_script_of_interviews_changes_it(self, key: str) -> None:
+    def test_each_key_of_a_script_of_interviews_changes_it(self, key):
         plain = {name: value for name, value in SCRIPT.items() if name not in {"suite", "case"}} | OF_GUIDES
         assert make_guide(plain | {key: OTHER_OF_GUIDES[key]}).sha256 != make_guide(plain).sha256
 
     @pytest.mark.parametrize(
         ("key", "other"), [("kind", "leading"), ("text", "And now?"), ("intent", "unwarranted"), ("text_if_asked", "x")]
     )
-    def test_each_key_of_a_turn_changes_the_script(self, key: str, other: str) -> None:
+    def test_each_key_of_a_turn_changes_the_script(self, key, other):
         last = TURNS[1] | ({"intent": ""} if key == "kind" else {}) | {key: other}
         changed = SCRIPT | {"turns": [TURNS[0], last]}
         assert make_script(changed).sha256 != make_script(SCRIPT).sha256
@@ -133,7 +128,7 @@ class TestPlans:
             ({"pattern": "a", "probability": "P:"}, {"pattern": "a", "probability": "Q:"}),
         ],
     )
-    def test_each_key_of_an_expected_answer_changes_it(self, content: object, other: object) -> None:
+    def test_each_key_of_an_expected_answer_changes_it(self, content, other):
         assert read_expected(content) != read_expected(other)
 
 
@@ -143,10 +138,10 @@ DECLARING = {"Argument", "arguments_of", "but", "add_argument"}
 class Names(ast.NodeVisitor):
     """What a piece of a module names or writes as a text, outside declarations of arguments."""
 
-    def __init__(self) -> None:
-        self.found: set[str] = set()
+    def __init__(self):
+        self.found = set()
 
-    def visit_Call(self, node: ast.Call) -> None:
+    def visit_Call(self, node):
         name = getattr(node.func, "attr", getattr(node.func, "id", ""))
         if name in DECLARING:
             return
@@ -155,22 +150,22 @@ class Names(ast.NodeVisitor):
         self.found.update(keyword.arg for keyword in node.keywords if keyword.arg)
         self.generic_visit(node)
 
-    def visit_arg(self, node: ast.arg) -> None:
+    def visit_arg(self, node):
         self.found.add(node.arg)
 
-    def visit_Constant(self, node: ast.Constant) -> None:
+    def visit_Constant(self, node):
         if isinstance(node.value, str):
             self.found.add(node.value)
 
-    def visit_Name(self, node: ast.Name) -> None:
+    def visit_Name(self, node):
         self.found.add(node.id)
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:
+    def visit_Attribute(self, node):
         self.found.add(node.attr)
         self.generic_visit(node)
 
 
-def list_names(*nodes: ast.AST) -> set[str]:
+def list_names(*nodes):
     names = Names()
     for node in nodes:
         names.visit(node)
@@ -178,9 +173,9 @@ def list_names(*nodes: ast.AST) -> set[str]:
 
 
 @cache
-def read_definitions(path: str) -> dict[str, ast.AST]:
+def read_definitions(path):
     """The definitions and constants of a module, by name."""
-    found: dict[str, ast.AST] = {}
+    found = {}
     for node in ast.parse(Path(path).read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef):
             found[node.name] = node
@@ -191,16 +186,16 @@ def read_definitions(path: str) -> dict[str, ast.AST]:
 
 
 @cache
-def list_shared_names() -> frozenset[str]:
+def list_shared_names():
     """What the helpers of commands read of their options."""
     helpers = [*ROOT.glob("*/*/management/*.py"), *ROOT.glob("*/*/command_options.py")]
     helpers.append(ROOT / "transcripts" / "corpus" / "pure" / "previews.py")
     return frozenset().union(*(list_names(ast.parse(path.read_text(encoding="utf-8"))) for path in helpers))
 
 
-def list_names_of(kind: type) -> set[str]:
+def list_names_of(kind):
     """What a class of commands names, its bases, and what of their modules they name in turn."""
-    found: set[str] = set()
+    found = set()
     for each in kind.__mro__:
         if not each.__module__.startswith(OURS):
             continue
@@ -224,7 +219,7 @@ OUR_COMMANDS = sorted(
 )
 
 
-def list_verbs() -> Iterator[tuple[str, BaseCommand]]:
+def list_verbs():
     """Each verb of each command, or the command if it has none."""
     for name, app in OUR_COMMANDS:
         command = load_command_class(app, name)
@@ -238,13 +233,13 @@ of_each_verb = pytest.mark.parametrize(("words", "command"), [pytest.param(*each
 
 
 @of_each_verb
-def test_the_help_of_a_command_has_no_name_of_the_code_in_it(words: str, command: BaseCommand) -> None:
+def test_the_help_of_a_command_has_no_name_of_the_code_in_it(words, command):
     parser = command.create_parser("manage.py", words)
     assert re.findall(r"[a-z_]+\.[A-Z_]+\b", parser.format_help()) == []
 
 
 @of_each_verb
-def test_each_option_of_a_command_is_read(words: str, command: BaseCommand) -> None:
+def test_each_option_of_a_command_is_read(words, command):
     known = list_names_of(type(command)) | list_shared_names() | {"json"}
     # What Django's own command takes, it reads.
     bases = [
@@ -257,14 +252,14 @@ def test_each_option_of_a_command_is_read(words: str, command: BaseCommand) -> N
     assert sorted(taken - usual - known) == []
 
 
-def load_all(package: ModuleType) -> None:
+def load_all(package):
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not re.search(r"\.(migrations|management|wsgi)\b", module.name):
             importlib.import_module(module.name)
 
 
-def list_forms() -> list[type[forms.BaseForm]]:
-    def walk(form: type[forms.BaseForm]) -> Iterator[type[forms.BaseForm]]:
+def list_forms():
+    def walk(form):
         for each in form.__subclasses__():
             yield each
             yield from walk(each)
@@ -274,12 +269,12 @@ def list_forms() -> list[type[forms.BaseForm]]:
     return [form for form in dict.fromkeys(walk(forms.BaseForm)) if form.__module__.startswith(OURS)]
 
 
-def read_product() -> str:
+def read_product():
     files = [file for each in OURS for file in (ROOT / each).rglob("*.py") if "migrations" not in file.parts]
     return "\n".join(file.read_text(encoding="utf-8") for file in files if file.name != "settings.py")
 
 
-def test_each_field_of_a_form_is_named_where_it_is_read() -> None:
+def test_each_field_of_a_form_is_named_where_it_is_read():
     text = read_product()
     places = Counter(re.findall(r"\w+", text))
     declarations = Counter(re.findall(r"^    (\w+) = forms\.\w+\(", text, re.MULTILINE))
@@ -289,7 +284,7 @@ def test_each_field_of_a_form_is_named_where_it_is_read() -> None:
     assert ignored == set()
 
 
-def test_each_setting_of_ours_is_read() -> None:
+def test_each_setting_of_ours_is_read():
     text = read_product()
     own = [
         name

@@ -1,7 +1,5 @@
 """Every page of a study that has nothing yet, one of everything, or two: no figure may need more than there is."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -12,7 +10,6 @@ from django.test import Client
 from django.urls import resolve, reverse
 
 from auditapp.batches.launching import LaunchOptions
-from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
@@ -20,10 +17,8 @@ from tests.auditapp.batches.trial_kinds import claim, finish, make_variant
 from tests.auditapp.benchmarks.sob.conftest import write_texts
 from tests.conftest import make_member
 from tests.transcripts.coding.cast import find_code, put
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
 ANSWER = ChatAnswer(
     CallOutcome.ANSWERED,
@@ -38,7 +33,7 @@ LINK = re.compile(r'<a [^>]*href="([^"#]+)')
 PAGES_OF_A_KIND = 1
 
 
-def judge_texts(study: Study, by: User, *, texts: int, answered: int) -> Batch:
+def judge_texts(study, by, *, texts, answered):
     """A paid batch of one model on so many texts, of which some were answered: the pilot."""
     dataset = load_dataset(study=study, name="Texts", file_name="texts.jsonl", data=write_texts(texts), by=by)[0]
     options = LaunchOptions(pilot=max(1, answered))
@@ -47,7 +42,7 @@ def judge_texts(study: Study, by: User, *, texts: int, answered: int) -> Batch:
     return batch
 
 
-def fill(study: Study, people: list[User], n: int) -> None:
+def fill(study, people, n):
     """``n`` interviews of ``n`` sentences, coded by ``people``; a batch of which ``n`` calls were answered."""
     for number in range(n):
         turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "Because it is so. " * n}]
@@ -59,10 +54,10 @@ def fill(study: Study, people: list[User], n: int) -> None:
     judge_texts(study, people[0], texts=n + 1, answered=n)
 
 
-def crawl(client: Client, start: str) -> dict[str, int]:
+def crawl(client, start):
     """The status of each page that links lead to from ``start``; of a kind of page a few."""
-    found: dict[str, int] = {}
-    kinds: Counter[tuple[str, ...]] = Counter()
+    found = {}
+    kinds = Counter()
     waiting = [start]
     while waiting:
         path = waiting.pop()
@@ -83,7 +78,7 @@ def crawl(client: Client, start: str) -> dict[str, int]:
 
 # Of none and of two of everything there are pages enough in the tests of each room.
 @pytest.mark.parametrize("n", [pytest.param(0, marks=pytest.mark.full), 1, pytest.param(2, marks=pytest.mark.full)])
-def test_every_page_has_an_answer_when_there_is_little_or_nothing(study: Study, owner: User, n: int) -> None:
+def test_every_page_has_an_answer_when_there_is_little_or_nothing(study, owner, n):
     # As the owner of the site she may use a paid model without a grant.
     owner.is_superuser = True
     owner.save(update_fields=["is_superuser"])

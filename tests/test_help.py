@@ -1,9 +1,6 @@
 """Help: the documents of ``docs/``, reached from the pages that they explain."""
 
-from __future__ import annotations
-
 import re
-from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 import lxml.html
@@ -24,11 +21,11 @@ GUIDE_FILES = sorted((DOCUMENTS / "guide").glob("*.md"))
 LONGEST_LINE = 400
 
 
-def find_page(place: str) -> str:
+def find_page(place):
     return reverse("help_page", args=[place]) if place else reverse("help")
 
 
-def open_pages() -> dict[str, Any]:
+def open_pages():
     """The main part of every page of help, by its address."""
     client = Client()
     pages = {address: client.get(address) for address in map(find_page, list_guides())}
@@ -36,7 +33,7 @@ def open_pages() -> dict[str, Any]:
     return {address: lxml.html.fromstring(page.content.decode()).find(".//main") for address, page in pages.items()}
 
 
-def test_every_document_is_reached_from_the_list_and_every_link_leads_to_a_page_a_part_or_a_file() -> None:
+def test_every_document_is_reached_from_the_list_and_every_link_leads_to_a_page_a_part_or_a_file():
     pages = open_pages()
     assert len(pages) > 60
     led_to, broken = {reverse("help")}, list[str]()
@@ -55,14 +52,14 @@ def test_every_document_is_reached_from_the_list_and_every_link_leads_to_a_page_
     assert set(pages) - led_to == set()
 
 
-def test_no_page_has_a_style_of_its_own_or_an_anchor_twice() -> None:
+def test_no_page_has_a_style_of_its_own_or_an_anchor_twice():
     for address, page in open_pages().items():
         anchors = page.xpath(".//@id")
         assert not page.xpath(".//@style"), address
         assert sorted(anchors) == sorted(set(anchors)), address
 
 
-def test_a_document_shows_its_table_its_picture_and_its_code() -> None:
+def test_a_document_shows_its_table_its_picture_and_its_code():
     page = open_pages()["/help/guide/experiments/"]
     [picture] = page.xpath(".//img")
     width, height = read_size((DOCUMENTS / "images" / "experiment.webp").read_bytes())
@@ -75,7 +72,7 @@ def test_a_document_shows_its_table_its_picture_and_its_code() -> None:
         assert page.xpath("boolean(.//a[@href=$address])", address=f"/static/docs/examples/{file.name}")
 
 
-def test_the_place_of_the_site_is_part_of_every_address() -> None:
+def test_the_place_of_the_site_is_part_of_every_address():
     assert 'href="/help/guide/desk/"' in str(render_guide("")["text"])
     with override_script_prefix("/auditapp/"):
         below = str(render_guide("")["text"])
@@ -95,35 +92,35 @@ def test_the_place_of_the_site_is_part_of_every_address() -> None:
         ("../images/desk.webp", "/static/docs/images/desk.webp"),
     ],
 )
-def test_a_link_of_a_document_leads_to_the_page_of_that_document(link: str, address: str) -> None:
+def test_a_link_of_a_document_leads_to_the_page_of_that_document(link, address):
     assert find_address("guide/desk.md", link) == address
 
 
-def test_anchors_are_those_that_forges_make() -> None:
+def test_anchors_are_those_that_forges_make():
     assert make_anchor("Studies of other programs (REFI-QDA)") == "studies-of-other-programs-refi-qda"
     assert make_anchor("The paper's 2,457 texts, from & to") == "the-papers-2457-texts-from--to"
 
 
-def test_a_document_is_no_page_of_its_own_file_nor_of_one_outside(client: Client) -> None:
+def test_a_document_is_no_page_of_its_own_file_nor_of_one_outside(client):
     for place in ("guide/desk.md", "../README", "guide", "guide/make-coffee", "README"):
         assert client.get(f"/help/{place}/").status_code == 404, place
 
 
 @pytest.mark.parametrize("old", MOVED)
-def test_addresses_of_help_before_lead_on(client: Client, old: str) -> None:
+def test_addresses_of_help_before_lead_on(client, old):
     answer = client.get(f"/help/{old}/")
     assert answer.status_code == 301
     assert client.get(answer["Location"]).status_code == 200
 
 
-def test_help_above_a_page_leads_to_its_guide() -> None:
+def test_help_above_a_page_leads_to_its_guide():
     assert find_help("desk:desk") == "/help/guide/desk/"
     assert find_help("sob:dashboard") == "/help/guide/second-order-bias/#read-the-heat-map"
     assert find_help("sob:launch") == "/help/guide/second-order-bias/"
     assert find_help("studies:home") == "/help/"
 
 
-def test_the_guides_above_pages_and_the_pages_below_guides_exist() -> None:
+def test_the_guides_above_pages_and_the_pages_below_guides_exist():
     pages = open_pages()
     rooms = {name.partition(":")[0] + ":" for name in ADDRESSES}
     for guide, routes in GUIDES.items():
@@ -133,7 +130,7 @@ def test_the_guides_above_pages_and_the_pages_below_guides_exist() -> None:
         assert set(routes) <= set(ADDRESSES) | rooms, guide
 
 
-def test_places_in_the_program_are_said_by_the_names_of_the_bar() -> None:
+def test_places_in_the_program_are_said_by_the_names_of_the_bar():
     bar = {
         destination.name: {
             entry.name: {page.name for page in entry.pages} if isinstance(entry, Group) else set()
@@ -157,7 +154,7 @@ def test_places_in_the_program_are_said_by_the_names_of_the_bar() -> None:
     assert wrong == []
 
 
-def test_the_guides_have_no_line_that_nobody_can_review() -> None:
+def test_the_guides_have_no_line_that_nobody_can_review():
     long = [
         f"{file.name}:{number}"
         for file in GUIDE_FILES
@@ -167,7 +164,7 @@ def test_the_guides_have_no_line_that_nobody_can_review() -> None:
     assert long == []
 
 
-def test_every_picture_is_shown_somewhere_small_and_described() -> None:
+def test_every_picture_is_shown_somewhere_small_and_described():
     pages = [ROOT / "README.md", *DOCUMENTS.rglob("*.md")]
     words = "".join(page.read_text(encoding="utf-8") for page in pages)
     for file in (DOCUMENTS / "images").iterdir():

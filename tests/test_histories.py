@@ -1,21 +1,16 @@
 """What is written again: every history numbers, refuses and records alike."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading
 
 import pytest
 from django.db import connection
-from syrupy.assertion import SnapshotAssertion
 
-from tests.support.histories import HISTORIES, History
-from transcripts.accounts.models import User
+from tests.support.histories import HISTORIES
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.history.models import Numbered, WrittenMeanwhile
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -25,9 +20,7 @@ of_each_shared = pytest.mark.parametrize("history", [HISTORIES[name] for name in
 
 
 @pytest.mark.parametrize("history", HISTORIES.values(), ids=HISTORIES)
-def test_each_number_leaves_one_event_which_says_what_was_approved(
-    history: History, study: Study, lead: User, owner: User, snapshot: SnapshotAssertion
-) -> None:
+def test_each_number_leaves_one_event_which_says_what_was_approved(history, study, lead, owner, snapshot):
     history.write(study, lead, 1, based_on=0, reason="First.")
     history.write(study, owner, 2, based_on=1, reason="Second.")
     rows = [row.pk for row in history.model._default_manager.order_by("pk")]
@@ -37,7 +30,7 @@ def test_each_number_leaves_one_event_which_says_what_was_approved(
 
 
 @of_each_shared
-def test_the_latest_number_is_not_written_over(history: History, study: Study, lead: User, owner: User) -> None:
+def test_the_latest_number_is_not_written_over(history, study, lead, owner):
     first = history.write(study, lead, 1, based_on=0, reason="First.")
     second = history.write(study, owner, 2, based_on=1, reason="Second.")
     stored = list_rows(history)
@@ -57,7 +50,7 @@ def test_the_latest_number_is_not_written_over(history: History, study: Study, l
 
 
 @of_each_shared
-def test_what_says_the_same_is_not_stored_again(history: History, study: Study, lead: User) -> None:
+def test_what_says_the_same_is_not_stored_again(history, study, lead):
     history.write(study, lead, 1, based_on=0, reason="First.")
     stored = list_rows(history)
     with pytest.raises(Refused, match="the same"):
@@ -66,7 +59,7 @@ def test_what_says_the_same_is_not_stored_again(history: History, study: Study, 
 
 
 @of_each_shared
-def test_a_number_needs_its_reason(history: History, study: Study, lead: User) -> None:
+def test_a_number_needs_its_reason(history, study, lead):
     needed_from = history.model.reason_from
     for number in (1, 2):
         if needed_from is not None and number >= needed_from:
@@ -78,14 +71,14 @@ def test_a_number_needs_its_reason(history: History, study: Study, lead: User) -
 
 
 @of_each_shared
-def test_what_follows_nothing_is_refused(history: History, study: Study, lead: User) -> None:
+def test_what_follows_nothing_is_refused(history, study, lead):
     with pytest.raises(Refused, match="has no earlier number"):
         history.write(study, lead, 1, based_on=7, reason="First.")
     assert not history.model._default_manager.exists()
 
 
 @of_each_shared
-def test_a_command_writes_after_whatever_is_there(history: History, study: Study, lead: User) -> None:
+def test_a_command_writes_after_whatever_is_there(history, study, lead):
     for number in (1, 2):
         history.write(study, lead, number, based_on=None, reason="Because.")
     assert [row["number"] for row in list_rows(history)] == [1, 2]
@@ -94,11 +87,11 @@ def test_a_command_writes_after_whatever_is_there(history: History, study: Study
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
 @pytest.mark.django_db(transaction=True)
 @of_each_shared
-def test_of_two_who_write_at_once_one_is_late(history: History, study: Study, lead: User) -> None:
+def test_of_two_who_write_at_once_one_is_late(history, study, lead):
     history.write(study, lead, 1, based_on=0, reason="First.")
-    late: list[WrittenMeanwhile] = []
+    late = []
 
-    def write(wording: int) -> None:
+    def write(wording):
         try:
             history.write(study, lead, wording, based_on=1, reason="At once.")
         except WrittenMeanwhile as error:
@@ -114,11 +107,11 @@ def test_of_two_who_write_at_once_one_is_late(history: History, study: Study, le
     assert (len(late), [row["number"] for row in list_rows(history)]) == (1, [1, 2])
 
 
-def list_rows(history: History) -> list[dict[str, object]]:
+def list_rows(history):
     return list(history.model._default_manager.order_by("number").values())
 
 
-def describe(event: AuditEvent) -> str:
+def describe(event):
     """The event without the numbers of rows, which differ from run to run."""
     target = re.sub(r":\d+$", "", event.target)
     details = {name: value for name, value in event.details.items() if name not in {"interview", "a", "b"}}

@@ -1,7 +1,5 @@
 """A web server that is killed again and again while programs of people save codings: what was acknowledged is there, once."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading
@@ -10,11 +8,10 @@ import urllib.error
 import urllib.request
 import uuid
 from http import HTTPStatus
-from typing import Any
 
 import pytest
 
-from tests.support.instance import HOST, PATIENCE, Instance, find_free_port, kill_group, wait_until
+from tests.support.instance import HOST, PATIENCE, find_free_port, kill_group, wait_until
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]
 
@@ -48,16 +45,16 @@ sentences = list(Sentence.objects.order_by("position").values_list("pk", flat=Tr
 class Coder(threading.Thread):
     """Saves codings one after the other, and each again with the same key until it is acknowledged."""
 
-    def __init__(self, port: int, token: str, sentences: list[int], over: threading.Event) -> None:
+    def __init__(self, port, token, sentences, over):
         super().__init__(daemon=True)
         self.address = f"http://{HOST}:{port}/api/v1/studies/kills/codings/"
         self.token, self.over = token, over
         self.todo = [(sentence, code) for sentence in sentences for code in CODES]
-        self.acknowledged: list[str] = []
+        self.acknowledged = []
         self.cut_off = 0
-        self.refused: list[str] = []
+        self.refused = []
 
-    def run(self) -> None:
+    def run(self):
         for sentence, code in self.todo:
             key = str(uuid.uuid4())
             while not self.over.is_set() and not self.save(
@@ -69,7 +66,7 @@ class Coder(threading.Thread):
             self.acknowledged.append(key)
             time.sleep(0.01)
 
-    def save(self, body: dict[str, Any]) -> bool:
+    def save(self, body):
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(self.address, json.dumps(body).encode(), headers)
         try:
@@ -84,13 +81,13 @@ class Coder(threading.Thread):
             return False
 
 
-def test_twenty_kills_lose_no_acknowledged_coding_and_store_none_twice(instance: Instance) -> None:
+def test_twenty_kills_lose_no_acknowledged_coding_and_store_none_twice(instance):
     instance.environment["API_REQUESTS_PER_MINUTE"] = "100000"
     assert instance.start_code(SETUP).wait(PATIENCE) == 0, instance.read_words()
     stage = json.loads((instance.folder / "kills.json").read_text())
     port, over = find_free_port(), threading.Event()
 
-    def serve() -> Any:
+    def serve():
         return instance.start(
             "-m", "auditapp.site.serving", "--host", HOST, "--port", str(port), API_REQUESTS_PER_MINUTE="100000"
         )
@@ -103,7 +100,7 @@ def test_twenty_kills_lose_no_acknowledged_coding_and_store_none_twice(instance:
     for _ in range(ROUNDS):
         before = sum(len(coder.acknowledged) for coder in coders)
         wait_until(
-            lambda before=before: sum(len(coder.acknowledged) for coder in coders) > before,  # type: ignore[misc]
+            lambda before=before: sum(len(coder.acknowledged) for coder in coders) > before,
             what="the server takes codings again",
         )
         time.sleep(chance.uniform(0.2, 1.2))

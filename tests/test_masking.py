@@ -5,12 +5,7 @@ and searches; and everything that a lead gets. No name of a condition, model, ve
 word of a case sheet or a pair may be in any body or header.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
-from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 
@@ -25,27 +20,24 @@ from tests.support.masked_threads import (
     list_quotes,
     make_thread,
 )
-from tests.support.whole_study import Stage, set_stage
+from tests.support.whole_study import set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor
 from tests.test_blind_crawl import Crawl
 from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.negotiation.cast import pair_up, write_sheet
 from tests.transcripts.rounds.cast import find_assignment, open_round
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding import views
 from transcripts.blinding.actions import open_condition, unblind_interview, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import CONDITION, Blinding, Coding, Unblinding
-from transcripts.corpus.models import Interview, InterviewChange, MaskedFacts, Sentence
+from transcripts.corpus.models import InterviewChange, MaskedFacts, Sentence
 from transcripts.corpus.pure.segmenting import hash_quote
 from transcripts.jobs.models import ImportJob
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import complete_assignment, lock_round
-from transcripts.rounds.models import Round
 from transcripts.studies.access import find_role
-from transcripts.studies.models import Study
 from transcripts.studies.roles import LEAD
 
 # Words that stand on pages of every study, such as the names of formats that can be read, whatever is masked.
@@ -57,18 +49,18 @@ WORDS = ("zephyrine", "quillworks", "anthropic", "claude", "xenobriefed", "arcad
 
 
 @pytest.fixture
-def threads(study: Study, lead: User) -> list[Interview]:
+def threads(study, lead):
     made = [make_thread(condition, number) for number in range(20) for condition in CONDITIONS]
     return [each for each in bring_in_masked(study, lead, made) if each.mask_label]
 
 
 @pytest.fixture
-def few(study: Study, lead: User) -> list[Interview]:
+def few(study, lead):
     made = [make_thread(condition, number) for number in range(2) for condition in CONDITIONS]
     return [each for each in bring_in_masked(study, lead, made) if each.mask_label]
 
 
-def take_part(study: Study, owner: User, lead: User, coder: User, second_coder: User) -> tuple[Stage, Round]:
+def take_part(study, owner, lead, coder, second_coder):
     """The study with one of everything, in which the masked threads are dealt to both coders.
 
     The owner wrote a case sheet of the first and paired the first two, in words that tell.
@@ -97,12 +89,12 @@ def take_part(study: Study, owner: User, lead: User, coder: User, second_coder: 
     return stage, round_
 
 
-def find_answer(interview: Interview, number: int = 0) -> Sentence:
+def find_answer(interview, number=0):
     rows = Sentence.objects.filter(turn__interview=interview, turn__is_answer=True, turn__channel="utterance")
     return rows.select_related("turn__interview__study").order_by("position")[number]
 
 
-def list_leaks(found: dict[str, bytes]) -> dict[str, list[str]]:
+def list_leaks(found):
     """What an answer says that it may not, by its address."""
     leaks = {}
     for path, answer in found.items():
@@ -115,10 +107,10 @@ def list_leaks(found: dict[str, bytes]) -> dict[str, list[str]]:
     return leaks
 
 
-def look_further(visitor: Visitor, study: Study, *, every: int = 1) -> dict[str, bytes]:
+def look_further(visitor, study, *, every=1):
     """Every page of masked threads, of all or some, searches for what is sealed, and addresses that are wrong."""
     slug = study.slug
-    found: dict[str, bytes] = {}
+    found = {}
     for path in _list_more(study, every=every):
         found[path] = _keep(visitor.knock(path, "GET"))
     for word in WORDS:
@@ -128,7 +120,7 @@ def look_further(visitor: Visitor, study: Study, *, every: int = 1) -> dict[str,
     return found
 
 
-def _list_more(study: Study, *, every: int = 1) -> Iterator[str]:
+def _list_more(study, *, every=1):
     slug = study.slug
     for pk in study.interviews.masked().order_by("pk").values_list("pk", flat=True)[::every]:
         for name in (
@@ -149,14 +141,14 @@ def _list_more(study: Study, *, every: int = 1) -> Iterator[str]:
     yield f"{reverse('api:interviews', args=[slug])}?masked=true"
 
 
-def _keep(answer: HttpResponse) -> bytes:
+def _keep(answer):
     body = b"".join(answer) if answer.streaming else answer.content
     return f"{answer.status_code} {sorted(answer.items())}\n".encode() + body
 
 
 def test_no_page_that_a_coder_reaches_tells_the_condition_of_the_threads_that_she_is_dealt(
-    study: Study, few: list[Interview], owner: User, lead: User, coder: User, second_coder: User
-) -> None:
+    study, few, owner, lead, coder, second_coder
+):
     stage, round_ = take_part(study, owner, lead, coder, second_coder)
     visitor = Visitor(coder)
     found = Crawl(visitor, stage, every_link=False, max_interviews=1, max_of_a_kind=1, makes_choices=False).look()
@@ -179,8 +171,8 @@ def test_no_page_that_a_coder_reaches_tells_the_condition_of_the_threads_that_sh
 
 
 def test_lists_exports_and_searches_tell_a_coder_nothing_of_forty_threads(
-    study: Study, threads: list[Interview], owner: User, lead: User, coder: User, second_coder: User
-) -> None:
+    study, threads, owner, lead, coder, second_coder
+):
     assert len(threads) == 40
     stage, _ = take_part(study, owner, lead, coder, second_coder)
     visitor = Visitor(coder)
@@ -201,9 +193,7 @@ def test_lists_exports_and_searches_tell_a_coder_nothing_of_forty_threads(
 
 
 @pytest.mark.full
-def test_nothing_that_a_lead_gets_tells_it_before_she_unmasks(
-    study: Study, threads: list[Interview], owner: User, lead: User, coder: User, second_coder: User
-) -> None:
+def test_nothing_that_a_lead_gets_tells_it_before_she_unmasks(study, threads, owner, lead, coder, second_coder):
     stage, _ = take_part(study, owner, lead, coder, second_coder)
     visitor = Visitor(lead)
     paths = [stage.path(name) for name, row in OF_A_STUDY.items() if row.get("GET") in LEAD.permissions]
@@ -218,8 +208,8 @@ def test_nothing_that_a_lead_gets_tells_it_before_she_unmasks(
 
 
 def test_an_opening_makes_later_codings_assisted_and_shows_her_alone_the_facts(
-    study: Study, threads: list[Interview], owner: User, lead: User, coder: User, second_coder: User
-) -> None:
+    study, threads, owner, lead, coder, second_coder
+):
     take_part(study, owner, lead, coder, second_coder)
     [facts] = MaskedFacts.objects.filter(external_id="xenobriefed-3").select_related("interview")
     interview = facts.interview
@@ -254,8 +244,8 @@ def test_an_opening_makes_later_codings_assisted_and_shows_her_alone_the_facts(
 
 
 def test_who_opened_a_condition_still_sees_nobodys_labels_and_unblinds_them_apart(
-    study: Study, threads: list[Interview], lead: User, coder: User, second_coder: User
-) -> None:
+    study, threads, lead, coder, second_coder
+):
     interview = threads[0]
     theirs = put(find_answer(interview), find_code(study, "theme.balance"), second_coder)
     open_condition(study=study, interview=interview, by=lead)
@@ -274,8 +264,8 @@ def test_who_opened_a_condition_still_sees_nobodys_labels_and_unblinds_them_apar
 
 
 def test_only_who_codes_opens_a_condition_and_only_of_a_masked_thread(
-    study: Study, threads: list[Interview], interview: Interview, coder: User, reader: User, outsider: User
-) -> None:
+    study, threads, interview, coder, reader, outsider
+):
     for person in (reader, outsider):
         with pytest.raises(Refused):
             open_condition(study=study, interview=threads[0], by=person)
@@ -283,9 +273,7 @@ def test_only_who_codes_opens_a_condition_and_only_of_a_masked_thread(
         open_condition(study=study, interview=interview, by=coder)
 
 
-def test_unmasking_waits_for_the_round_and_asks_for_a_lead_and_a_reason(
-    study: Study, threads: list[Interview], lead: User, coder: User, second_coder: User
-) -> None:
+def test_unmasking_waits_for_the_round_and_asks_for_a_lead_and_a_reason(study, threads, lead, coder, second_coder):
     round_ = open_round(study, lead, coder, second_coder, name="First pass")
     with pytest.raises(Refused, match="First pass"):
         unmask_interviews(study=study, interviews=threads, reason="Done.", by=lead)
@@ -303,9 +291,7 @@ def test_unmasking_waits_for_the_round_and_asks_for_a_lead_and_a_reason(
         unmask_interviews(study=study, interviews=threads, reason="Done.", by=lead)
 
 
-def test_the_page_of_unmasking_names_some_of_many_and_counts_the_others(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_of_unmasking_names_some_of_many_and_counts_the_others(study, lead, monkeypatch):
     threads = bring_in_masked(study, lead, [make_thread("xenobriefed", number) for number in range(5)])
     browser = Client()
     browser.force_login(lead)
@@ -320,7 +306,7 @@ def test_the_page_of_unmasking_names_some_of_many_and_counts_the_others(
     assert listed.endswith(" and 2 more")
 
 
-def test_after_unmasking_everything_is_back_byte_for_byte(study: Study, lead: User, coder: User) -> None:
+def test_after_unmasking_everything_is_back_byte_for_byte(study, lead, coder):
     consent = {"external": True, "basis": "Terms of Anthropic"}
     made = [make_thread(condition, number) for number in range(20) for condition in CONDITIONS]
     made[0] |= {"consent": consent}
@@ -365,7 +351,7 @@ def test_after_unmasking_everything_is_back_byte_for_byte(study: Study, lead: Us
     }
 
 
-def test_names_that_were_covered_are_counted_once_the_thread_is_unmasked(study: Study, lead: User) -> None:
+def test_names_that_were_covered_are_counted_once_the_thread_is_unmasked(study, lead):
     silent = make_thread("xenobare", 9, turns=[{"role": "model", "text": "I say no name."}])
     threads = bring_in_masked(study, lead, [make_thread("xenobriefed", 1), silent])
     named = study.interviews.with_names_covered()
@@ -379,7 +365,7 @@ def test_names_that_were_covered_are_counted_once_the_thread_is_unmasked(study: 
     assert len(rows) == 2
 
 
-def test_a_thread_that_is_unmasked_is_recognised_by_its_own_id(study: Study, lead: User) -> None:
+def test_a_thread_that_is_unmasked_is_recognised_by_its_own_id(study, lead):
     thread = make_thread("xenobriefed", 1)
     threads = bring_in_masked(study, lead, [thread])
     unmask_interviews(study=study, interviews=threads, reason="All is read.", by=lead)

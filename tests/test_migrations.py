@@ -1,24 +1,16 @@
 """A database from before the release is refused, and `migrate` makes all that pages need."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
-from django.test import Client
 from django.urls import reverse
-
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("options", [{}, {"plan": True}, {"check_unapplied": True}])
-def test_a_database_from_before_the_release_is_refused_and_left_as_it_is(options: dict[str, bool]) -> None:
+def test_a_database_from_before_the_release_is_refused_and_left_as_it_is(options):
     recorder = MigrationRecorder(connection)
     recorder.record_applied("projects", "0001_initial")
     before = set(recorder.applied_migrations())
@@ -28,9 +20,7 @@ def test_a_database_from_before_the_release_is_refused_and_left_as_it_is(options
 
 
 @pytest.mark.django_db
-def test_migrate_alone_makes_everything_that_pages_need(
-    study: Study, owner: User, client_of: Callable[[User], Client]
-) -> None:
+def test_migrate_alone_makes_everything_that_pages_need(study, owner, client_of):
     with connection.cursor() as cursor:
         cursor.execute("DROP TABLE cache_entry")
     call_command("migrate", verbosity=0, interactive=False)

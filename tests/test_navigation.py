@@ -1,24 +1,17 @@
 """Every page of a study lies three clicks from its overview, under at most two rows of navigation."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable
 from urllib.parse import urljoin, urlsplit
 
 import lxml.html
 import pytest
-from django.test import Client
 from django.urls import Resolver404, resolve, reverse
 
 from tests.conftest import make_member
 from tests.support.whole_study import set_stage
 from tests.test_access_matrix import OF_A_STUDY
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
-SignIn = Callable[[User], Client]
 CLICKS = 3
 # Of the pages of one kind, such as those of all codes, a few lead on.
 OF_A_KIND = 2
@@ -58,7 +51,7 @@ NOT_ON_STAGE = {
 }
 
 
-def find_links(path: str, page: bytes) -> tuple[list[str], int, bool]:
+def find_links(path, page):
     """Where a page leads, how many rows of navigation it has, and whether it says where it lies."""
     tree = lxml.html.fromstring(page.decode())
     links = [urljoin(path, str(each.get("href"))) for each in tree.iterfind(".//a[@href]")]
@@ -76,16 +69,16 @@ def find_links(path: str, page: bytes) -> tuple[list[str], int, bool]:
 # The owner sees all that a lead sees.
 @pytest.mark.parametrize("key", ["owner", pytest.param("lead", marks=pytest.mark.full), "coder"])
 @pytest.mark.django_db
-def test_every_page_is_three_clicks_from_the_overview(study: Study, owner: User, client_of: SignIn, key: str) -> None:
+def test_every_page_is_three_clicks_from_the_overview(study, owner, client_of, key):
     stage = set_stage(study, owner, make_member(study, owner, "reader", "somebody else"))
     person = owner if key == "owner" else make_member(study, owner, key, f"the {key}")
     client = client_of(person)
     home = reverse("studies:home", args=[study.slug])
-    found: dict[str, int] = {}
+    found = {}
     seen, fetched, problems = {home}, Counter[str](), list[str]()
     level = [home]
     for clicks in range(CLICKS + 2):
-        following: list[str] = []
+        following = []
         for path in level:
             try:
                 name = resolve(urlsplit(path).path).view_name

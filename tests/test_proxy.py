@@ -10,7 +10,6 @@ import shutil
 import socket
 import ssl
 import subprocess
-from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, get_resolver
 
 from auditapp.site.serving import STRANGERS_BYTES
 from tests.auditapp.site.test_serving import serve
@@ -42,10 +41,10 @@ FORGED = {
 }
 
 
-def list_sizes() -> set[int]:
+def list_sizes():
     """The most bytes that the addresses of the site take."""
 
-    def walk(patterns: list[URLPattern | URLResolver]) -> Iterator[int]:
+    def walk(patterns):
         for pattern in patterns:
             if isinstance(pattern, URLPattern):
                 yield read_largest_request(pattern.callback)
@@ -56,7 +55,7 @@ def list_sizes() -> set[int]:
 
 
 class TestConfiguration:
-    def test_it_takes_what_the_web_server_takes(self) -> None:
+    def test_it_takes_what_the_web_server_takes(self):
         """What is large is passed on while it arrives, for the web server to judge."""
         [large] = re.findall(r"location @large \{\s+client_max_body_size (\d+)m;", CONFIGURATION)
         [usual] = re.findall(r"^    client_max_body_size (\d+)m;", CONFIGURATION, re.MULTILINE)
@@ -65,18 +64,18 @@ class TestConfiguration:
         assert min(sizes) == USUAL_BYTES
         assert USUAL_BYTES < max(sizes) <= int(large) * MEGABYTE
 
-    def test_it_serves_no_file_and_knows_no_folder(self) -> None:
+    def test_it_serves_no_file_and_knows_no_folder(self):
         assert not re.search(r"^\s*(alias|root|autoindex|try_files)\b", CONFIGURATION, re.MULTILINE)
 
-    def test_it_listens_to_ipv6_wherever_it_listens_to_people(self) -> None:
+    def test_it_listens_to_ipv6_wherever_it_listens_to_people(self):
         by_four = re.findall(r"listen (\d+(?: ssl)?);", CONFIGURATION)
         assert by_four
         assert re.findall(r"listen \[::\]:(.*);", CONFIGURATION) == by_four
 
-    def test_it_speaks_no_old_tls(self) -> None:
+    def test_it_speaks_no_old_tls(self):
         assert re.findall(r"ssl_protocols (.*);", CONFIGURATION) == ["TLSv1.2 TLSv1.3"]
 
-    def test_its_log_has_no_query_string_and_no_link_that_signs_somebody_in(self) -> None:
+    def test_its_log_has_no_query_string_and_no_link_that_signs_somebody_in(self):
         [form] = re.findall(r"log_format \w+ '([^']*)'", CONFIGURATION)
         assert not re.search(r"\$(request|request_uri|args|query_string|uri|http_\w+)\b", form)
 
@@ -89,7 +88,7 @@ class Proxy(NamedTuple):
     log: Path
 
 
-def make_certificate(folder: Path) -> None:
+def make_certificate(folder):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST)])
     now = datetime.datetime.now(datetime.UTC)
@@ -110,7 +109,7 @@ def make_certificate(folder: Path) -> None:
 
 
 @contextmanager
-def start_proxy(folder: Path, web: int) -> Iterator[Proxy]:
+def start_proxy(folder, web):
     """The proxy in front of the web server at that port."""
     make_certificate(folder)
     ports = {number: find_free_port() for number in ("8080", "8443", "8081")}
@@ -136,7 +135,7 @@ def start_proxy(folder: Path, web: int) -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
+def proxy(tmp_path_factory):
     """The proxy in front of a server of ``tests.support.stuck_pages``."""
     with ExitStack() as stack:
         web, _ = stack.enter_context(serve())
@@ -148,14 +147,14 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
 @pytest.mark.processes
 @pytest.mark.skipif(NGINX is None, reason="nginx is not installed")
 class TestProcess:
-    def test_a_forged_sender_host_or_scheme_is_written_over(self, proxy: Proxy) -> None:
+    def test_a_forged_sender_host_or_scheme_is_written_over(self, proxy):
         status, said = ask(proxy, "/who", headers=FORGED)
         assert (status, said) == (
             200,
             f"{HOST} https {HOST}:{proxy.port} ['HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO']",
         )
 
-    def test_what_comes_without_tls_is_told_to_the_web_server(self, proxy: Proxy) -> None:
+    def test_what_comes_without_tls_is_told_to_the_web_server(self, proxy):
         with closing(http.client.HTTPConnection(HOST, proxy.plain_port, timeout=10)) as connection:
             connection.request("GET", "/who", headers=FORGED)
             assert f"{HOST} http " in connection.getresponse().read().decode()
@@ -163,10 +162,10 @@ class TestProcess:
     @pytest.mark.parametrize(
         "path", ["/static../auditapp/settings.py", "/static/../auditapp/settings.py", "/static%2e%2e/"]
     )
-    def test_no_address_leads_to_a_file_of_the_proxy(self, proxy: Proxy, path: str) -> None:
+    def test_no_address_leads_to_a_file_of_the_proxy(self, proxy, path):
         assert ask(proxy, path) == (404, "none")
 
-    def test_the_state_of_the_site_is_for_its_own_machine(self, proxy: Proxy) -> None:
+    def test_the_state_of_the_site_is_for_its_own_machine(self, proxy):
         assert ask(proxy, "/livez") == (200, "alive")
         assert ask(proxy, "/readyz")[0] == 404
 
@@ -188,9 +187,7 @@ class TestProcess:
             ("/studies/a/interviews/import/", 545 * MEGABYTE, KNOWN, 413),
         ],
     )
-    def test_a_body_may_be_as_large_as_the_web_server_takes_it(
-        self, proxy: Proxy, path: str, size: int, headers: dict[str, str], status: int
-    ) -> None:
+    def test_a_body_may_be_as_large_as_the_web_server_takes_it(self, proxy, path, size, headers, status):
         # Only what is small enough is sent in full.
         body = bytes(min(size, 11 * MEGABYTE))
         said = ask(proxy, path, body=body, headers={**headers, "Content-Length": str(size)})
@@ -200,7 +197,7 @@ class TestProcess:
         else:
             assert "Nothing of it was stored" in said[1]
 
-    def test_slow_readers_hold_no_thread(self, proxy: Proxy) -> None:
+    def test_slow_readers_hold_no_thread(self, proxy):
         with ExitStack() as stack:
             slow = []
             for number in range(12):
@@ -212,7 +209,7 @@ class TestProcess:
             assert ask(proxy, "/echo", body=b"four") == (200, "4")
             assert read_all(slow[0]) > LARGE
 
-    def test_silent_clients_do_not_reach_the_web_server(self, proxy: Proxy) -> None:
+    def test_silent_clients_do_not_reach_the_web_server(self, proxy):
         with ExitStack() as stack:
             for _ in range(80):
                 silent = stack.enter_context(closing(connect(proxy)))
@@ -222,7 +219,7 @@ class TestProcess:
             assert ask(proxy, "/echo", body=b"four") == (200, "4")
             assert ask(proxy, "/livez") == (200, "alive")
 
-    def test_while_the_web_server_is_away_people_are_told_to_try_again(self, tmp_path: Path) -> None:
+    def test_while_the_web_server_is_away_people_are_told_to_try_again(self, tmp_path):
         """The desk keeps what was coded at a 503, and sends it again."""
         with start_proxy(tmp_path, find_free_port()) as made:
             wait_until(lambda: knocks(made), what="the proxy answers", patience=30)
@@ -232,7 +229,7 @@ class TestProcess:
                 assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
                 assert "Try again in a moment" in answer.read().decode()
 
-    def test_its_log_shows_addresses_without_what_follows_them(self, proxy: Proxy) -> None:
+    def test_its_log_shows_addresses_without_what_follows_them(self, proxy):
         ask(proxy, "/static/x?q=hunter2")
         ask(proxy, "/sign-in/hunter3/")
         wait_until(lambda: "/sign-in/..." in proxy.log.read_text(encoding="utf-8"), what="both are logged", patience=30)
@@ -241,7 +238,7 @@ class TestProcess:
         assert "hunter" not in log
 
 
-def read_all(connection: ssl.SSLSocket) -> int:
+def read_all(connection):
     """How much comes on a connection, header and all, until nothing more does."""
     came = 12
     with suppress(TimeoutError):
@@ -251,19 +248,17 @@ def read_all(connection: ssl.SSLSocket) -> int:
     return came
 
 
-def connect(proxy: Proxy) -> ssl.SSLSocket:
+def connect(proxy):
     return trusting().wrap_socket(socket.create_connection((HOST, proxy.port), timeout=10))
 
 
-def trusting() -> ssl.SSLContext:
+def trusting():
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
 
 
-def ask(
-    proxy: Proxy, path: str, *, body: bytes | None = None, headers: dict[str, str] | None = None
-) -> tuple[int, str]:
+def ask(proxy, path, *, body=None, headers=None):
     """The status and text of an answer; with a body, POST."""
     with closing(http.client.HTTPSConnection(HOST, proxy.port, context=trusting(), timeout=30)) as connection:
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -272,13 +267,13 @@ def ask(
         return answer.status, answer.read().decode()
 
 
-def knocks(proxy: Proxy) -> bool:
+def knocks(proxy):
     with suppress(OSError):
         return ask(proxy, "/livez")[0] > 0
     return False
 
 
-def answers(proxy: Proxy) -> bool:
+def answers(proxy):
     with suppress(OSError):
         return ask(proxy, "/livez")[0] == 200
     return False

@@ -1,10 +1,7 @@
 """What is counted of the code, and that a figure that rises fails the check until it is written down."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -81,23 +78,23 @@ FILES = {
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path):
     for name, text in FILES.items():
         write(tmp_path / name, text)
     return tmp_path
 
 
-def write(path: Path, text: str) -> None:
+def write(path, text):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(line.removeprefix(" " * 8) for line in text.split("\n")), encoding="utf-8")
 
 
-def run(monkeypatch: pytest.MonkeyPatch, checkout: Path, *options: str) -> int:
+def run(monkeypatch, checkout, *options):
     monkeypatch.setattr(sys, "argv", ["ratchet", str(checkout), "--file", str(checkout / "kept.toml"), *options])
     return ratchet.main()
 
 
-def test_each_measure_is_counted_in_its_room(checkout: Path) -> None:
+def test_each_measure_is_counted_in_its_room(checkout):
     figures = count_tree(checkout)
 
     assert figures["auditapp"] == Counter(lines=1, modules=1, small_modules=1, suppressions=1)
@@ -133,18 +130,18 @@ def test_each_measure_is_counted_in_its_room(checkout: Path) -> None:
     assert figures["project"] == Counter(contract_lines=5)
 
 
-def test_every_measure_of_the_definitions_is_counted_somewhere(checkout: Path) -> None:
+def test_every_measure_of_the_definitions_is_counted_somewhere(checkout):
     never_counted_here = {"protocols", "long_modules", "long_functions", "scattered_filters"}
 
     assert set(add_up(count_tree(checkout))) == set(MEASURES) - never_counted_here
 
 
-def test_the_places_of_what_is_named_once_can_be_listed(checkout: Path) -> None:
+def test_the_places_of_what_is_named_once_can_be_listed(checkout):
     assert list(list_places(checkout, "functions_named_once")) == ["transcripts/memos/forms.py:14 find"]
     assert list(list_places(checkout, "records_built_once")) == ["transcripts/memos/forms.py:8 Found"]
 
 
-def test_a_comparison_shows_a_column_for_each_checkout(checkout: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_comparison_shows_a_column_for_each_checkout(checkout, capsys):
     before = add_up(count_tree(checkout))
     write(checkout / "transcripts/memos/queries.py", "x = 1\n")
 
@@ -155,9 +152,7 @@ def test_a_comparison_shows_a_column_for_each_checkout(checkout: Path, capsys: p
     assert any(line.split()[:3] == ["10", "10", "declarations:"] for line in shown)
 
 
-def test_a_figure_that_rose_fails_and_says_where_by_how_much_and_what_to_do(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_figure_that_rose_fails_and_says_where_by_how_much_and_what_to_do(checkout, monkeypatch, capsys):
     assert run(monkeypatch, checkout, "--write") == 0
     assert run(monkeypatch, checkout) == 0
     write(checkout / "transcripts/memos/queries.py", "x = 1\ny = 2  # noqa: E501\n")
@@ -170,7 +165,7 @@ def test_a_figure_that_rose_fails_and_says_where_by_how_much_and_what_to_do(
     assert "`make ratchet`" in said
 
 
-def test_lines_in_one_room_are_not_paid_by_another(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_in_one_room_are_not_paid_by_another(checkout, monkeypatch):
     run(monkeypatch, checkout, "--write")
     (checkout / "auditapp/pages.py").unlink()
     write(checkout / "transcripts/new_room/models.py", "x = 1\n")
@@ -178,9 +173,7 @@ def test_lines_in_one_room_are_not_paid_by_another(checkout: Path, monkeypatch: 
     assert run(monkeypatch, checkout) == 1
 
 
-def test_a_figure_that_fell_passes_and_is_written_down(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_figure_that_fell_passes_and_is_written_down(checkout, monkeypatch, capsys):
     run(monkeypatch, checkout, "--write")
     (checkout / "transcripts/memos/forms.py").unlink()
 
@@ -191,9 +184,7 @@ def test_a_figure_that_fell_passes_and_is_written_down(
     assert not capsys.readouterr().out
 
 
-def test_writing_a_rise_asks_for_its_reason(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_writing_a_rise_asks_for_its_reason(checkout, monkeypatch, capsys):
     run(monkeypatch, checkout, "--write")
     write(checkout / "transcripts/memos/queries.py", "x = 1\n")
 
@@ -205,21 +196,19 @@ def test_writing_a_rise_asks_for_its_reason(
     assert run(monkeypatch, checkout) == 0
 
 
-def test_without_a_file_of_figures_the_check_says_how_to_write_it(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_file_of_figures_the_check_says_how_to_write_it(checkout, monkeypatch, capsys):
     assert run(monkeypatch, checkout) == 1
     assert "Write it with `make ratchet`." in capsys.readouterr().err
 
 
-def test_tests_may_grow(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tests_may_grow(checkout, monkeypatch):
     run(monkeypatch, checkout, "--write")
     write(checkout / "tests/memos/test_reading.py", "x = 1\n")
 
     assert run(monkeypatch, checkout) == 0
 
 
-def test_the_file_has_a_table_per_room_in_the_order_of_the_alphabet(checkout: Path) -> None:
+def test_the_file_has_a_table_per_room_in_the_order_of_the_alphabet(checkout):
     rooms = [line for line in ratchet.describe(count_tree(checkout)).splitlines() if line.startswith("[")]
 
     assert rooms == sorted(rooms)

@@ -1,7 +1,5 @@
 """What ``make bench`` says of a run beside the kept ratios."""
 
-from __future__ import annotations
-
 import ast
 import importlib.util
 from pathlib import Path
@@ -15,7 +13,7 @@ from perf.serving import FLOOR, PRODUCT
 SAVE, SHARE = "save one code", "share of a bare loop"
 
 
-def make_rows(save: list[float], share: list[float]) -> list[Row]:
+def make_rows(save, share):
     return [
         Row(SAVE, "", rounds=save),
         Row(SHARE, "", rounds=share, higher_is_better=True),
@@ -26,7 +24,7 @@ def make_rows(save: list[float], share: list[float]) -> list[Row]:
 KEPT = describe_ratios(make_rows([3.0, 2.9, 3.1], [0.9, 0.92, 0.88]))
 
 
-def test_the_file_keeps_medians_and_spreads_of_what_was_measured(tmp_path: Path) -> None:
+def test_the_file_keeps_medians_and_spreads_of_what_was_measured(tmp_path):
     file = tmp_path / "ratios.json"
     keep(KEPT, "full", measured={"load_average": 0.5}, file=file)
     keep(describe_ratios([Row(SAVE, "", rounds=[4.0])]), "full", measured={"load_average": 0.7}, file=file)
@@ -50,18 +48,18 @@ def test_the_file_keeps_medians_and_spreads_of_what_was_measured(tmp_path: Path)
         ([3.0], [0.75], f"{SHARE} (20%)"),
     ],
 )
-def test_what_got_worse_by_more_than_a_tenth_is_named(save: list[float], share: list[float], named: str) -> None:
+def test_what_got_worse_by_more_than_a_tenth_is_named(save, share, named):
     lines = compare(describe_ratios(make_rows(save, share)), KEPT)
     assert lines[-1] == f"Worse by more than a tenth: {named}."
     assert len(lines) == 3
 
 
-def test_a_first_run_compares_with_nothing() -> None:
+def test_a_first_run_compares_with_nothing():
     assert compare(KEPT, {})[0].endswith("not measured before")
 
 
 @pytest.mark.parametrize("served", [APPLICATION, PRODUCT, FLOOR])
-def test_what_is_served_says_who_asks(served: str) -> None:
+def test_what_is_served_says_who_asks(served):
     """The web server does not start without ``find_person``, and no other test starts the floor of the measurements."""
     spec = importlib.util.find_spec(served.partition(":")[0])
     assert spec is not None

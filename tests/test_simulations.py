@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -33,7 +33,7 @@ from auditapp.benchmarks.gender_cues.pure.tables import measure_counts
 from auditapp.benchmarks.scenarios.pure.measures import SessionOutcome, measure_groups, measure_retention
 from auditapp.benchmarks.sob.pure import ranks
 from auditapp.benchmarks.sob.pure.audits import estimate_score
-from auditapp.benchmarks.sob.pure.ranks import RankedBlocks, compare_conover, compare_nemenyi, rank_blocks
+from auditapp.benchmarks.sob.pure.ranks import compare_conover, compare_nemenyi, rank_blocks
 from auditapp.benchmarks.sob.pure.scores import ItemMatrix, Sample, resample_scores
 from auditapp.benchmarks.sob.pure.secondary import contrast_secondary
 from auditapp.evaluation.pure.calibration import bound_f1
@@ -42,11 +42,10 @@ from auditapp.evaluation.pure.corrected_rates import correct_rate_by_turn
 from auditapp.evaluation.pure.influence import Draws, make_table, measure_by_turn
 from tests.transcripts.agreement import cast
 from tests.transcripts.statistics.test_clusters import draw as draw_clusters
-from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import measure_agreement
 from transcripts.negotiation.pure.scoring import Counts, SignTest, compare_conditions
 from transcripts.negotiation.pure.sequences import is_starred, measure_transitions
-from transcripts.statistics.differences import Comparison, Moments, Paired, compare_family
+from transcripts.statistics.differences import Moments, Paired, compare_family
 from transcripts.statistics.figures import (
     BINS,
     MIN_STATED,
@@ -94,43 +93,43 @@ class Row(NamedTuple):
     sizes: tuple[int, ...] = SIZES
 
 
-def contain(interval: Interval | None, truth: float) -> bool | None:
+def contain(interval, truth):
     return None if interval is None else interval.low <= truth <= interval.high
 
 
-def find(p: float | None) -> bool | None:
+def find(p):
     return None if p is None else p < 0.05
 
 
-def count(chance: Generator, n: int, share: float) -> int:
+def count(chance, n, share):
     return int(chance.binomial(n, share))
 
 
-def take(values: np.ndarray) -> Moments:
+def take(values):
     return Moments(len(values), float(values.mean()), float(((values - values.mean()) ** 2).sum()))
 
 
-def cover_any_share(chance: Generator, n: int) -> bool | None:
+def cover_any_share(chance, n):
     share = chance.random()
     return contain(wilson_interval(count(chance, n, share), n), share)
 
 
-def draw_paired(chance: Generator, n: int, part: float) -> tuple[list[float], list[float]]:
+def draw_paired(chance, n, part):
     """Cases that are hard or easy for both sides; the second side does ``part`` as well as the first."""
     ease = chance.random(n)
     return list((chance.random(n) < ease) * 1.0), list((chance.random(n) < part * ease) * 1.0)
 
 
-def make_interval(ends: list[float] | None) -> Interval | None:
+def make_interval(ends):
     return None if ends is None else Interval(*ends)
 
 
-def cover_difference(chance: Generator, n: int, share: float, other: float) -> bool | None:
+def cover_difference(chance, n, share, other):
     found = compare_shares(Share(count(chance, n, share), n), Share(count(chance, n, other), n))
     return contain(make_interval(found["ci"]), share - other)
 
 
-def retain(chance: Generator, n: int, part: float, *, most: int) -> dict[str, Any]:
+def retain(chance, n, part, *, most):
     """The retention of ``part``, of cases that are hard or easy, each played up to ``most`` times with the prompt and without."""
     ease, times = chance.random(n), chance.integers(1, most + 1, n).tolist()
     sessions = [
@@ -142,15 +141,15 @@ def retain(chance: Generator, n: int, part: float, *, most: int) -> dict[str, An
     return measure_retention(sessions)["model"]
 
 
-def cover_ratio(chance: Generator, n: int, *, most: int) -> bool | None:
+def cover_ratio(chance, n, *, most):
     return contain(make_interval(retain(chance, n, 0.7, most=most)["retention"]["ci"]), 0.7)
 
 
-def find_retention(chance: Generator, n: int, *, most: int) -> bool | None:
+def find_retention(chance, n, *, most):
     return find(retain(chance, n, 1, most=most)["p_mcnemar"])
 
 
-def cover_gap(chance: Generator, n: int) -> bool | None:
+def cover_gap(chance, n):
     """Four groups that fare alike on the same cases."""
     ease = chance.random(n)
     sessions = [
@@ -164,14 +163,14 @@ def cover_gap(chance: Generator, n: int) -> bool | None:
     return contain(make_interval(gap["ci"]) if gap else None, 0)
 
 
-def compare_texts(chance: Generator, n: int) -> Comparison:
+def compare_texts(chance, n):
     """Two models that attribute alike, on texts that differ in how much any model attributes: many counts are 0."""
     rates = chance.gamma(0.7, 1.5, n)
     [found] = compare_family([Paired(chance.poisson(rates) - chance.poisson(rates))])
     return found
 
 
-def compare_cases(chance: Generator, n: int, *, is_uneven: bool) -> Comparison:
+def compare_cases(chance, n, *, is_uneven):
     """Two models that are as often right, but not in the same cases, of 1 to 7 questions; uneven: one of 40, the others of 3."""
     sizes = [40, *[3] * (n - 1)] if is_uneven else chance.integers(1, 8, n)
     cases, ease = np.repeat(np.arange(n), sizes), chance.random((2, n))
@@ -180,23 +179,23 @@ def compare_cases(chance: Generator, n: int, *, is_uneven: bool) -> Comparison:
     return found
 
 
-def draw_means(chance: Generator, n: int, *, is_skewed: bool) -> tuple[Moments, Moments]:
+def draw_means(chance, n, *, is_skewed):
     """Two means that are the same."""
     if is_skewed:
         return take(chance.lognormal(0, 1, n)), take(chance.lognormal(0.375, 0.5, n))
     return take(chance.normal(0, 1, n)), take(chance.normal(0, 3, n))
 
 
-def cover_welch(chance: Generator, n: int, *, is_skewed: bool) -> bool | None:
+def cover_welch(chance, n, *, is_skewed):
     return contain(make_interval(compare_means(*draw_means(chance, n, is_skewed=is_skewed))["ci"]), 0)
 
 
-def cover_f1(chance: Generator, n: int) -> bool | None:
+def cover_f1(chance, n):
     """J is 1/2."""
     return contain(bound_f1(CrossTable(*chance.multinomial(n, (0.2, 0.1, 0.1, 0.6)).tolist())), 2 / 3)
 
 
-def cover_same_clusters(chance: Generator, n: int) -> bool | None:
+def cover_same_clusters(chance, n):
     """Two shares of the same threads, .5 and .35, of 1 to 7 units each."""
     own, units, others = chance.random(n), chance.integers(1, 8, n), chance.integers(1, 8, n)
     parts, other_parts = chance.binomial(units, own), chance.binomial(others, 0.7 * own)
@@ -204,7 +203,7 @@ def cover_same_clusters(chance: Generator, n: int) -> bool | None:
     return contain(subtract_shares(*shares, correlate_shares(parts, units, other_parts, others)).interval, 0.5 - 0.35)
 
 
-def bootstrap_share(chance: Generator, n: int, *, correlation: float, is_expanded: bool) -> bool | None:
+def bootstrap_share(chance, n, *, correlation, is_expanded):
     """A share of .5 of clusters of 1 to 7 units, by 1,000 draws of whole clusters."""
     units, spread = chance.integers(1, 8, n), (1 / correlation - 1) / 2
     parts = chance.binomial(units, chance.beta(spread, spread, n))
@@ -213,14 +212,12 @@ def bootstrap_share(chance: Generator, n: int, *, correlation: float, is_expande
     return contain(find_percentiles(draws, n) if is_expanded else Interval(*np.quantile(draws, [0.025, 0.975])), 0.5)
 
 
-def cover_clusters(chance: Generator, n: int, *, correlation: float, share: float) -> bool | None:
+def cover_clusters(chance, n, *, correlation, share):
     found = draw_clusters(chance, n, correlation, share)
     return contain(found.interval if found else None, share)
 
 
-def draw_agreement(
-    chance: Generator, n: int, *, resamples: int = RESAMPLES, sentences: tuple[int, int] = (1, 7)
-) -> CodeAgreement:
+def draw_agreement(chance, n, *, resamples=RESAMPLES, sentences=(1, 7)):
     """Two coders in turns of 1 to 7 sentences whose rates correlate by 0.3; kappa and alpha are 0.6 + 0.4 x 0.3."""
     turns = np.repeat(np.arange(n), chance.integers(*sentences, n, endpoint=True))
     rate = chance.beta(0.7, 7 / 3 - 0.7, n)[turns]
@@ -230,39 +227,39 @@ def draw_agreement(
     return measure_agreement(table, seed=1, resamples=resamples).codes[0]
 
 
-def cover_kappa(chance: Generator, n: int, *, sentences: tuple[int, int]) -> bool | None:
+def cover_kappa(chance, n, *, sentences):
     [pair] = draw_agreement(chance, n, resamples=0, sentences=sentences).pairs
     return contain(pair.kappa_error.interval, 0.72)
 
 
-def cover_superiority(chance: Generator, n: int) -> bool | None:
+def cover_superiority(chance, n):
     first, second = np.array([0.1, 0.2, 0.3, 0.4]), np.full(4, 0.25)
     truth = sum(first[a] * second[b] * (1.0 if a > b else 0.5 if a == b else 0.0) for a in range(4) for b in range(4))
     one, other = (Counts(tuple(chance.multinomial(n, each).tolist())) for each in (first, second))
     return contain(compare_conditions(one, other, ("a", "b"), seed=1, resamples=RESAMPLES).interval, truth)
 
 
-def draw_texts(chance: Generator, n: int, *names: str) -> Sample:
+def draw_texts(chance, n, *names):
     """Texts that differ in how much any model attributes: 1.05 attributes on average."""
     return Sample(names, np.ones(n, np.int64), chance.poisson(chance.gamma(0.7, 1.5, n))[None, :])
 
 
-def cover_score(chance: Generator, n: int) -> bool | None:
+def cover_score(chance, n):
     [found] = resample_scores([draw_texts(chance, n)], seed=1, resamples=1)
     return contain(found[0] if found else None, 1.05)
 
 
-def cover_contrast(chance: Generator, n: int) -> bool | None:
+def cover_contrast(chance, n):
     """Texts with a further target, and as many without, that are alike."""
     sums, texts = chance.poisson(chance.gamma(0.7, 1.5, 2 * n))[:, None], 2 * n
     further = [("other",) if text < n else () for text in range(texts)]
     matrix = ItemMatrix(["model"], range(texts), [""] * texts, further, np.ones_like(sums), sums, sums)
     [row] = contrast_secondary({"task": matrix}, seed=1, resamples=RESAMPLES)
-    ends: Any = row["ci"]
+    ends = row["ci"]
     return contain(ends, 0)
 
 
-def cover_audit(chance: Generator, n: int) -> bool | None:
+def cover_audit(chance, n):
     """Of 500 readings, of which 15 % miss or invent an attribute and 4 % are taken for unusable."""
     machine = chance.poisson(1.5, 500)
     person = np.maximum(machine + chance.choice((-1, 0, 1), 500, p=(0.1, 0.85, 0.05)), 0)
@@ -273,7 +270,7 @@ def cover_audit(chance: Generator, n: int) -> bool | None:
     return contain(estimate_score((500, *frame), differences)[1], person.sum() / 500)
 
 
-def cover_corrected(chance: Generator, n: int) -> bool | None:
+def cover_corrected(chance, n):
     """Turns of four sentences, a fifth of them labelled by people; the machine overcalls."""
     turns = np.repeat(np.arange(5 * n), 4)
     truth = np.repeat(chance.random(5 * n) < 0.25, 4) ^ (chance.random(20 * n) < 0.05)
@@ -285,14 +282,14 @@ def cover_corrected(chance: Generator, n: int) -> bool | None:
     return contain(correct_rate_by_turn(sample).interval, 0.25 * 0.95 + 0.75 * 0.05)
 
 
-def draw_turns(chance: Generator, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def draw_turns(chance, n):
     """Turns of two interviews of n turns, n withheld: which, how many units, and how many of them agree. Nothing has an effect."""
     held = np.concatenate([chance.permutation(np.arange(n) % 2 == side) for side in (0, 1)])
     units = chance.integers(1, 8, 2 * n)
     return held, units, chance.binomial(units, chance.beta(1.2, 0.8, 2 * n))
 
 
-def measure_turns(chance: Generator, n: int) -> dict[str, Any]:
+def measure_turns(chance, n):
     held, units, same = draw_turns(chance, n)
     tallies = [
         Tally(withheld_same=part, withheld_n=size) if is_held else Tally(shown_same=part, shown_n=size)
@@ -305,21 +302,21 @@ def measure_turns(chance: Generator, n: int) -> dict[str, Any]:
     ]
 
 
-def cover_arms(chance: Generator, n: int) -> bool | None:
+def cover_arms(chance, n):
     return contain(measure_turns(chance, n)["interval"], 0)
 
 
-def find_arms(chance: Generator, n: int) -> bool | None:
+def find_arms(chance, n):
     return find(measure_turns(chance, n)["p_difference"])
 
 
-def find_by_sentence(chance: Generator, n: int) -> bool | None:
+def find_by_sentence(chance, n):
     held, units, same = draw_turns(chance, n)
     tested = measure_chi_square(*(int(each[side].sum()) for side in (held, ~held) for each in (same, units)))
     return find(tested.p if tested else None)
 
 
-def cover_bin(chance: Generator, n: int) -> bool | None:
+def cover_bin(chance, n):
     """Cases of 1 to 5 plays that state 55 % and come true in 55 %, each as often as it is easy; and others."""
     ease, sessions = chance.beta(1.1, 0.9, n), chance.integers(1, 6, n)
     stated = [
@@ -329,7 +326,7 @@ def cover_bin(chance: Generator, n: int) -> bool | None:
     return contain(measure_calibration(stated).bins[BINS // 2].interval, 0.55)
 
 
-def draw_bounds(chance: Generator, n: int, *, missing: tuple[float, float]) -> Interval:
+def draw_bounds(chance, n, *, missing):
     """Truly the arms differ by .2; of outcomes that are no and yes these shares are missing."""
     units = []
     for arm, share in (("new", 0.5), ("old", 0.3)):
@@ -340,13 +337,13 @@ def draw_bounds(chance: Generator, n: int, *, missing: tuple[float, float]) -> I
     return Interval(*report_experiment(tally_units(units), EXPERIMENT)["missing"]["o"]["bounds_ci"])
 
 
-def cover_bounds(chance: Generator, n: int) -> bool | None:
+def cover_bounds(chance, n):
     """Three in ten outcomes that are no are missing, and one in ten of the others: the true bounds are -.06 and .38."""
     found = draw_bounds(chance, n, missing=(0.3, 0.1))
     return found.low <= -0.06 and found.high >= 0.38
 
 
-def cover_bounds_of_means(chance: Generator, n: int, *, is_within: bool) -> bool | None:
+def cover_bounds_of_means(chance, n, *, is_within):
     """Numbers from 0 to 1 with the means 1/2 and 1/3, a fifth of them missing: the true bounds are -1/15 and 1/3."""
     units = []
     for arm, values in (("new", chance.random(n)), ("old", chance.beta(1, 2, n))):
@@ -361,22 +358,22 @@ def cover_bounds_of_means(chance: Generator, n: int, *, is_within: bool) -> bool
     return bool(ends[0] <= 1 / 6 <= ends[1] if is_within else ends[0] <= -1 / 15 and ends[1] >= 1 / 3)
 
 
-def find_fisher(chance: Generator, n: int) -> bool | None:
+def find_fisher(chance, n):
     return find(measure_fisher(count(chance, n, 0.3), n, count(chance, n, 0.3), n))
 
 
-def find_chosen(chance: Generator, n: int, *, share: float) -> bool | None:
+def find_chosen(chance, n, *, share):
     """By the test that Table 1 of the probe chooses."""
     return find(measure_counts(count(chance, n, share), n, count(chance, n, share), n)["p"])
 
 
-def find_allocation(chance: Generator, n: int) -> bool | None:
+def find_allocation(chance, n):
     """Two arms of n units each as planned."""
     own = count(chance, 2 * n, 0.5)
     return find(measure_allocation({"old": own, "new": 2 * n - own}, EXPERIMENT.allocation)["p"])
 
 
-def find_signs(chance: Generator, n: int) -> bool | None:
+def find_signs(chance, n):
     """Pairs of threads with scores from 0 to 3."""
     steps = chance.integers(0, 4, n) - chance.integers(0, 4, n)
     return find(SignTest(int((steps > 0).sum()), int((steps < 0).sum()), int((steps == 0).sum())).p)
@@ -386,7 +383,7 @@ STARS = 2.955
 """The residual of which P is .05 over 16 cells."""
 
 
-def find_star(chance: Generator, n: int, *, has_habits: bool, is_by_residual: bool) -> bool | None:
+def find_star(chance, n, *, has_habits, is_by_residual):
     """Whether any step of four moves is found more or less common, in threads of 6 to 30 moves. With habits each thread has its own
     chances of what follows what; without, steps are independent."""
     sequences = []
@@ -403,16 +400,16 @@ def find_star(chance: Generator, n: int, *, has_habits: bool, is_by_residual: bo
     return any(map(is_starred, cells)) if any(cell["p_holm"] is not None for cell in cells) else None
 
 
-def find_mcnemar(chance: Generator, n: int) -> bool | None:
+def find_mcnemar(chance, n):
     first, second = np.array(draw_paired(chance, n, 1))
     return find(measure_mcnemar(int((first > second).sum()), int((first < second).sum())))
 
 
-def find_welch(chance: Generator, n: int, *, is_skewed: bool) -> bool | None:
+def find_welch(chance, n, *, is_skewed):
     return find(find_p(compare_means(*draw_means(chance, n, is_skewed=is_skewed))))
 
 
-def find_groups(chance: Generator, n: int, *, of_means: bool) -> bool | None:
+def find_groups(chance, n, *, of_means):
     """Whether the effects of five groups differ, n units to each arm of a group."""
     tally, groups = UnitTally(), list("abcde")
     for group in groups:
@@ -427,7 +424,7 @@ def find_groups(chance: Generator, n: int, *, of_means: bool) -> bool | None:
     return find(found["p"] if found else None)
 
 
-def find_family(chance: Generator, n: int) -> bool | None:
+def find_family(chance, n):
     """Whether any of ten comparisons on the same texts has a verdict by its adjusted P."""
     rates = chance.gamma(0.7, 1.5, n)
     compared = compare_family([Paired(chance.poisson(rates) - chance.poisson(rates)) for _ in range(10)])
@@ -435,7 +432,7 @@ def find_family(chance: Generator, n: int) -> bool | None:
     return None if None in found else any(found)
 
 
-def draw_blocks(chance: Generator, n: int, targets: int) -> dict[str, dict[str, float | None]]:
+def draw_blocks(chance, n, targets):
     """Models whose targets have the same chance of a high score; scores have two decimals, and ties."""
     scores = (chance.poisson(100, (n, targets)) / 100 + chance.random((n, 1)).round(2)).round(2)
     return {
@@ -443,24 +440,24 @@ def draw_blocks(chance: Generator, n: int, targets: int) -> dict[str, dict[str, 
     }
 
 
-def name_targets(targets: int) -> list[str]:
+def name_targets(targets):
     return list(map(str, range(targets)))
 
 
-def rank(chance: Generator, n: int, targets: int) -> RankedBlocks:
+def rank(chance, n, targets):
     return rank_blocks(draw_blocks(chance, n, targets), name_targets(targets))
 
 
-def find_friedman(chance: Generator, n: int, *, targets: int, key: str) -> bool | None:
+def find_friedman(chance, n, *, targets, key):
     with mock.patch.object(ranks, "TOO_FEW_BLOCKS", 0):
         return find(ranks.compare_targets(draw_blocks(chance, n, targets), name_targets(targets), task="any")[key])
 
 
-def find_nemenyi(chance: Generator, n: int, *, targets: int) -> bool:
+def find_nemenyi(chance, n, *, targets):
     return any(pair["p"] < 0.05 for pair in compare_nemenyi(rank(chance, n, targets), task="any")["pairs"])
 
 
-def find_conover(chance: Generator, n: int, *, targets: int) -> bool:
+def find_conover(chance, n, *, targets):
     return any(pair["p_adjusted"] < 0.05 for pair in compare_conover(rank(chance, n, targets), task="any")["pairs"])
 
 
@@ -679,9 +676,9 @@ RANKS = tuple(
 )
 
 
-def simulate(row: Row) -> list[float | None]:
+def simulate(row):
     """By size, the share of samples, of those with an interval or a P; None where fewer than half of the samples have one."""
-    shares: list[float | None] = []
+    shares = []
     for n in row.sizes:
         chance = np.random.default_rng(n)
         found = [each for _ in range(row.samples) if (each := row.draw(chance, n)) is not None]
@@ -689,14 +686,14 @@ def simulate(row: Row) -> list[float | None]:
     return shares
 
 
-def write_line(row: Row, shares: list[float | None]) -> str:
+def write_line(row, shares):
     cells = ("–" if share is None else f"{100 * share:.1f} %" for share in shares)
     return f"| {row.name} | {' | '.join(cells)} |"
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("row", [*COVERAGE, *ERRORS, *RANKS], ids=lambda row: row.name)
-def test_the_table_of_the_method_has_what_is_simulated_and_no_bad_figure_is_given(row: Row) -> None:
+def test_the_table_of_the_method_has_what_is_simulated_and_no_bad_figure_is_given(row):
     shares = simulate(row)
     given = [share for size, share in zip(row.sizes, shares, strict=True) if size >= row.least and share is not None]
     assert given

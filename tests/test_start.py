@@ -1,11 +1,8 @@
 """What a command, a web server and a worker load at their start: a library that few use must not make all of them wait."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -57,7 +54,7 @@ sys.stderr.write("LOADED " + " ".join(set(sys.argv[1:]) & sys.modules.keys()))
         pytest.param(WORKER, NOT_EVERYWHERE | {"prompt_toolkit", "auditapp.urls"}, id="worker"),
     ],
 )
-def test_what_a_start_does_not_load(code: str, unwanted: set[str], tmp_path: Path) -> None:
+def test_what_a_start_does_not_load(code, unwanted, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("First sentence. Second sentence.", encoding="utf-8")
     on_servers = {"DATABASE_URL", "REDIS_URL"}

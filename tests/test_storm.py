@@ -1,7 +1,5 @@
 """The storm of `make chaos`, small: a fault every second, on PostgreSQL and Redis of its own."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.services import database_kind
@@ -14,7 +12,7 @@ pytestmark = [
 
 
 @pytest.mark.full
-def test_a_small_storm_loses_nothing_and_crosses_no_cap() -> None:
+def test_a_small_storm_loses_nothing_and_crosses_no_cap():
     plan = Plan(
         cells=450,
         in_flight=10,

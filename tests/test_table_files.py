@@ -1,9 +1,5 @@
 """Every table that a page of the demo offers comes in every format that it offers, under its name, and on record."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urljoin
 
 import lxml.html
@@ -28,9 +24,9 @@ PAGES = {
 """How many tables each offers, by the name of its route."""
 
 
-def list_buttons(address: str, page: str) -> Iterator[tuple[str, dict[str, Any], str]]:
+def list_buttons(address, page):
     """Where each button of a format sends its form, with what, and the format."""
-    document: Any = lxml.html.document_fromstring(page)
+    document = lxml.html.document_fromstring(page)
     for form in document.xpath("//main//form"):
         for button in form.iterfind(".//button"):
             format = (button.text or "").strip().lower().replace("latex", "tex")
@@ -45,7 +41,7 @@ def list_buttons(address: str, page: str) -> Iterator[tuple[str, dict[str, Any],
 
 @pytest.mark.full
 @pytest.mark.django_db(transaction=True)
-def test_every_table_that_is_offered_comes_in_every_format() -> None:
+def test_every_table_that_is_offered_comes_in_every_format():
     load_demo()
     client = Client()
     client.force_login(User.objects.get(username="owner"))

@@ -1,7 +1,5 @@
 """The servers of a test session leave nothing behind, however the session ends."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -18,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @quick_on("sqlite")
 @pytest.mark.processes
-def test_servers_are_gone_once_nobody_holds_their_input() -> None:
+def test_servers_are_gone_once_nobody_holds_their_input():
     servers = subprocess.Popen(
         [sys.executable, "-m", "tools.throwaway_servers"],
         cwd=ROOT,

@@ -3,23 +3,16 @@
 Every form of the site is named below. A new one fails until it is said what it does.
 """
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Iterator
 from html import unescape
-from typing import Any
 
 import pytest
 from django import forms
-from django.test import Client
 from django.urls import get_resolver
 
 from tests.support.form_values import read_form
 from tests.support.whole_study import set_stage
 from transcripts.accounts import second_factor_views  # noqa: F401 - its forms are loaded late, by a setting
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 from transcripts.ui.forms import ReplacingForm
 
 # Forms that are filled in with what is stored and replace it: the hidden field by which a change made meanwhile is noticed.
@@ -95,7 +88,7 @@ transcripts.ui: OnceForm ReplacingForm RowForm
 """
 # Of forms that replace: the page, the field that both change, and what else is needed to save it. The others (scripts, stances,
 # case sheets, pairs, tables, verdicts, disagreements) are sent by two people in the tests of their rooms.
-PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
+PAGES = {
     "auditapp.llm.forms.CapabilitiesForm": ("llm:model", "max_output_tokens", {}),
     "auditapp.benchmarks.gender_cues.forms.PurposeForm": ("gender_cues:purpose", "text", {}),
     "auditapp.benchmarks.sob.texts.forms.RecordForm": ("sob:describe", "source_name", {}),
@@ -108,11 +101,11 @@ PAGES: dict[str, tuple[str, str, dict[str, str]]] = {
 TEXTS = {"max_output_tokens": ("4321", "8765"), "entries": ("Anna -> [A]", "Ben -> [B]")}
 
 
-def list_forms() -> dict[str, Any]:
+def list_forms():
     """Every form of the product: its views are loaded by the site map."""
     assert get_resolver().url_patterns
 
-    def walk(kind: type[forms.BaseForm]) -> Iterator[type[forms.BaseForm]]:
+    def walk(kind):
         for each in kind.__subclasses__():
             yield each
             yield from walk(each)
@@ -121,7 +114,7 @@ def list_forms() -> dict[str, Any]:
     return {f"{each.__module__}.{each.__qualname__}": each for each in ours}
 
 
-def test_every_form_is_known_for_what_it_replaces() -> None:
+def test_every_form_is_known_for_what_it_replaces():
     said = [
         f"{room}:{form}"
         for text in (ONE_VALUE_OR_OWN, OTHERS)
@@ -145,9 +138,7 @@ def test_every_form_is_known_for_what_it_replaces() -> None:
 
 
 @pytest.mark.parametrize("form", PAGES)
-def test_who_is_late_is_shown_both_texts_and_takes_nothing_back(
-    form: str, study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_who_is_late_is_shown_both_texts_and_takes_nothing_back(form, study, owner, lead, client_of):
     owner.is_superuser = True
     owner.save()
     stage = set_stage(study, owner, lead)
@@ -170,9 +161,7 @@ def test_who_is_late_is_shown_both_texts_and_takes_nothing_back(
     assert client.post(to, {**again, **more}).status_code == 302, "seen both, she may save"
 
 
-def test_what_the_late_person_did_not_touch_is_as_the_other_left_it(
-    study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_what_the_late_person_did_not_touch_is_as_the_other_left_it(study, owner, lead, client_of):
     """An exclusion was undone by somebody who corrected a typing error."""
     interview = set_stage(study, owner, lead).sentence.turn.interview
     path = f"/studies/{study.slug}/interviews/{interview.pk}/details/"
@@ -192,9 +181,7 @@ def test_what_the_late_person_did_not_touch_is_as_the_other_left_it(
     assert (interview.inclusion, interview.tier, interview.standing) == ("excluded", "B", "excluded")
 
 
-def test_rights_that_somebody_else_gave_meanwhile_stay(
-    study: Study, owner: User, coder: User, client_of: Callable[[User], Client]
-) -> None:
+def test_rights_that_somebody_else_gave_meanwhile_stay(study, owner, coder, client_of):
     owner.is_superuser = True
     owner.save()
     client = client_of(owner)

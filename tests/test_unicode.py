@@ -3,21 +3,17 @@
 What a browser counts is in tests/browser/test_unicode.py. Ten thousand texts in `make test-all`, some in `make test`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import uuid
 import zipfile
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from django.db import connection
 
-from tests.support.unicode_strings import Marked, make_strings
-from transcripts.accounts.models import User
+from tests.support.unicode_strings import make_strings
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
@@ -29,7 +25,6 @@ from transcripts.corpus.pure.boundaries import Extent
 from transcripts.exchange.actions import import_qdpx, write_export
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 TURNS_OF_ONE = 100
 CODED_BY_HAND = 300
@@ -40,7 +35,7 @@ FROM coding_coding c JOIN corpus_sentence s ON s.id = c.sentence_id JOIN corpus_
 """
 
 
-def load(study: Study, strings: list[Marked], by: User) -> list[Turn]:
+def load(study, strings, by):
     """The texts as turns of a model, in the order given."""
     lines = [
         json.dumps(
@@ -55,13 +50,13 @@ def load(study: Study, strings: list[Marked], by: User) -> list[Turn]:
     return list(Turn.objects.filter(interview__study=study).order_by("interview_id", "position"))
 
 
-def mark_all(study: Study, turns: list[Turn], strings: list[Marked], by: User) -> dict[int, str]:
+def mark_all(study, turns, strings, by):
     """A coding on the sentence in which each stretch begins, with as much of the stretch as lies in it: its words by its number."""
     code = Code.objects.get(version__study=study, identifier="theme.balance")
-    sentences: dict[int, list[Sentence]] = {}
+    sentences = {}
     for sentence in Sentence.objects.filter(turn__interview__study=study).select_related("turn__interview__study"):
         sentences.setdefault(sentence.turn_id, []).append(sentence)
-    places: list[tuple[Sentence, CodingValues, str]] = []
+    places = []
     for turn, each in zip(turns, strings, strict=True):
         for sentence in sentences.get(turn.pk, []):
             start = max(each.start, sentence.start)
@@ -95,9 +90,7 @@ def mark_all(study: Study, turns: list[Turn], strings: list[Marked], by: User) -
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("count", SIZES)
-def test_the_same_places_are_the_same_words_in_the_database_and_in_a_project_file(
-    study: Study, owner: User, tmp_path: Path, count: int
-) -> None:
+def test_the_same_places_are_the_same_words_in_the_database_and_in_a_project_file(study, owner, tmp_path, count):
     strings = make_strings(count, breaks=True)
     turns = load(study, strings, owner)
     assert [turn.text for turn in turns] == [each.text for each in strings]
@@ -135,7 +128,7 @@ def test_the_same_places_are_the_same_words_in_the_database_and_in_a_project_fil
     assert sorted(words_there) == sorted(expected.values())
 
 
-def read_selections(path: Path) -> list[str]:
+def read_selections(path):
     """The selected words of a project file, read as another program would: positions in the text files count code points."""
     with zipfile.ZipFile(path) as archive:
         root = ElementTree.parse(io.BytesIO(archive.read("project.qde"))).getroot()

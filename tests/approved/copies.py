@@ -1,18 +1,12 @@
 """What leaves the product, each by a name: the demo's exports and pages, answers of commands and of the API, and its schema."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 from urllib.parse import urldefrag, urljoin, urlsplit
 
 import lxml.html
 from django.core.management import call_command
-from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import Resolver404, resolve
 
@@ -43,7 +37,7 @@ COMMANDS = (
 REPORTS = ("sob", "probe", "scenario")
 
 
-def list_copies(folder: Path) -> Iterator[tuple[str, str]]:
+def list_copies(folder):
     """Each copy: its name, and its text. Files are written to ``folder`` on the way."""
     yield from copy_exports(folder)
     yield from copy_commands()
@@ -51,7 +45,7 @@ def list_copies(folder: Path) -> Iterator[tuple[str, str]]:
     yield from copy_api()
 
 
-def copy_exports(folder: Path) -> Iterator[tuple[str, str]]:
+def copy_exports(folder):
     chosen = [(STUDY, export) for export in list_exports()]
     chosen += [(SUITE, export) for export in list_exports() if export.key in OF_SUITE]
     for slug, export in chosen:
@@ -62,7 +56,7 @@ def copy_exports(folder: Path) -> Iterator[tuple[str, str]]:
                 yield f"export {name}", read_file(folder / name)
 
 
-def read_file(file: Path) -> str:
+def read_file(file):
     data = file.read_bytes()
     if zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -79,7 +73,7 @@ def read_file(file: Path) -> str:
     return write_head(text)
 
 
-def copy_commands() -> Iterator[tuple[str, str]]:
+def copy_commands():
     for words in COMMANDS:
         yield f"command {' '.join(words)}", write_json(json.loads(run(*words, "--json")))
     for kind in REPORTS:
@@ -90,14 +84,14 @@ def copy_commands() -> Iterator[tuple[str, str]]:
         )
 
 
-def run(*words: str) -> str:
+def run(*words):
     """What a command prints."""
     said = io.StringIO()
     call_command(*words, stdout=said, stderr=io.StringIO())
     return said.getvalue()
 
 
-def copy_pages() -> Iterator[tuple[str, str]]:
+def copy_pages():
     """Of the owner's pages the text; of a coder's, where the owner has the same page, the lines that differ."""
     of_owner = {}
     for name, address, page in crawl("owner"):
@@ -109,12 +103,12 @@ def copy_pages() -> Iterator[tuple[str, str]]:
             yield f"page {name} for a coder", write_head(write_difference(text, of_owner.get(name, "")))
 
 
-def crawl(username: str) -> Iterator[tuple[str, str, str]]:
+def crawl(username):
     """One page of each kind that links lead to from the demo's overview on: its route's name, its address, and its HTML."""
     client = Client()
     client.force_login(User.objects.get(username=username))
     waiting = [f"/studies/{STUDY}/", f"/studies/{SUITE}/", "/", "/account/"]
-    seen: set[str] = set()
+    seen = set()
     for address in waiting:
         try:
             name = resolve(urlsplit(address).path).view_name.replace(":", ".")
@@ -132,7 +126,7 @@ def crawl(username: str) -> Iterator[tuple[str, str, str]]:
         answer.close()
 
 
-def copy_api() -> Iterator[tuple[str, str]]:
+def copy_api():
     """The answer to each GET that needs a study, or its first interview or its benchmark, and nothing else."""
     owner = User.objects.get(username="owner")
     _, secret = create_token(user=owner, name="copies", scopes=["read"], by=owner)
@@ -153,12 +147,12 @@ def copy_api() -> Iterator[tuple[str, str]]:
             yield f"api {path.strip('/').replace('/', '.')}", f"{said}\n{read_answer(answer)}"
 
 
-def read_answer(answer: HttpResponseBase) -> str:
+def read_answer(answer):
     text = b"".join(answer).decode()
     return write_json(json.loads(text)) if answer["Content-Type"] == "application/json" else write_head(text)
 
 
-def copy_schema() -> str:
+def copy_schema():
     """A line for each operation of the API, and for each field of what goes in or out."""
     schema = build_schema()
     lines = []
@@ -185,7 +179,7 @@ def copy_schema() -> str:
     return "\n".join(lines) + "\n"
 
 
-def describe(schema: dict[str, Any]) -> str:
+def describe(schema):
     """What a value is, in one line."""
     said = {key: value for key, value in schema.items() if key not in {"description", "title"}}
     return str(said["$ref"]).rpartition("/")[2] if list(said) == ["$ref"] else json.dumps(said, sort_keys=True)

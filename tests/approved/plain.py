@@ -1,14 +1,10 @@
 """Answers as text that a reviewer can read: pages without markup, the beginning of long lists, no value that changes by itself."""
 
-from __future__ import annotations
-
 import csv
 import difflib
 import hashlib
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import lxml.html
 
@@ -72,14 +68,14 @@ LIMITS = (
 )
 
 
-def settle(text: str) -> str:
+def settle(text):
     """The text without what differs from one run to the next."""
     for pattern, word in CHANGING:
         text = pattern.sub(word, text)
     return text
 
 
-def shorten_json(value: Any) -> Any:
+def shorten_json(value):
     """The same with each long list cut to its first items, followed by how many there are and a hash of them all."""
     if isinstance(value, dict):
         return {key: shorten_json(each) for key, each in value.items()}
@@ -91,11 +87,11 @@ def shorten_json(value: Any) -> Any:
     return short
 
 
-def write_json(value: Any) -> str:
+def write_json(value):
     return write_head(json.dumps(shorten_json(value), indent=1, ensure_ascii=False))
 
 
-def write_table(text: str) -> str:
+def write_table(text):
     """A CSV file: its headings, its first rows with one line for each cell that is not empty, and a hash of the whole."""
     header, *rows = csv.reader(text.splitlines(keepends=True))
     lines = [f"columns: {', '.join(header)}"]
@@ -105,7 +101,7 @@ def write_table(text: str) -> str:
     return write_head("\n".join([*lines, f"{len(rows)} rows in all, {find_hash(settle(text))}"]))
 
 
-def write_head(text: str) -> str:
+def write_head(text):
     """The beginning of a text; where that is not all, a hash of the whole."""
     text = settle(text)
     lines = text.splitlines()
@@ -115,16 +111,16 @@ def write_head(text: str) -> str:
     return "\n".join(head) + "\n"
 
 
-def write_difference(text: str, other: str) -> str:
+def write_difference(text, other):
     """The lines in which a text differs from another, as a diff shows them."""
     return "\n".join(difflib.unified_diff(other.splitlines(), text.splitlines(), n=0, lineterm="")) + "\n"
 
 
-def find_hash(text: str) -> str:
+def find_hash(text):
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write_page(page: str) -> str:
+def write_page(page):
     """What a page says, a line for each block, row or field, with the addresses of its links."""
     document = lxml.html.document_fromstring(page)
     main = document.find(".//main")
@@ -133,7 +129,7 @@ def write_page(page: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def _read(element: Any) -> Iterator[str]:
+def _read(element):
     if not isinstance(element.tag, str) or element.tag in {"script", "style", "svg", "template"}:
         yield element.tail or ""
         return
@@ -160,13 +156,13 @@ def _read(element: Any) -> Iterator[str]:
     yield element.tail or ""
 
 
-def _read_children(element: Any) -> Iterator[str]:
+def _read_children(element):
     yield element.text or ""
     for child in element:
         yield from _read(child)
 
 
-def _list_limits(element: Any) -> Iterator[str]:
+def _list_limits(element):
     for name in LIMITS:
         value = element.get(name)
         if value is not None:

@@ -1,13 +1,9 @@
 """What leaves the product is what was approved. ``make approve`` writes the copies; a review reads what changed in them."""
 
-from __future__ import annotations
-
 import random
 import secrets
-from pathlib import Path
 
 import pytest
-from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from auditapp.demo.actions import load_demo
@@ -23,12 +19,12 @@ class TextFile(SingleFileSnapshotExtension):
 
 
 @pytest.fixture
-def approved(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+def approved(snapshot):
     return snapshot.use_extension(TextFile)
 
 
 @pytest.fixture
-def _chance_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def _chance_is_the_same(monkeypatch):
     """Seeds, samples and labels that nobody can foretell are the same each time."""
     source = random.Random(1)
     monkeypatch.setattr(secrets, "randbelow", source.randrange)
@@ -40,14 +36,12 @@ def _chance_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.skipif(database_kind() == "postgres", reason="The copies are those of SQLite.")
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_chance_is_the_same")
-def test_what_leaves_the_demo_was_approved(
-    approved: SnapshotAssertion, subtests: pytest.Subtests, tmp_path: Path
-) -> None:
+def test_what_leaves_the_demo_was_approved(approved, subtests, tmp_path):
     assert load_demo()
     for name, text in list_copies(tmp_path):
         with subtests.test(name):
             assert text == approved(name=name)
 
 
-def test_the_schema_was_approved(approved: SnapshotAssertion) -> None:
+def test_the_schema_was_approved(approved):
     assert copy_schema() == approved

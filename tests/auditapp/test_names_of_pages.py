@@ -1,21 +1,16 @@
 """A page is called the same in the bar that leads to it and in its own heading."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 from transcripts.ui.navigation import DESTINATIONS, Group
 
 
 @pytest.mark.django_db
-def test_a_page_is_headed_by_the_name_that_the_bar_gives_it(client: Client, owner: User, study: Study) -> None:
+def test_a_page_is_headed_by_the_name_that_the_bar_gives_it(client, owner, study):
     client.force_login(owner)
     differ = {}  # the overview bears the name of the study
     for entry in (entry for destination in DESTINATIONS for entry in destination.entries):

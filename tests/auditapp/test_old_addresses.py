@@ -1,16 +1,9 @@
 """Bookmarks from before release 1.0.0."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import resolve
 
 from auditapp.site.pages import RENAMED
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 
 @pytest.mark.parametrize(
@@ -25,16 +18,16 @@ from transcripts.studies.models import Study
         ("/p/culture//evil.example/", "/studies/culture//evil.example/"),
     ],
 )
-def test_an_old_address_leads_to_the_page(client_of: Callable[[User], Client], owner: User, old: str, new: str) -> None:
+def test_an_old_address_leads_to_the_page(client_of, owner, old, new):
     answer = client_of(owner).get(old)
     assert (answer.status_code, answer["Location"]) == (301, new)
 
 
-def test_nothing_is_sent_to_an_old_address(client_of: Callable[[User], Client], owner: User, study: Study) -> None:
+def test_nothing_is_sent_to_an_old_address(client_of, owner, study):
     assert client_of(owner).post(f"/p/{study.slug}/members/add/", {}).status_code == 405
 
 
-def test_every_new_beginning_is_one_that_pages_have() -> None:
+def test_every_new_beginning_is_one_that_pages_have():
     beginnings = {new for _, new in RENAMED} - {"annotators/", "evaluation/"}
     alone = {"annotators/runs/": "7/", "live-interviews/": "", "suggestions/drafts/": ""}
     for new in beginnings:

@@ -1,11 +1,7 @@
 """What is shown, and logged, when a request cannot be answered."""
 
-from __future__ import annotations
-
 import logging
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.test import Client
@@ -14,21 +10,15 @@ from django.urls import reverse
 from auditapp.site.clients import CLIENT
 from tests.support.instance import ROOT
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 class TestWrongMethod:
     @pytest.fixture
-    def address(self, study: Study) -> str:
+    def address(self, study):
         return reverse("studies:set_method", args=[study.slug])
 
-    def test_the_address_of_a_button_has_a_page_with_the_way_back(
-        self, study: Study, address: str, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_address_of_a_button_has_a_page_with_the_way_back(self, study, address, lead, client_of):
         answer = client_of(lead).get(address)
         assert (answer.status_code, answer["Allow"]) == (405, "POST")
         page = answer.content.decode()
@@ -36,19 +26,17 @@ class TestWrongMethod:
         assert f'href="{reverse("studies:home", args=[study.slug])}">Go to the study</a>' in page
         assert answer["Content-Security-Policy"]
 
-    def test_an_outsider_is_shown_no_way_into_the_study(
-        self, study: Study, address: str, outsider: User, client_of: ClientOf
-    ) -> None:
+    def test_an_outsider_is_shown_no_way_into_the_study(self, study, address, outsider, client_of):
         page = client_of(outsider).get(address).content.decode()
         assert "To your studies" in page
         assert "Go to the study" not in page
 
     @pytest.mark.parametrize("header", ["HX-Request", "X-Desk"])
-    def test_scripts_get_no_page(self, address: str, lead: User, client_of: ClientOf, header: str) -> None:
+    def test_scripts_get_no_page(self, address, lead, client_of, header):
         answer = client_of(lead).get(address, headers={header: "true"})
         assert (answer.status_code, answer.content) == (405, b"")
 
-    def test_the_api_answers_in_json(self, client: Client) -> None:
+    def test_the_api_answers_in_json(self, client):
         answer = client.delete("/api/v1/studies/")
         assert answer["Content-Type"] == "application/json"
 
@@ -57,16 +45,7 @@ class TestLog:
     @pytest.mark.parametrize(
         ("path", "status"), [("/nowhere/", 404), ("/studies/{slug}/", 404), ("/studies/{slug}/members/add/", 403)]
     )
-    def test_a_refusal_is_one_line(
-        self,
-        study: Study,
-        client_of: ClientOf,
-        outsider: User,
-        coder: User,
-        path: str,
-        status: int,
-        caplog: pytest.LogCaptureFixture,
-    ) -> None:
+    def test_a_refusal_is_one_line(self, study, client_of, outsider, coder, path, status, caplog):
         client = client_of(coder if status == 403 else outsider)
         address = path.format(slug=study.slug)
         answer = client.post(address) if status == 403 else client.get(address)
@@ -75,10 +54,8 @@ class TestLog:
         assert "\n" not in logging.Formatter("%(message)s").format(record)
         assert address in record.getMessage()
 
-    def test_a_failure_keeps_its_traceback(
-        self, client_of: ClientOf, lead: User, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        def fail(*args: object) -> None:
+    def test_a_failure_keeps_its_traceback(self, client_of, lead, monkeypatch, caplog):
+        def fail(*args):
             raise RuntimeError("broken")
 
         monkeypatch.setattr("transcripts.studies.queries.studies_of", fail)
@@ -92,26 +69,24 @@ class TestLog:
 class FakeClient:
     """What the web server tells of a connection, without one."""
 
-    def __init__(self, problem: str = "") -> None:
+    def __init__(self, problem=""):
         self.problem, self.people, self.files = problem, list[int](), 0
 
-    def set_person(self, person: int) -> None:
+    def set_person(self, person):
         self.people.append(person)
 
-    def begin_file(self) -> str:
+    def begin_file(self):
         self.files += 1
         return self.problem
 
 
-def at(server: FakeClient) -> dict[str, Any]:
+def at(server):
     """A request that this server received."""
     return {CLIENT: server}
 
 
 class TestKnownToServer:
-    def test_the_server_learns_whose_request_it_is(
-        self, client_of: ClientOf, coder: User, client: Client, study: Study
-    ) -> None:
+    def test_the_server_learns_whose_request_it_is(self, client_of, coder, client, study):
         server = FakeClient()
         client_of(coder).get("/", **at(server))
         client.get("/sign-in/", **at(server))
@@ -121,9 +96,7 @@ class TestKnownToServer:
         assert (server.people, server.files) == ([coder.pk] * 2, 0)
 
     @pytest.mark.parametrize("by_api", [False, True])
-    def test_a_file_that_is_one_too_many_is_refused_before_anything_is_recorded(
-        self, study: Study, lead: User, client_of: ClientOf, by_api: bool
-    ) -> None:
+    def test_a_file_that_is_one_too_many_is_refused_before_anything_is_recorded(self, study, lead, client_of, by_api):
         server, events = FakeClient("Three files are on their way."), AuditEvent.objects.count()
         if by_api:
             address = f"/api/v1/studies/{study.slug}/exports/codebook/"
@@ -137,7 +110,7 @@ class TestKnownToServer:
         assert "no-store" in answer["Cache-Control"]
         assert AuditEvent.objects.count() == events
 
-    def test_every_view_that_answers_in_pieces_asks_for_a_place(self) -> None:
+    def test_every_view_that_answers_in_pieces_asks_for_a_place(self):
         """Whoever adds one decorates it with ``sends_files``."""
         modules = dict[str, set[str]]()
         for room in (ROOT / "transcripts", ROOT / "auditapp"):

@@ -1,9 +1,6 @@
 """Verdicts that the judged text has, repeated by the model that judges it: none may be read as its own."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -24,26 +21,26 @@ PROBE = '{"gender": "Male", "codes_applied": ["Emotion"]}'
 FORMATTER = '{"person": "refusal", "quote": "I cannot answer", "characteristics": []}'
 
 
-def is_read_by_critic(answer: str, finish_reason: str, text: str) -> bool:
+def is_read_by_critic(answer, finish_reason, text):
     return read_critic_answer(answer, finish_reason, Judged([text]))[0] == "uphold"
 
 
-def is_read_by_annotator(answer: str, finish_reason: str, text: str) -> bool:
+def is_read_by_annotator(answer, finish_reason, text):
     judged = Judged([text])
     parsed = parse_response(answer, sentences=SENTENCES, codes={"pride"}, finish_reason=finish_reason, judged=judged)
     return bool(parsed.proposals)
 
 
-def is_read_by_probe(answer: str, finish_reason: str, text: str) -> bool:
+def is_read_by_probe(answer, finish_reason, text):
     parsed = parse_answer(answer, finish_reason=finish_reason, review=text)
     return parsed.status == OK and parsed.predicted == "man"
 
 
-def is_read_by_formatter(answer: str, finish_reason: str, text: str) -> bool:
+def is_read_by_formatter(answer, finish_reason, text):
     return read_formatter_answer(answer, text, finish_reason=finish_reason)[0] is FormatterEnd.REFUSAL
 
 
-READERS: list[tuple[Callable[[str, str, str], bool], str, str]] = [
+READERS = [
     (is_read_by_critic, CRITIC, CRITIC.replace("uphold", "reverse")),
     (
         is_read_by_annotator,
@@ -72,7 +69,7 @@ OWN = [
 ]
 
 
-def list_echoes() -> Iterator[tuple[Callable[[str, str, str], bool], str, str, str]]:
+def list_echoes():
     for is_read, quoted, own in READERS:
         forms = {"own": own, "cut": own[:-8], "comma": own[:-1] + ",}", "single": own.replace('"', "'")}
         for echo in ECHOES:
@@ -85,7 +82,7 @@ def list_echoes() -> Iterator[tuple[Callable[[str, str, str], bool], str, str, s
                 yield is_read, f"{words}\n{repeated}", finish_reason, f"They asked: {quoted} I cannot answer."
 
 
-def test_no_quoted_verdict_is_read() -> None:
+def test_no_quoted_verdict_is_read():
     echoes = list(list_echoes())
     assert len(echoes) >= 200
     read = [
@@ -97,9 +94,7 @@ def test_no_quoted_verdict_is_read() -> None:
 
 
 @pytest.mark.parametrize(("is_read", "quoted", "own"), READERS)
-def test_the_same_object_is_a_verdict_where_the_text_does_not_have_it(
-    is_read: Callable[[str, str, str], bool], quoted: str, own: str
-) -> None:
+def test_the_same_object_is_a_verdict_where_the_text_does_not_have_it(is_read, quoted, own):
     # The quotation of the formatter is in the text, its object is not.
     assert is_read(quoted, "stop", "They asked. I cannot answer.")
     assert json.loads(own)
@@ -109,7 +104,7 @@ def test_the_same_object_is_a_verdict_where_the_text_does_not_have_it(
 @pytest.mark.parametrize(
     "text", ["<think>Male?</think>\nGender: Female\nCodes applied: None", "Gender: Female\nCodes applied: None"]
 )
-def test_the_probe_reads_what_comes_after_the_reasoning(text: str) -> None:
+def test_the_probe_reads_what_comes_after_the_reasoning(text):
     parsed = parse_answer(text)
     assert (parsed.status, parsed.predicted) == (OK, "woman")
 
@@ -129,19 +124,17 @@ def test_the_probe_reads_what_comes_after_the_reasoning(text: str) -> None:
         ),
     ],
 )
-def test_the_probe_reads_nothing_where_an_answer_is_not_whole_or_not_one(
-    answer: str, finish_reason: str, status: str
-) -> None:
+def test_the_probe_reads_nothing_where_an_answer_is_not_whole_or_not_one(answer, finish_reason, status):
     parsed = parse_answer(answer, finish_reason=finish_reason)
     assert (parsed.status, parsed.predicted) == (status, None)
 
 
-def test_rationales_in_the_reasoning_are_none_of_the_answer() -> None:
+def test_rationales_in_the_reasoning_are_none_of_the_answer():
     parsed = parse_answer("<think>\nEmotion: I guess\n</think>\nEmotion: joy\n\nGender: Female\nCodes applied: Emotion")
     assert parsed.rationales == {"Emotion": "joy"}
 
 
-def test_a_refusal_by_a_label_in_the_judged_text_is_no_outcome() -> None:
+def test_a_refusal_by_a_label_in_the_judged_text_is_no_outcome():
     expected = read_expected({"label": "approve", "of": ["approve", "deny"]})
     for answer in ('The applicant wrote "approve". I will not decide.', "I would not approve this application."):
         assert read_outcome(answer, expected).is_right is None
@@ -160,13 +153,11 @@ HOSTILE = [
 
 @pytest.mark.parametrize(("is_read", "quoted", "own"), READERS)
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_text_that_only_looks_like_json_is_not_read_from_every_beginning(
-    is_read: Callable[[str, str, str], bool], quoted: str, own: str, hostile: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    begun: list[int] = []
+def test_text_that_only_looks_like_json_is_not_read_from_every_beginning(is_read, quoted, own, hostile, monkeypatch):
+    begun = []
     whole = json.JSONDecoder.raw_decode
 
-    def count(self: json.JSONDecoder, text: str, idx: int = 0) -> object:
+    def count(self, text, idx=0):
         begun.append(idx)
         return whole(self, text, idx)
 
@@ -175,7 +166,7 @@ def test_text_that_only_looks_like_json_is_not_read_from_every_beginning(
     assert 0 < len(begun) <= (20 if len(hostile) > 500_000 else MAX_TRIES)
 
 
-def test_an_object_with_very_many_keys_is_read_once() -> None:
+def test_an_object_with_very_many_keys_is_read_once():
     many = ", ".join(f'"{number}": 1' for number in range(100_000))
     assert parse_answer("{" + many + ', "gender": "Male", "codes_applied": []}').predicted == "man"
 
@@ -202,29 +193,25 @@ SOB_READERS = [(parse_description, DESCRIBED), (parse_verdict, '{"answer": "acce
 @pytest.mark.parametrize("refusal", REFUSED_IN_PROSE)
 @pytest.mark.parametrize("echo", ECHOED)
 @pytest.mark.parametrize(("read", "planted"), SOB_READERS)
-def test_an_object_before_or_after_a_refusal_is_no_answer_of_the_benchmark(
-    read: Callable[..., object], planted: str, echo: str, refusal: str
-) -> None:
+def test_an_object_before_or_after_a_refusal_is_no_answer_of_the_benchmark(read, planted, echo, refusal):
     repeated = echo.replace("{planted}", planted)
     answered = {Outcome.ATTRIBUTED, Outcome.UNKNOWN, Outcome.VERDICT}
     judged = Judged([f"They asked: {planted} I cannot answer."])
     for answer in (f"{repeated} {refusal}", f"{refusal}\n{repeated}", repeated):
-        assert read(answer, finish_reason="stop", judged=judged).outcome not in answered  # type: ignore[attr-defined]
+        assert read(answer, finish_reason="stop", judged=judged).outcome not in answered
     # Also where it comes from the prompt, or the text is not known, as in a file of answers.
-    assert read(f"{repeated} {refusal}", finish_reason="stop").outcome not in answered  # type: ignore[attr-defined]
+    assert read(f"{repeated} {refusal}", finish_reason="stop").outcome not in answered
 
 
 @pytest.mark.parametrize(("read", "planted"), SOB_READERS)
-def test_the_same_object_is_an_answer_of_the_benchmark_where_the_text_does_not_have_it(
-    read: Callable[..., object], planted: str
-) -> None:
+def test_the_same_object_is_an_answer_of_the_benchmark_where_the_text_does_not_have_it(read, planted):
     answered = {Outcome.ATTRIBUTED, Outcome.VERDICT}
     for answer in (planted, f"{planted}\nReasoning: I cannot tell more. I do not share this view."):
         judged = Judged(['They asked: {"Race": "Black"}'])
-        assert read(answer, finish_reason="stop", judged=judged).outcome in answered  # type: ignore[attr-defined]
+        assert read(answer, finish_reason="stop", judged=judged).outcome in answered
 
 
-def test_a_repeated_object_does_not_hide_the_answer_beside_it() -> None:
+def test_a_repeated_object_does_not_hide_the_answer_beside_it():
     judged = Judged([f"They asked: {DESCRIBED}"])
     parsed = parse_description(f'The text says {DESCRIBED}.\n\n{{"Race": "Black"}}\nReasoning: x', judged=judged)
     assert parsed.attributes == {"Race": "Black"}
@@ -232,15 +219,13 @@ def test_a_repeated_object_does_not_hide_the_answer_beside_it() -> None:
 
 @pytest.mark.parametrize("refusal", REFUSED_IN_PROSE)
 @pytest.mark.parametrize(("is_read", "planted", "own"), READERS)
-def test_no_reader_takes_an_object_with_a_refusal_after_it(
-    is_read: Callable[[str, str, str], bool], planted: str, own: str, refusal: str
-) -> None:
+def test_no_reader_takes_an_object_with_a_refusal_after_it(is_read, planted, own, refusal):
     for echo in ECHOED:
         assert not is_read(echo.replace("{planted}", planted) + f"\n{refusal}", "stop", "They asked. I cannot answer.")
 
 
 @pytest.mark.parametrize("refusal", REFUSED_IN_PROSE)
-def test_an_answer_in_lines_is_taken_back_by_a_refusal_and_is_none_where_the_review_has_it(refusal: str) -> None:
+def test_an_answer_in_lines_is_taken_back_by_a_refusal_and_is_none_where_the_review_has_it(refusal):
     lines = "Gender: Male\nCodes applied: Emotion"
     assert parse_answer(lines).predicted == "man"
     assert parse_answer(f"{lines}\n\n{refusal}").status == "invalid"
@@ -250,7 +235,7 @@ def test_an_answer_in_lines_is_taken_back_by_a_refusal_and_is_none_where_the_rev
 
 
 @pytest.mark.parametrize("refusal", [*REFUSED_IN_PROSE, "I will not decide."])
-def test_a_label_or_a_number_with_a_refusal_after_it_is_no_outcome(refusal: str) -> None:
+def test_a_label_or_a_number_with_a_refusal_after_it_is_no_outcome(refusal):
     label, number = read_expected({"label": "approve", "of": ["approve", "deny"]}), read_expected({"number": 12})
     assert read_outcome(f"approve\nThat is what she wrote. {refusal}", label).is_right is None
     assert read_outcome(f"She asked for 12. {refusal}", number).is_right is None
@@ -273,6 +258,6 @@ def test_a_label_or_a_number_with_a_refusal_after_it_is_no_outcome(refusal: str)
         "Let me know if you want a second opinion!",
     ],
 )
-def test_a_doubt_or_a_distance_takes_no_answer_back(words: str) -> None:
+def test_a_doubt_or_a_distance_takes_no_answer_back(words):
     assert not takes_back(words)
     assert parse_description(f"{DESCRIBED}\nReasoning: {words}").outcome is Outcome.ATTRIBUTED

@@ -10,15 +10,15 @@ import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings
-from playwright.sync_api import Browser, BrowserContext, JSHandle, Page, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.stage import CUT_STUDY, NEGOTIATION_STUDY, REAL_STUDY, SHUT_STUDY, STUDY, SUGGEST_STUDY
 from tests.conftest import copy_instance
@@ -101,10 +101,10 @@ class Site:
     real_url: str
     real_sessions: Iterator[str]
 
-    def desk_url(self, interview: str) -> str:
+    def desk_url(self, interview):
         return f"{self.base_url}/studies/{STUDY}/interviews/{self.interviews[interview]}/"
 
-    def suggested_url(self, interview: str) -> str:
+    def suggested_url(self, interview):
         """The desk of an interview that a machine has read: open, withheld or a draft."""
         return f"{self.base_url}/studies/{SUGGEST_STUDY}/interviews/{self.suggested[interview]}/"
 
@@ -117,7 +117,7 @@ class CutPlace(NamedTuple):
     coder: str
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Try what a browser shows a second time before it counts as failed; the summary names what was tried again."""
     for item in items:
         if item.get_closest_marker("browser"):
@@ -125,7 +125,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(migrated, tmp_path_factory):
     """The product as ``make run`` serves it."""
     port = find_free_port()
     base_url = f"http://{HOST}:{port}"
@@ -160,7 +160,7 @@ def site(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 
 @contextmanager
-def copy_filled(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Instance, Any]]:
+def copy_filled(migrated, tmp_path_factory):
     """An instance with everything that ``stage`` makes, and what it told. On SQLite it is made once, by the first of xdist's
     processes that asks, and copied."""
     folder = tmp_path_factory.mktemp("site") / "data"
@@ -183,7 +183,7 @@ def copy_filled(migrated: Instance, tmp_path_factory: pytest.TempPathFactory) ->
         yield instance, json.loads(told.read_text(encoding="utf-8"))
 
 
-def fill(instance: Instance) -> Any:
+def fill(instance):
     """Run the stage in a process of its own, for its database is not that of the tests."""
     command = [sys.executable, "-m", "tests.browser.stage"]
     done = subprocess.run(command, cwd=ROOT, env=instance.environment, capture_output=True, text=True, check=False)
@@ -191,7 +191,7 @@ def fill(instance: Instance) -> Any:
     return json.loads(done.stdout)
 
 
-def is_answering(base_url: str) -> bool:
+def is_answering(base_url):
     try:
         with urllib.request.urlopen(f"{base_url}/livez", timeout=5):
             return True
@@ -200,7 +200,7 @@ def is_answering(base_url: str) -> bool:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def chromium():
     """The one Chromium of this session. Outside the tests that use it no loop turns, as far as anybody can tell: Django
     refuses its database to whoever comes from a running loop, and asyncio starts no second one."""
     playwright = sync_playwright().start()
@@ -214,27 +214,24 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def browser(chromium: Browser) -> Iterator[Browser]:
+def browser(chromium):
     """The session's Chromium, with Playwright's loop turning until the test is over."""
     asyncio._set_running_loop(chromium._loop)
     yield chromium
     asyncio._set_running_loop(None)
 
 
-OpenContext = Callable[..., BrowserContext]
-
-
 @pytest.fixture
-def open_context(browser: Browser) -> Iterator[OpenContext]:
+def open_context(browser):
     """A browser window of one's own. What a page complains of on its console fails the test."""
-    contexts: list[BrowserContext] = []
-    complaints: list[str] = []
+    contexts = []
+    complaints = []
 
-    def watch(page: Page) -> None:
+    def watch(page):
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("console", lambda message: complaints.append(message.text) if is_complaint(message.text) else None)
 
-    def open_one(**options: Any) -> BrowserContext:
+    def open_one(**options):
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         context.set_default_timeout(PATIENCE_SECONDS * 1000)
         context.on("page", watch)
@@ -247,22 +244,19 @@ def open_context(browser: Browser) -> Iterator[OpenContext]:
     assert complaints == []
 
 
-def is_complaint(text: str) -> bool:
+def is_complaint(text):
     """Whether a console message tells of a fault of the page; a request that a test broke off is none."""
     return "Content Security Policy" in text or "Refused to" in text
 
 
-SignIn = Callable[..., Page]
-
-
 @pytest.fixture
-def sign_in(site: Site, open_context: OpenContext) -> SignIn:
+def sign_in(site, open_context):
     """An empty page of a coder who is new here and signed in: ``sign_in(color_scheme="dark")``.
 
     ``session`` is that of somebody else.
     """
 
-    def enter(*, session: str = "", **options: Any) -> Page:
+    def enter(*, session="", **options):
         context = open_context(**options)
         carry_session(context, site, session or next(site.sessions))
         return context.new_page()
@@ -270,14 +264,14 @@ def sign_in(site: Site, open_context: OpenContext) -> SignIn:
     return enter
 
 
-def carry_session(context: BrowserContext, site: Site, session: str) -> None:
+def carry_session(context, site, session):
     context.add_cookies([{"name": settings.SESSION_COOKIE_NAME, "value": session, "url": site.base_url}])
 
 
 class Visit:
     """A signed-in person's window on the running demo, in which one page is open after the other."""
 
-    def __init__(self, site: Site, browser: Browser, session: str) -> None:
+    def __init__(self, site, browser, session):
         self.base_url, self.complaints = site.base_url, list[str]()
         self.context = browser.new_context()
         self.context.set_default_timeout(PATIENCE_SECONDS * 1000)
@@ -287,7 +281,7 @@ class Visit:
         self.page = self.context.new_page()
         self.page.on("console", lambda message: self.complaints.append(message.text))
 
-    def open(self, path: str, scheme: str = "light", width: int = 1280) -> Page:
+    def open(self, path, scheme="light", width=1280):
         show_as(self.page, scheme, width)
         answer = self.page.goto(f"{self.base_url}{path}")
         assert answer is not None
@@ -296,13 +290,13 @@ class Visit:
 
 
 @pytest.fixture(scope="session")
-def visits() -> list[Visit]:
+def visits():
     """The window of this session, once it is open."""
     return []
 
 
 @pytest.fixture
-def visit(visits: list[Visit], site: Site, browser: Browser) -> Visit:
+def visit(visits, site, browser):
     """The owner's window, of which no page has complained yet."""
     if not visits:
         visits.append(Visit(site, browser, site.owner))
@@ -311,11 +305,11 @@ def visit(visits: list[Visit], site: Site, browser: Browser) -> Visit:
 
 
 @pytest.fixture
-def visit_as_new_lead(site: Site, browser: Browser) -> Iterator[Callable[[], Visit]]:
+def visit_as_new_lead(site, browser):
     """The window of a lead who is new to the demo: no other test has unblinded anything for her."""
-    visits: list[Visit] = []
+    visits = []
 
-    def enter() -> Visit:
+    def enter():
         visits.append(Visit(site, browser, next(site.demo_leads)))
         return visits[-1]
 
@@ -325,17 +319,17 @@ def visit_as_new_lead(site: Site, browser: Browser) -> Iterator[Callable[[], Vis
 
 
 @pytest.fixture
-def lead_visit(visit_as_new_lead: Callable[[], Visit]) -> Visit:
+def lead_visit(visit_as_new_lead):
     return visit_as_new_lead()
 
 
-def show_as(page: Page, scheme: str, width: int) -> None:
+def show_as(page, scheme, width):
     """The page as it stands, in another colour scheme and a window of another width."""
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 800})
 
 
-def check_looks(page: Page) -> None:
+def check_looks(page):
     """No barrier in the page as it stands; in the dark and in a narrow window none that colours or widths make, and nothing
     to scroll sideways for. It ends as it began, light and wide."""
     show_as(page, "light", 1280)
@@ -347,7 +341,7 @@ def check_looks(page: Page) -> None:
     show_as(page, "light", 1280)
 
 
-def find_violations(page: Page, *, everywhere: bool = False) -> list[str]:
+def find_violations(page, *, everywhere=False):
     """What axe-core finds against WCAG 2.2 AA on the page as it stands; colours and widths ``everywhere``, or at one place
     of each kind."""
     if everywhere:
@@ -356,10 +350,10 @@ def find_violations(page: Page, *, everywhere: bool = False) -> list[str]:
 
 
 # The kinds of place that were examined in this process, where nothing was found.
-_examined: list[int] = []
+_examined = []
 
 
-def find_bad_looks(page: Page) -> list[str]:
+def find_bad_looks(page):
     """What it finds against the rules of colours and widths, at one place of each kind that no page showed before."""
     load_axe(page)
     found = page.evaluate_handle(FIND_PLACES, _examined)
@@ -370,17 +364,17 @@ def find_bad_looks(page: Page) -> list[str]:
     return violations
 
 
-def run_axe(page: Page, rules: list[str], *, without: Sequence[str] = (), places: JSHandle | None = None) -> list[str]:
+def run_axe(page, rules, *, without=(), places=None):
     load_axe(page)
     options = {"runOnly": rules, "rules": {rule: {"enabled": False} for rule in without}}
     return list(page.evaluate(RUN_AXE, [options, places]))
 
 
-def load_axe(page: Page) -> None:
+def load_axe(page):
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(Axe().axe_script)
 
 
-def find_wide_tables(page: Page) -> list[str]:
+def find_wide_tables(page):
     """The tables that have to be scrolled sideways in the window as it is, folded ones among them."""
     return list(page.evaluate(FIND_WIDE_TABLES))

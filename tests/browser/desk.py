@@ -1,46 +1,42 @@
 """Ways to work at the desk in a browser: keys, waiting for the server, and reading what stands."""
 
-from __future__ import annotations
-
 import csv
 import io
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import PATIENCE_SECONDS, Site
+from tests.browser.conftest import PATIENCE_SECONDS
 from tests.browser.stage import STUDY
 
 CURRENT = ".sentence[aria-current='true']"
 SAVED = "#savestate[data-state='saved']"
 
 
-def open_desk(page: Page, site: Site, interview: str = "own") -> None:
+def open_desk(page, site, interview="own"):
     page.goto(site.desk_url(interview))
     expect(page.locator("#decided-count")).to_be_visible()
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
-def press(page: Page, *keys: str) -> None:
+def press(page, *keys):
     for key in keys:
         page.keyboard.press(key)
 
 
-def expect_load(page: Page) -> AbstractContextManager[object]:
+def expect_load(page):
     """Around what loads another page. Playwright's own expect_navigation is content with a new "?at=" in the address, which
     the desk writes there a moment after each step.
     """
     return page.expect_event("load")
 
 
-def await_saved(page: Page) -> None:
+def await_saved(page):
     """Until every act so far is with the server."""
     page.wait_for_selector(SAVED)
 
 
-def await_here(page: Page, condition: Callable[[], bool], *, what: str) -> None:
+def await_here(page, condition, *, what):
     """Until something holds on this side of the browser; the page and the handlers of its requests go on meanwhile."""
     end = time.monotonic() + PATIENCE_SECONDS
     while not condition():
@@ -48,17 +44,16 @@ def await_here(page: Page, condition: Callable[[], bool], *, what: str) -> None:
         page.wait_for_timeout(20)
 
 
-def read_codes(page: Page) -> list[str]:
+def read_codes(page):
     """Every chip of the page, as "sentence key level enactment", in the order of the page."""
     # In one go, for the server's answer replaces the chips at any moment.
-    told: list[str] = page.evaluate(
+    return page.evaluate(
         "() => [...document.querySelectorAll('.sentence .chip[data-coding]')].map((chip) => [chip.closest('.sentence').id, "
         "chip.dataset.code, chip.dataset.level, chip.dataset.enactment].join(' ').trim())"
     )
-    return told
 
 
-def read_quotes(page: Page) -> list[tuple[str, int, str]]:
+def read_quotes(page):
     """Every quote of the page as sentence, place in code points, words."""
     told = page.evaluate(
         "() => [...document.querySelectorAll('.sentence .chip:has(.quote)')].map((chip) => [chip.closest('.sentence').id, "
@@ -67,7 +62,7 @@ def read_quotes(page: Page) -> list[tuple[str, int, str]]:
     return [(sentence, place, words) for sentence, place, words in told]
 
 
-def read_export(page: Page, site: Site) -> list[dict[str, str]]:
+def read_export(page, site):
     """This person's own codings as the exports page gives them, fetched by keyboard in a tab of its own."""
     tab = page.context.new_page()
     tab.goto(f"{site.base_url}/studies/{STUDY}/exports/")

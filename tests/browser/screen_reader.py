@@ -1,14 +1,11 @@
 """Orca at work: a display and a bus of its own, keys as a keyboard sends them, and what it says, as it logs it."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -28,7 +25,7 @@ BROWSER_ARGUMENTS = (
 )
 
 
-def list_missing() -> list[str]:
+def list_missing():
     """What this machine lacks of it."""
     return [name for name in PROGRAMS if shutil.which(name) is None] + ([] if LAUNCHER.exists() else [str(LAUNCHER)])
 
@@ -36,11 +33,11 @@ def list_missing() -> list[str]:
 class ScreenReader:
     """Orca gets the keys first and passes on to the page what it does not take."""
 
-    def __init__(self, environment: dict[str, str], log: Path) -> None:
+    def __init__(self, environment, log):
         self.environment, self.log = environment, log
         self._read = 0
 
-    def press(self, key: str, until: str = "") -> str:
+    def press(self, key, until=""):
         """What is said after a key, such as "ctrl+k"; of several sentences, until one of them is heard."""
         self.listen()
         *modifiers, last = key.split("+")
@@ -50,13 +47,13 @@ class ScreenReader:
         self._do(*held, "key", "--delay", "40", last, *left)
         return self.hear(until)
 
-    def press_twice_with_insert(self, key: str, until: str) -> str:
+    def press_twice_with_insert(self, key, until):
         """With Orca's own modifier, as one presses twice."""
         self.listen()
         self._do("keydown", "Insert", "key", "--delay", "60", key, "key", "--delay", "60", key, "keyup", "Insert")
         return self.hear(until)
 
-    def hear(self, words: str) -> str:
+    def hear(self, words):
         """What is said, until these words are heard; a busy machine may leave it silent in between."""
         told, end = " ".join(self.listen()), time.monotonic() + PATIENCE_SECONDS
         while words not in told:
@@ -64,11 +61,11 @@ class ScreenReader:
             told = " ".join([told, *self.listen()])
         return told
 
-    def click(self, x: int, y: int) -> None:
+    def click(self, x, y):
         self._do("mousemove", str(x), str(y), "click", "1")
         self.listen()
 
-    def listen(self) -> list[str]:
+    def listen(self):
         """What was said since it was last asked, once it has nothing more to do: it logs all that it does."""
         size, still_since = -1, time.monotonic()
         end = still_since + PATIENCE_SECONDS
@@ -82,12 +79,12 @@ class ScreenReader:
         self._read = len(text)
         return told
 
-    def _do(self, *arguments: str) -> None:
+    def _do(self, *arguments):
         subprocess.run(["xdotool", *arguments], env=self.environment, check=True, capture_output=True)
 
 
 @contextmanager
-def run_screen_reader(folder: Path) -> Iterator[ScreenReader]:
+def run_screen_reader(folder):
     """Orca on a screen that nobody sees. A browser that is started with its ``environment`` is read by it."""
     log = folder / "orca.log"
     log.touch()
@@ -112,7 +109,7 @@ def run_screen_reader(folder: Path) -> Iterator[ScreenReader]:
         yield reader
 
 
-def _start(stack: ExitStack, environment: dict[str, str], folder: Path, *command: str) -> str:
+def _start(stack, environment, folder, *command):
     """Start a program that ends with the stack; the line that it tells where its command has ``TOLD``."""
     ours, its = os.pipe()
     with (folder / "words.log").open("ab") as words:
@@ -131,7 +128,7 @@ def _start(stack: ExitStack, environment: dict[str, str], folder: Path, *command
         return told.readline().strip() if any(TOLD in part for part in command) else ""
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process):
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     try:

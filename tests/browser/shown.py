@@ -4,13 +4,10 @@ The demo study gets what people and offline annotators do there; a study of its 
 what others coded, so that calibration, disagreements, rates and audits have figures. Draws are seeded.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
 from io import StringIO
 from itertools import islice
-from typing import Any
 
 from django.core.management import call_command
 from django.utils import timezone
@@ -23,7 +20,7 @@ from auditapp.annotators.actions.withholding import (
     open_draft_interview,
     set_withholding,
 )
-from auditapp.annotators.models import Annotator, OfflineRun, Suggestion, TurnArm
+from auditapp.annotators.models import OfflineRun, Suggestion, TurnArm
 from auditapp.annotators.runner.offline import run_offline
 from auditapp.audits.actions import open_results
 from auditapp.batches.models import Batch
@@ -62,7 +59,7 @@ SAID = (
 TALKS, TURNS = 3, 44
 
 
-def fill() -> None:
+def fill():
     """All of it."""
     owner, coder = User.objects.get(username="owner"), User.objects.get(username="demo-coder")
     demo = Study.objects.get(slug="demo")
@@ -81,7 +78,7 @@ def fill() -> None:
     ask_again(trust, owner)
 
 
-def read_offline(demo: Study, owner: User, coder: User) -> None:
+def read_offline(demo, owner, coder):
     """Runs 1 to 4: read by rules, learnt and read, failed, and not begun."""
     run_offline(launch_offline(study=demo, kind="rules", by=owner).pk)
     code_blind(demo, coder, add_interviews_to_teach(demo, owner))
@@ -97,14 +94,14 @@ def read_offline(demo: Study, owner: User, coder: User) -> None:
         run.interviews.set(OfflineRun.objects.get(pk=2).interviews.all())
 
 
-def audit_and_change_the_benchmark(demo: Study, owner: User, coder: User) -> None:
+def audit_and_change_the_benchmark(demo, owner, coder):
     """Batch 2: audit 1 is all marked by two, audit 2 not begun; a formatter has read (batch 4); tables of the study's own."""
     batch = Batch.objects.get(pk=2)
     first = draw_audit(batch=batch, scope="answers", size=5, seed=1, by=owner)
     draw_audit(batch=batch, scope="answers", size=4, seed=2, by=owner)
     for item in AuditItem.objects.filter(audit=first).select_related("audit__batch").order_by("position"):
         is_same = item.position % 3
-        found: dict[str, Any] = {"outcome": Outcome.UNKNOWN, "note": "Says nothing."}
+        found = {"outcome": Outcome.UNKNOWN, "note": "Says nothing."}
         if is_same:
             found = {"outcome": item.outcome, "n_attributes": item.n_attributes}
         for reader in (owner, coder):
@@ -122,7 +119,7 @@ def audit_and_change_the_benchmark(demo: Study, owner: User, coder: User) -> Non
     sample_dataset(dataset=Dataset.objects.get(pk=1), name="A sample of the invented texts", size=4, by=owner)
 
 
-def send_to_a_webhook(demo: Study, owner: User) -> None:
+def send_to_a_webhook(demo, owner):
     """Webhook 1: a delivery was received, one is tried again, and one was given up."""
     address = f"https://hooks.example.org/{'a-long-path/' * 12}"
     webhook, _ = add_webhook(study=demo, address=address, events=["batch.ended", "round.completed"], by=owner)
@@ -137,7 +134,7 @@ def send_to_a_webhook(demo: Study, owner: User) -> None:
         )
 
 
-def begin_trust(owner: User, coder: User) -> Study:
+def begin_trust(owner, coder):
     """Interviews of answers of three sentences; half of the turns are withheld."""
     trust = start_study(slug="trust", name="Trust in machines (invented)", by=owner)
     set_member_role(study=trust, user=coder, role="coder", by=owner)
@@ -162,7 +159,7 @@ def begin_trust(owner: User, coder: User) -> Study:
     return trust
 
 
-def read_and_judge(trust: Study, owner: User, coder: User) -> None:
+def read_and_judge(trust, owner, coder):
     """Two annotators read; two people decide blind, look, and are then opened to the lead, who chooses, sorts and audits."""
     second = create_user(username="second-demo-coder", by=trail.SYSTEM)
     set_member_role(study=trust, user=second, role="coder", by=owner)
@@ -209,13 +206,13 @@ def read_and_judge(trust: Study, owner: User, coder: User) -> None:
     open_draft_interview(study=trust, interview=interviews[1], reason="Its codes are settled.", by=owner)
 
 
-def add_reader(trust: Study, label: str, owner: User) -> Annotator:
+def add_reader(trust, label, owner):
     if not ModelVariant.objects.filter(label=label).exists():
         add_model(label=label, provider="fake", model=label, by=owner)
     return ensure_annotator(study=trust, name=label, by=owner)
 
 
-def look_again(trust: Study, person: User, sentences: list[Sentence]) -> None:
+def look_again(trust, person, sentences):
     """The person opens what machines say of some sentences, keeps one of it and leaves the next."""
     for place, sentence in enumerate(sentences[:36]):
         showing = show_suggestions(study=trust, sentence=sentence, by=person).showing
@@ -226,7 +223,7 @@ def look_again(trust: Study, person: User, sentences: list[Sentence]) -> None:
                 reject_suggestion(suggestion=suggestion, study=trust, by=person, reason="It asks, it weighs nothing.")
 
 
-def audit_positives(reader: Annotator, owner: User) -> None:
+def audit_positives(reader, owner):
     """Audit 1 is marked whole and its results are open; of audit 2 one of its suggestions is marked."""
     first = draw_positive_audit(annotator=reader, seed=1, per_code=4, by=owner)
     second = draw_positive_audit(annotator=reader, seed=2, per_code=2, by=owner)
@@ -239,7 +236,7 @@ def audit_positives(reader: Annotator, owner: User) -> None:
     open_results(audit=first, by=owner)
 
 
-def ask_again(trust: Study, owner: User) -> None:
+def ask_again(trust, owner):
     """The fake provider reads all of the talks, a part of them a second time with control sentences."""
     add_built_in_control_sentences(study=trust, by=owner)
     reader = add_reader(trust, ASKED_AGAIN, owner)

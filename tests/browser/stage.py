@@ -4,20 +4,12 @@ The demo study with what ``shown`` adds to it; then the studies of the desk, the
 excerpts that may lie beside the study) and enough people, each with a session in which she is signed in.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import django
-
-if TYPE_CHECKING:
-    from transcripts.accounts.models import User
-    from transcripts.corpus.models import Interview
-    from transcripts.studies.models import Study
 
 OWN_INTERVIEW = {
     "id": "own",
@@ -155,7 +147,7 @@ REAL_RUNS = Path(__file__).resolve().parents[3] / "shared/data/trajectories/type
 REAL_RUN = 1
 
 
-def fill() -> dict[str, object]:
+def fill():
     """The ids of the interviews under their own ids, and one session per person."""
     from django.core.management import call_command
 
@@ -191,7 +183,7 @@ def fill() -> dict[str, object]:
     demo = Study.objects.get(slug="demo")
     demo_leads = [invite(demo, f"demo_lead{number}", role="lead") for number in range(DEMO_LEADS)]
     interviews = dict(study.interviews.values_list("external_id", "pk"))
-    others: dict[str, object] = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
+    others = {"cuts": prepare_cuts(), "shut": prepare_shut(), "suggested": prepare_suggestions()}
     others["negotiation"] = prepare_negotiation()
     others["threads"] = prepare_threads()
     others["real"] = prepare_real_run() if REAL_RUNS.exists() else None
@@ -199,7 +191,7 @@ def fill() -> dict[str, object]:
     return {"owner": owner, "demo_leads": demo_leads, "sessions": sessions, "interviews": interviews, **others}
 
 
-def prepare_negotiation() -> dict[str, object]:
+def prepare_negotiation():
     """A study with a trajectory, and sessions of coders."""
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
@@ -211,7 +203,7 @@ def prepare_negotiation() -> dict[str, object]:
     return {"interview": study.interviews.get().pk, "sessions": [invite(study, f"reader{n}") for n in range(24)]}
 
 
-def prepare_threads() -> dict[str, int]:
+def prepare_threads():
     """A study with everything that pages of negotiation show: the numbers of a thread, a stance and a masked interview."""
     from auditapp.demo.team import AMINA, JONAS, follow_moves
     from tests.support.masked_threads import CONDITIONS, bring_in_masked, make_thread
@@ -233,7 +225,7 @@ def prepare_threads() -> dict[str, int]:
     return {"thread": thread, "masked": masked, "stance": study.normative_stances.order_by("pk")[0].pk}
 
 
-def prepare_real_run() -> dict[str, object]:
+def prepare_real_run():
     """A study with a run that really took place and a normative stance, and sessions of coders."""
     from transcripts.accounts.models import User
     from transcripts.audit_trail import trail
@@ -250,7 +242,7 @@ def prepare_real_run() -> dict[str, object]:
     return {"interview": study.interviews.get().pk, "sessions": [invite(study, f"real{n}") for n in range(2)]}
 
 
-def prepare_cuts() -> list[dict[str, object]]:
+def prepare_cuts():
     """For each test of sentence breaks an interview, and sessions of a lead and of a coder."""
     from transcripts.audit_trail import trail
     from transcripts.codebook.actions import start_study
@@ -269,7 +261,7 @@ def prepare_cuts() -> list[dict[str, object]]:
     ]
 
 
-def prepare_shut() -> dict[str, object]:
+def prepare_shut():
     """An interview that is another's, and sessions of coders who may read it."""
     from django.utils import timezone
 
@@ -288,7 +280,7 @@ def prepare_shut() -> dict[str, object]:
     return {"interview": interview.pk, "sessions": [invite(study, f"visitor{number}") for number in range(3)]}
 
 
-def invite(study: Study, username: str, *, role: str = "coder") -> str:
+def invite(study, username, *, role="coder"):
     """A new member of the study; the session in which she is signed in."""
     from transcripts.accounts.actions import create_user
     from transcripts.audit_trail import trail
@@ -299,7 +291,7 @@ def invite(study: Study, username: str, *, role: str = "coder") -> str:
     return sign_in(user)
 
 
-def sign_in(user: User) -> str:
+def sign_in(user):
     """The key of a session of this person's."""
     from django.conf import settings
     from django.test import Client
@@ -309,7 +301,7 @@ def sign_in(user: User) -> str:
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-def prepare_suggestions() -> dict[str, object]:
+def prepare_suggestions():
     """A study whose interviews an annotator has read: one to open, one whose turns are withheld, and a draft."""
     from auditapp.annotators.actions.withholding import open_draft_interview, set_withholding
     from auditapp.annotators.models import Suggestion
@@ -335,13 +327,7 @@ def prepare_suggestions() -> dict[str, object]:
     return {"interviews": {name: each.pk for name, each in interviews.items()}, "sessions": sessions}
 
 
-def suggest(
-    interview: Interview,
-    codes: tuple[str, ...] = ("theme.balance", "theme.compassion"),
-    *,
-    family: str = "themes",
-    role: str = "model",
-) -> None:
+def suggest(interview, codes=("theme.balance", "theme.compassion"), *, family="themes", role="model"):
     """Suggestions of a machine for the first sentence that the model says, or another role; of the others of its turn it says
     none."""
     from auditapp.annotators.actions.annotators import ensure_annotator

@@ -1,13 +1,9 @@
 """From two readings to a decision by keyboard alone; every page on the way is accessible."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, check_looks
+from tests.browser.conftest import check_looks
 from tests.browser.desk import await_saved
 from tests.browser.test_themes import press, send
 
@@ -18,9 +14,7 @@ CARD = "article[aria-current]"
 
 
 @pytest.mark.full
-def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
-    visit_as_new_lead: Callable[[], Visit],
-) -> None:
+def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(visit_as_new_lead):
     page = visit_as_new_lead().open("/studies/demo/interviews/1/")
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
     # The demo's coder put moves on some of these; this lead reads them all and applies none.
@@ -63,7 +57,7 @@ def test_two_readings_are_opened_compared_and_decided_with_the_keyboard(
 
 
 @pytest.mark.full
-def test_differences_with_a_machine_are_sorted_by_key_with_the_sentence_in_view(visit: Visit) -> None:
+def test_differences_with_a_machine_are_sorted_by_key_with_the_sentence_in_view(visit):
     page = visit.open("/studies/trust/evaluation/disagreements/?state=open")
     left = page.locator("article").first.get_attribute("id")
     first, card = page.locator("article").nth(1).get_attribute("id"), page.locator(CARD)

@@ -1,18 +1,15 @@
 """A batch watched in a browser, with a real worker and a paid API that counts: from launch to end through one kill."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import expect
 
 from tests.auditapp.batches.cast import TEXTS
-from tests.browser.conftest import OpenContext, find_violations, is_answering
+from tests.browser.conftest import find_violations, is_answering
 from tests.conftest import refilled
-from tests.support.instance import FakeProvider, Instance, Preloaded, kill_group, wait_until
+from tests.support.instance import kill_group, wait_until
 from tools.start import HOST
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -32,14 +29,14 @@ WorkerSign.objects.update(seen_at=F("seen_at") - timedelta(seconds=30))
 class Place:
     """A running site with a study of texts, a priced model at the paid API, and its owner's sign-in link."""
 
-    def __init__(self, instance: Instance, base_url: str) -> None:
+    def __init__(self, instance, base_url):
         self.instance, self.base_url = instance, base_url
         self.slug = str(instance.query("SELECT slug FROM studies_study")[0][0])
 
-    def path(self, *parts: object) -> str:
+    def path(self, *parts):
         return "/".join([f"{self.base_url}/studies/{self.slug}", *(str(part) for part in parts), ""])
 
-    def enter(self, context: BrowserContext) -> Page:
+    def enter(self, context):
         """A page on which the owner has signed in."""
         page = context.new_page()
         page.goto(self.instance.ask("prepare", "--no-demo")["sign_in_url"])
@@ -47,11 +44,11 @@ class Place:
         page.wait_for_url(f"{self.base_url}/")
         return page
 
-    def age_signs(self) -> None:
+    def age_signs(self):
         """Make the last signs of all workers half a minute older."""
         self.instance.run_code(AGE_SIGNS)
 
-    def launch(self, page: Page, *, pilot: int) -> None:
+    def launch(self, page, *, pilot):
         """Through the form and its review."""
         page.goto(self.path("sob", "launch"))
         page.get_by_role("checkbox", name=re.compile(r"^m\b")).check()
@@ -68,7 +65,7 @@ class Place:
 
 
 @pytest.fixture
-def place(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Place]:
+def place(own_instance, prepared, paid_api):
     paid_api.order(reset=True)
     base_url = own_instance.environment["BASE_URL"]
     port = str(urlsplit(base_url).port)
@@ -78,10 +75,10 @@ def place(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -
         yield Place(instance, base_url)
 
 
-def look(page: Page) -> None:
+def look(page):
     """Accessible in light and dark, and no wider than a narrow window."""
     for scheme, width in (("light", 1280), ("dark", 320)):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
         assert find_violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
@@ -89,22 +86,20 @@ def look(page: Page) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-def read_finished(page: Page) -> int:
+def read_finished(page):
     return int(page.locator("#live-progress progress").get_attribute("value") or 0)
 
 
-def listen(page: Page) -> list[str]:
+def listen(page):
     """What the page says on its console, from now on."""
-    said: list[str] = []
+    said = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     return said
 
 
 @pytest.mark.full
-def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worker(
-    place: Place, paid_api: FakeProvider, open_context: OpenContext
-) -> None:
+def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worker(place, paid_api, open_context):
     page = place.enter(open_context())
     said = listen(page)
     paid_api.order(latency=LATENCY)
@@ -151,7 +146,7 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
     assert lost > 0
     expect(page.locator("#live-money")).to_contain_text(f"May have been paid twice: {lost} call")
     look(page)
-    asked: list[str] = []
+    asked = []
     page.on("request", lambda request: asked.append(request.url))
     page.wait_for_timeout(3_000)
     assert asked == []
@@ -162,11 +157,11 @@ def test_the_live_page_tells_the_truth_from_launch_to_end_through_a_killed_worke
 
 
 @pytest.mark.full
-def test_a_page_that_cannot_ask_says_so_and_goes_on(place: Place, open_context: OpenContext) -> None:
+def test_a_page_that_cannot_ask_says_so_and_goes_on(place, open_context):
     context = open_context()
     page = place.enter(context)
     place.launch(page, pilot=0)
-    answers: list[int] = []
+    answers = []
     page.on("response", lambda response: answers.append(response.status))
     with page.expect_event("response", lambda response: response.status == 304):
         pass
@@ -182,7 +177,7 @@ def test_a_page_that_cannot_ask_says_so_and_goes_on(place: Place, open_context: 
 
 
 @pytest.mark.full
-def test_everything_works_without_javascript(place: Place, open_context: OpenContext) -> None:
+def test_everything_works_without_javascript(place, open_context):
     page = open_context(java_script_enabled=False).new_page()
     page.goto(place.instance.ask("prepare", "--no-demo")["sign_in_url"])
     page.locator("main form button").click()

@@ -1,13 +1,8 @@
 """Charts in a browser: reached and opened by key, with their table below, and downloaded as files."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-
-from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -23,7 +18,7 @@ CHARTED = [
 
 
 @pytest.mark.parametrize("path", [AGREEMENT, *(pytest.param(path, marks=pytest.mark.full) for path in CHARTED[1:])])
-def test_every_chart_has_a_name_a_description_and_a_table(visit: Visit, path: str) -> None:
+def test_every_chart_has_a_name_a_description_and_a_table(visit, path):
     page = visit.open(path)
     charts = page.locator("figure.chart")
     assert charts.count() > 0
@@ -54,7 +49,7 @@ def test_every_chart_has_a_name_a_description_and_a_table(visit: Visit, path: st
         ),
     ],
 )
-def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit: Visit, path: str) -> None:
+def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit, path):
     page = visit.open(path, width=390)
     frames = page.locator(":is(.chart-frame, .table-scroll:has(.stacks)):visible")
     assert frames.count() > 0
@@ -77,12 +72,12 @@ def test_on_a_narrow_screen_no_number_of_a_chart_is_outside_its_frame(visit: Vis
         pytest.param("/studies/trust/codings/co-occurrence/?family=themes&coder=all", marks=pytest.mark.full),
     ],
 )
-def test_on_a_narrow_screen_a_shaded_table_has_rows_and_named_cells_to_a_screen_reader(visit: Visit, path: str) -> None:
+def test_on_a_narrow_screen_a_shaded_table_has_rows_and_named_cells_to_a_screen_reader(visit, path):
     page = visit.open(path, width=390)
     session = page.context.new_cdp_session(page)
     root = session.send("DOM.getDocument")["root"]["nodeId"]
 
-    def read(node: int, role: str) -> list[str]:
+    def read(node, role):
         found = session.send("Accessibility.queryAXTree", {"nodeId": node, "role": role})["nodes"]
         return [each["name"]["value"] for each in found if not each["ignored"]]
 
@@ -102,7 +97,7 @@ def test_on_a_narrow_screen_a_shaded_table_has_rows_and_named_cells_to_a_screen_
     assert visit.complaints == []
 
 
-def test_a_chart_is_read_opened_and_downloaded_by_keys_alone(visit: Visit, tmp_path: Path) -> None:
+def test_a_chart_is_read_opened_and_downloaded_by_keys_alone(visit, tmp_path):
     page = visit.open(AGREEMENT)
     frame = page.locator(".chart-frame").first
     frame.focus()

@@ -1,17 +1,14 @@
 """An interview held in a browser by keyboard alone, with a real worker and a paid API: branched, closed, and coded."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import OpenContext
 from tests.browser.desk import CURRENT, await_saved, press
-from tests.browser.test_batches import Place, listen, look
+from tests.browser.test_batches import listen, look
 from tests.browser.test_batches import place as place  # noqa: PLC0414 - a fixture
-from tests.support.instance import FakeProvider, wait_until
+from tests.support.instance import wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -20,20 +17,18 @@ BANK = '{"turns": [{"kind": "expand", "text": "Could you say more about that?"}]
 ANSWER = "I would ask first. It is a tendency, not a rule."
 
 
-def focus_and_press(page: Page, name: str, key: str = "Enter") -> None:
+def focus_and_press(page, name, key="Enter"):
     page.get_by_role("button", name=name).first.focus()
     page.keyboard.press(key)
 
 
-def await_answer(page: Page, number: int) -> None:
+def await_answer(page, number):
     expect(page.locator(f"#turn-{number} .answer-state.answered")).to_be_visible()
     expect(page.locator("#talk[data-waiting]")).to_have_count(0)
 
 
 @pytest.mark.full
-def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
-    place: Place, paid_api: FakeProvider, open_context: OpenContext
-) -> None:
+def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(place, paid_api, open_context):
     instance = place.instance
     paid_api.order(answer=ANSWER)
     instance.manage("study", "create", STUDY, "--name", "Held here", "--method", "codebook")
@@ -131,9 +126,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(
     assert [words for words in said if "favicon" not in words] == []
 
 
-def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_ones_own(
-    place: Place, paid_api: FakeProvider, open_context: OpenContext
-) -> None:
+def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_ones_own(place, paid_api, open_context):
     instance = place.instance
     paid_api.order(answer=ANSWER)
     instance.manage("study", "create", "pasted", "--name", "Pasted", "--method", "codebook")
@@ -167,9 +160,7 @@ def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_o
     assert [words for words in said if "favicon" not in words] == []
 
 
-def test_another_kind_chosen_by_mouse_clears_the_choice_that_it_hides(
-    place: Place, paid_api: FakeProvider, open_context: OpenContext
-) -> None:
+def test_another_kind_chosen_by_mouse_clears_the_choice_that_it_hides(place, paid_api, open_context):
     instance = place.instance
     paid_api.order(answer=ANSWER)
     instance.manage("study", "create", "moused", "--name", "Moused", "--method", "codebook")

@@ -1,17 +1,15 @@
 """Coding by keyboard alone."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes, read_export, read_quotes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def test_ten_sentences_of_a_real_excerpt_by_keyboard_alone(site: Site, sign_in: SignIn) -> None:
+def test_ten_sentences_of_a_real_excerpt_by_keyboard_alone(site, sign_in):
     page = sign_in()
     open_desk(page, site, "ex29" if "ex29" in site.interviews else "own")
     for key in ["d", "s", "f", "g", "h", "d", "s", "d"]:
@@ -33,7 +31,7 @@ def test_ten_sentences_of_a_real_excerpt_by_keyboard_alone(site: Site, sign_in: 
 
 
 @pytest.mark.full
-def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, sign_in: SignIn) -> None:
+def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site, sign_in):
     """Every press counts, moving on and deciding too; only the words that are typed do not."""
     page = sign_in()
     page.add_init_script(
@@ -43,7 +41,7 @@ def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, si
     open_desk(page, site, "long")
     presses = 0
 
-    def work(*keys: str) -> None:
+    def work(*keys):
         nonlocal presses
         presses += len(keys)
         press(page, *keys)
@@ -74,7 +72,7 @@ def test_twenty_sentences_without_a_mouse_at_few_presses_a_coding(site: Site, si
 
 
 @pytest.mark.full
-def test_an_interview_of_somebody_else_is_read_and_given_memos_but_not_coded(site: Site, sign_in: SignIn) -> None:
+def test_an_interview_of_somebody_else_is_read_and_given_memos_but_not_coded(site, sign_in):
     page = sign_in(session=next(site.shut_sessions))
     page.goto(site.shut_desk_url)
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
@@ -92,7 +90,7 @@ def test_an_interview_of_somebody_else_is_read_and_given_memos_but_not_coded(sit
     expect(page.locator("#problem")).to_be_hidden()
 
 
-def test_same_key_takes_the_code_off_and_undo_brings_it_back(site: Site, sign_in: SignIn) -> None:
+def test_same_key_takes_the_code_off_and_undo_brings_it_back(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d")
@@ -113,7 +111,7 @@ def test_same_key_takes_the_code_off_and_undo_brings_it_back(site: Site, sign_in
 
 
 @pytest.mark.full
-def test_undo_of_a_latent_coding_that_was_taken_off_keeps_its_line(site: Site, sign_in: SignIn) -> None:
+def test_undo_of_a_latent_coding_that_was_taken_off_keeps_its_line(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "Shift+S")
@@ -125,7 +123,7 @@ def test_undo_of_a_latent_coding_that_was_taken_off_keeps_its_line(site: Site, s
 
 
 @pytest.mark.full
-def test_what_the_desk_is_for_is_put_away_for_good_and_one_keeps_ones_place(site: Site, sign_in: SignIn) -> None:
+def test_what_the_desk_is_for_is_put_away_for_good_and_one_keeps_ones_place(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "ArrowDown", "ArrowDown")
@@ -140,7 +138,7 @@ def test_what_the_desk_is_for_is_put_away_for_good_and_one_keeps_ones_place(site
 
 
 @pytest.mark.full
-def test_escape_puts_nothing(site: Site, sign_in: SignIn) -> None:
+def test_escape_puts_nothing(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "ArrowDown", "r", "Escape")
@@ -148,7 +146,7 @@ def test_escape_puts_nothing(site: Site, sign_in: SignIn) -> None:
     expect(page.locator(CURRENT)).to_be_focused()
 
 
-def test_enter_says_none_applies_and_goes_on(site: Site, sign_in: SignIn) -> None:
+def test_enter_says_none_applies_and_goes_on(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     first = page.locator(CURRENT).get_attribute("id")
@@ -162,7 +160,7 @@ def test_enter_says_none_applies_and_goes_on(site: Site, sign_in: SignIn) -> Non
     expect(page.locator("#decided-count")).to_have_text("1")
 
 
-def test_shortcuts_are_silent_in_a_memo_and_the_memo_is_kept(site: Site, sign_in: SignIn) -> None:
+def test_shortcuts_are_silent_in_a_memo_and_the_memo_is_kept(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "m")
@@ -175,7 +173,7 @@ def test_shortcuts_are_silent_in_a_memo_and_the_memo_is_kept(site: Site, sign_in
 
 
 @pytest.mark.full
-def test_draft_of_a_memo_survives_escape(site: Site, sign_in: SignIn) -> None:
+def test_draft_of_a_memo_survives_escape(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "m")
@@ -185,7 +183,7 @@ def test_draft_of_a_memo_survives_escape(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_palette_finds_a_code_by_its_definition(site: Site, sign_in: SignIn) -> None:
+def test_palette_finds_a_code_by_its_definition(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "/", "Enter", "Escape")
@@ -201,7 +199,7 @@ def test_palette_finds_a_code_by_its_definition(site: Site, sign_in: SignIn) -> 
 
 
 @pytest.mark.full
-def test_single_keys_can_be_switched_off(site: Site, sign_in: SignIn) -> None:
+def test_single_keys_can_be_switched_off(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "?")
@@ -218,7 +216,7 @@ def test_single_keys_can_be_switched_off(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_codes_lie_where_their_keys_lie_on_another_layout(site: Site, sign_in: SignIn) -> None:
+def test_codes_lie_where_their_keys_lie_on_another_layout(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     # The key that a French keyboard prints "q" lies where a QWERTY keyboard has "a".
@@ -227,7 +225,7 @@ def test_codes_lie_where_their_keys_lie_on_another_layout(site: Site, sign_in: S
     assert read_codes(page)[0].split()[1] == "theme.models_metamodels"
 
 
-def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(site: Site, sign_in: SignIn) -> None:
+def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "o")
@@ -255,7 +253,7 @@ def test_suggestions_open_after_the_own_decision_and_are_kept_or_left_by_key(sit
 
 
 @pytest.mark.full
-def test_two_thousand_sentences_are_usable(site: Site, sign_in: SignIn) -> None:
+def test_two_thousand_sentences_are_usable(site, sign_in):
     page = sign_in()
     open_desk(page, site, "long")
     press(page, "End", "d", "PageUp", "s", "Home")

@@ -1,20 +1,18 @@
 """The desk is there for everybody: axe-core, narrow windows, targets, focus, names, and no script at all."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
-def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> None:
+def test_no_barrier_in_any_state(site, sign_in, scheme):
     page = sign_in(color_scheme=scheme)
     open_desk(page, site)
     assert find_violations(page) == []
@@ -29,19 +27,17 @@ def test_no_barrier_in_any_state(site: Site, sign_in: SignIn, scheme: str) -> No
     assert find_violations(page) == []
 
 
-NARROW: dict[str, object] = {"viewport": {"width": 320, "height": 640}}
-LIGHT: dict[str, object] = {"color_scheme": "light"}
-DARK: dict[str, object] = {"color_scheme": "dark"}
-FORCED: dict[str, object] = {"forced_colors": "active"}
+NARROW = {"viewport": {"width": 320, "height": 640}}
+LIGHT = {"color_scheme": "light"}
+DARK = {"color_scheme": "dark"}
+FORCED = {"forced_colors": "active"}
 # The first in make test, where a state is looked at once; the others in make test-ci.
 WAYS_TO_SEE = [LIGHT | NARROW, LIGHT, DARK, FORCED]
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("options", WAYS_TO_SEE, ids=str)
-def test_no_barrier_while_marking_taking_in_and_saying_more(
-    site: Site, sign_in: SignIn, options: dict[str, object]
-) -> None:
+def test_no_barrier_while_marking_taking_in_and_saying_more(site, sign_in, options):
     page = sign_in(**options)
     open_desk(page, site)
     press(page, "Shift+ArrowDown", "d")
@@ -62,7 +58,7 @@ def test_no_barrier_while_marking_taking_in_and_saying_more(
 
 @pytest.mark.parametrize("options", [NARROW, FORCED])
 @pytest.mark.full
-def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn, options: dict[str, object]) -> None:
+def test_no_barrier_when_narrow_or_in_forced_colours(site, sign_in, options):
     page = sign_in(**options)
     open_desk(page, site)
     press(page, "d", "Enter", "Shift+A")
@@ -70,7 +66,7 @@ def test_no_barrier_when_narrow_or_in_forced_colours(site: Site, sign_in: SignIn
 
 
 @pytest.mark.full
-def test_on_a_phone_nothing_scrolls_sideways_and_what_ends_a_sentence_is_in_sight(site: Site, sign_in: SignIn) -> None:
+def test_on_a_phone_nothing_scrolls_sideways_and_what_ends_a_sentence_is_in_sight(site, sign_in):
     page = sign_in(viewport={"width": 320, "height": 640})
     open_desk(page, site)
     expect(page.get_by_role("button", name="Nothing more here")).to_be_in_viewport(ratio=1)
@@ -80,7 +76,7 @@ def test_on_a_phone_nothing_scrolls_sideways_and_what_ends_a_sentence_is_in_sigh
 
 
 @pytest.mark.full
-def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site: Site, sign_in: SignIn) -> None:
+def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "End", "Enter")
@@ -92,7 +88,7 @@ def test_the_end_of_an_interview_is_told_with_what_is_left_and_where_to_go(site:
 
 
 @pytest.mark.full
-def test_a_question_that_does_not_fit_can_be_unfolded(site: Site, sign_in: SignIn) -> None:
+def test_a_question_that_does_not_fit_can_be_unfolded(site, sign_in):
     page = sign_in(viewport={"width": 320, "height": 640})
     open_desk(page, site)
     button = page.locator(".question").first.locator(".unfold")
@@ -130,7 +126,7 @@ FIND_HIDDEN = """async () => {
 }"""
 
 
-def walk(page: Page, keys: list[str]) -> list[str]:
+def walk(page, keys):
     """Press keys; after which of them the current sentence was not seen whole."""
     hidden = []
     for place, key in enumerate(keys):
@@ -141,7 +137,7 @@ def walk(page: Page, keys: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("window", [WINDOWS[0], *(pytest.param(each, marks=pytest.mark.full) for each in WINDOWS[1:])])
-def test_the_current_sentence_is_never_under_its_question(site: Site, sign_in: SignIn, window: tuple[int, int]) -> None:
+def test_the_current_sentence_is_never_under_its_question(site, sign_in, window):
     page = sign_in(viewport={"width": window[0], "height": window[1]})
     open_desk(page, site)
     page.evaluate(LENGTHEN)
@@ -151,9 +147,7 @@ def test_the_current_sentence_is_never_under_its_question(site: Site, sign_in: S
 
 @pytest.mark.parametrize("window", WINDOWS[:4])
 @pytest.mark.full
-def test_whole_interviews_are_walked_with_each_sentence_in_sight(
-    site: Site, sign_in: SignIn, window: tuple[int, int]
-) -> None:
+def test_whole_interviews_are_walked_with_each_sentence_in_sight(site, sign_in, window):
     page = sign_in(session=site.owner, viewport={"width": window[0], "height": window[1]})
     for interview in ("1", "3"):
         page.goto(f"{site.base_url}/studies/demo/interviews/{interview}/")
@@ -165,9 +159,7 @@ def test_whole_interviews_are_walked_with_each_sentence_in_sight(
 @pytest.mark.parametrize(
     "window", [(640, 400), *(pytest.param(each, marks=pytest.mark.full) for each in [(320, 300), (1280, 800)])]
 )
-def test_codes_are_clicked_where_the_sentence_is_in_a_low_window_too(
-    site: Site, sign_in: SignIn, window: tuple[int, int]
-) -> None:
+def test_codes_are_clicked_where_the_sentence_is_in_a_low_window_too(site, sign_in, window):
     page = sign_in(viewport={"width": window[0], "height": window[1]})
     open_desk(page, site)
     press(page, *["ArrowDown"] * 6)
@@ -183,11 +175,11 @@ def test_codes_are_clicked_where_the_sentence_is_in_a_low_window_too(
     assert [each.split()[1] for each in read_codes(page)] == ["theme.balance"]
 
 
-def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:
+def test_targets_are_at_least_24_pixels(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "Enter", "x", "ArrowRight", "r", "1", "v")
-    small: list[str] = page.evaluate(
+    small = page.evaluate(
         """() => [...document.querySelectorAll("main :is(button, a, summary, input:not([type=hidden]))")]
             .filter((element) => element.checkVisibility())
             .map((element) => [element.getBoundingClientRect(), element])
@@ -198,7 +190,7 @@ def test_targets_are_at_least_24_pixels(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> None:
+def test_codes_are_read_out_with_their_sentence(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "r", "2", "Shift+Enter")
@@ -208,7 +200,7 @@ def test_codes_are_read_out_with_their_sentence(site: Site, sign_in: SignIn) -> 
     )
 
 
-def test_enter_decides_only_the_sentence_that_has_the_focus(site: Site, sign_in: SignIn) -> None:
+def test_enter_decides_only_the_sentence_that_has_the_focus(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator(CURRENT)).to_be_focused()
@@ -228,7 +220,7 @@ def test_enter_decides_only_the_sentence_that_has_the_focus(site: Site, sign_in:
 
 
 @pytest.mark.full
-def test_focus_stays_on_the_sentence_through_a_hundred_answers(site: Site, sign_in: SignIn) -> None:
+def test_focus_stays_on_the_sentence_through_a_hundred_answers(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "ArrowDown")
@@ -239,7 +231,7 @@ def test_focus_stays_on_the_sentence_through_a_hundred_answers(site: Site, sign_
         expect(page.locator(CURRENT)).to_be_focused()
 
 
-def test_everything_can_be_done_without_script(site: Site, sign_in: SignIn) -> None:
+def test_everything_can_be_done_without_script(site, sign_in):
     page = sign_in(java_script_enabled=False)
     page.goto(site.desk_url("own"))
     page.get_by_role("button", name="Balance used 0").click()

@@ -1,50 +1,47 @@
 """Boundary edits by key."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import CutPlace, SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, expect_load, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def open_place(page: Page, place: CutPlace) -> None:
+def open_place(page, place):
     page.goto(place.desk_url)
     await_ready(page)
 
 
-def await_ready(page: Page) -> None:
+def await_ready(page):
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
-def cut_here(page: Page) -> None:
+def cut_here(page):
     """Press Enter on the chosen place, and wait for the page that comes back."""
     with page.expect_event("load"):
         press(page, "Enter")
     await_ready(page)
 
 
-def press_and_reload(page: Page, key: str) -> None:
+def press_and_reload(page, key):
     with page.expect_event("load"):
         press(page, key)
     await_ready(page)
 
 
-def read_rows(page: Page) -> list[str]:
-    rows: list[str] = page.evaluate(
+def read_rows(page):
+    return page.evaluate(
         "() => [...document.querySelectorAll('[data-answer] .sentence')].map("
         "(row) => `${row.querySelector('.n').textContent} ${row.querySelector('.text').textContent}`)"
     )
-    return rows
 
 
 WHOLE = ["3 One and two and three.", "4 Second thing.", "5 Third 👋🏽 thing.", "6 Another turn."]
 
 
-def test_split_and_merge_by_key_and_back_with_the_codes(site: Site, sign_in: SignIn) -> None:
+def test_split_and_merge_by_key_and_back_with_the_codes(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.lead)
     open_place(page, place)
@@ -78,7 +75,7 @@ def test_split_and_merge_by_key_and_back_with_the_codes(site: Site, sign_in: Sig
 
 
 @pytest.mark.full
-def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: SignIn) -> None:
+def test_place_by_character_never_falls_inside_an_emoji(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.lead)
     open_place(page, place)
@@ -91,7 +88,7 @@ def test_place_by_character_never_falls_inside_an_emoji(site: Site, sign_in: Sig
 
 
 @pytest.mark.full
-def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
+def test_escape_leaves_the_text_as_it_was(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.lead)
     open_place(page, place)
@@ -108,7 +105,7 @@ def test_escape_leaves_the_text_as_it_was(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
+def test_what_is_refused_is_said(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.lead)
     open_place(page, place)
@@ -126,7 +123,7 @@ def test_what_is_refused_is_said(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_coders_are_told_who_edits_boundaries(site: Site, sign_in: SignIn) -> None:
+def test_coders_are_told_who_edits_boundaries(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.coder)
     open_place(page, place)
@@ -137,7 +134,7 @@ def test_coders_are_told_who_edits_boundaries(site: Site, sign_in: SignIn) -> No
     expect(page.get_by_role("button", name="split")).to_have_count(0)
 
 
-def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: SignIn) -> None:
+def test_act_of_another_tab_is_refused_and_stays_in_sight(site, sign_in):
     place = next(site.cuts)
     lead, coder = sign_in(session=place.lead), sign_in(session=place.coder)
     open_place(coder, place)
@@ -163,7 +160,7 @@ def test_act_of_another_tab_is_refused_and_stays_in_sight(site: Site, sign_in: S
 
 
 @pytest.mark.full
-def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
+def test_cut_without_script(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.lead, java_script_enabled=False)
     page.goto(place.desk_url)
@@ -177,7 +174,7 @@ def test_cut_without_script(site: Site, sign_in: SignIn) -> None:
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 @pytest.mark.full
-def test_no_barrier_while_cutting_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
+def test_no_barrier_while_cutting_in_a_narrow_window(site, sign_in, scheme):
     place = next(site.cuts)
     page = sign_in(session=place.lead, color_scheme=scheme, viewport={"width": 320, "height": 640})
     open_place(page, place)

@@ -1,11 +1,9 @@
 """What a coding says beside its code, said by keyboard; and the reasons asked for after others' labels were seen."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -13,7 +11,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 LINE = ".details-line"
 
 
-def choose(page: Page, name: str, value: str) -> None:
+def choose(page, name, value):
     """Check a choice of the open line by keyboard."""
     page.locator(f"{LINE} [name='{name}']:checked, {LINE} [name='{name}']").first.focus()
     for _ in range(6):
@@ -23,7 +21,7 @@ def choose(page: Page, name: str, value: str) -> None:
     raise AssertionError(value)
 
 
-def test_details_are_said_by_keyboard_and_kept(site: Site, sign_in: SignIn) -> None:
+def test_details_are_said_by_keyboard_and_kept(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "r", "1", "v")
@@ -46,7 +44,7 @@ def test_details_are_said_by_keyboard_and_kept(site: Site, sign_in: SignIn) -> N
 
 
 @pytest.mark.full
-def test_the_codes_own_questions_are_asked_and_answered(site: Site, sign_in: SignIn) -> None:
+def test_the_codes_own_questions_are_asked_and_answered(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "r", "1", "v")
@@ -68,7 +66,7 @@ def test_the_codes_own_questions_are_asked_and_answered(site: Site, sign_in: Sig
 
 
 @pytest.mark.full
-def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site: Site, sign_in: SignIn) -> None:
+def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "s")
@@ -85,7 +83,7 @@ def test_v_goes_from_coding_to_coding_and_escape_leaves_things_as_they_were(site
 
 
 @pytest.mark.full
-def test_a_latent_code_asks_for_its_line_in_the_details_too(site: Site, sign_in: SignIn) -> None:
+def test_a_latent_code_asks_for_its_line_in_the_details_too(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "v", "ArrowRight", "Enter")
@@ -97,7 +95,7 @@ def test_a_latent_code_asks_for_its_line_in_the_details_too(site: Site, sign_in:
 
 
 @pytest.mark.full
-def test_chip_opens_its_details_under_the_pointer(site: Site, sign_in: SignIn) -> None:
+def test_chip_opens_its_details_under_the_pointer(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "s")
@@ -107,7 +105,7 @@ def test_chip_opens_its_details_under_the_pointer(site: Site, sign_in: SignIn) -
 
 
 @pytest.mark.full
-def test_what_the_interviewer_named_is_prompted_until_somebody_says_otherwise(site: Site, sign_in: SignIn) -> None:
+def test_what_the_interviewer_named_is_prompted_until_somebody_says_otherwise(site, sign_in):
     page = sign_in()
     open_desk(page, site, "scripts")
     press(page, "d", "s", "v")
@@ -126,7 +124,7 @@ def test_what_the_interviewer_named_is_prompted_until_somebody_says_otherwise(si
 
 
 @pytest.mark.full
-def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) -> None:
+def test_after_suggestions_every_change_asks_why(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "Shift+Enter")
@@ -170,7 +168,7 @@ def test_after_suggestions_every_change_asks_why(site: Site, sign_in: SignIn) ->
 
 
 @pytest.mark.full
-def test_details_can_be_said_without_script(site: Site, sign_in: SignIn) -> None:
+def test_details_can_be_said_without_script(site, sign_in):
     page = sign_in(java_script_enabled=False)
     page.goto(site.desk_url("own"))
     page.get_by_role("button", name="Balance used 0").click()
@@ -187,7 +185,7 @@ def test_details_can_be_said_without_script(site: Site, sign_in: SignIn) -> None
     assert page.get_by_label("Quoted words").input_value() == "never said"
 
 
-def test_a_move_is_stored_only_once_its_enactment_is_chosen(site: Site, sign_in: SignIn) -> None:
+def test_a_move_is_stored_only_once_its_enactment_is_chosen(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "r", "Enter")
@@ -203,7 +201,7 @@ def test_a_move_is_stored_only_once_its_enactment_is_chosen(site: Site, sign_in:
 
 
 @pytest.mark.full
-def test_a_question_that_needs_an_answer_is_asked_as_the_code_is_applied(site: Site, sign_in: SignIn) -> None:
+def test_a_question_that_needs_an_answer_is_asked_as_the_code_is_applied(site, sign_in):
     page = sign_in()
     # As a codebook says it that requires the answer.
     page.route(
@@ -219,12 +217,12 @@ def test_a_question_that_needs_an_answer_is_asked_as_the_code_is_applied(site: S
     expect(page.locator(".chip[data-coding] .answers")).to_have_text("about self")
 
 
-def require(html: str) -> str:
+def require(html):
     return html.replace('"key": "direction",', '"key": "direction", "required": true,')
 
 
 @pytest.mark.full
-def test_a_code_found_by_name_asks_what_it_requires_and_digits_answer_it(site: Site, sign_in: SignIn) -> None:
+def test_a_code_found_by_name_asks_what_it_requires_and_digits_answer_it(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "/")

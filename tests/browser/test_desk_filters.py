@@ -1,26 +1,23 @@
 """The edge of the desk: what is shown, and the list of turns."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def read_shown(page: Page) -> list[str]:
+def read_shown(page):
     """The numbers of the rows in sight, but for questions that are there for context."""
-    numbers: list[str] = page.evaluate(
+    return page.evaluate(
         "() => [...document.querySelectorAll('.sentence:not([data-context])')].filter((row) => row.checkVisibility())"
         ".map((row) => row.querySelector('.n').textContent)"
     )
-    return numbers
 
 
-def test_uncoded_by_key_and_moving_keeps_to_it(site: Site, sign_in: SignIn) -> None:
+def test_uncoded_by_key_and_moving_keeps_to_it(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "d", "ArrowDown", "ArrowDown", "s")
@@ -50,7 +47,7 @@ def test_uncoded_by_key_and_moving_keeps_to_it(site: Site, sign_in: SignIn) -> N
 
 
 @pytest.mark.full
-def test_by_code_and_by_memo(site: Site, sign_in: SignIn) -> None:
+def test_by_code_and_by_memo(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "ArrowDown", "d", "ArrowDown", "m")
@@ -71,7 +68,7 @@ def test_by_code_and_by_memo(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_filter_without_script(site: Site, sign_in: SignIn) -> None:
+def test_filter_without_script(site, sign_in):
     page = sign_in(java_script_enabled=False)
     page.goto(site.desk_url("own"))
     page.get_by_role("button", name="Balance used 0").click()
@@ -81,7 +78,7 @@ def test_filter_without_script(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_list_of_turns_is_one_stop_and_reaches_challenges(site: Site, sign_in: SignIn) -> None:
+def test_list_of_turns_is_one_stop_and_reaches_challenges(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#turns li")).to_have_text(["Turn 1 open 0", "Turn 3 challenge 0"])
@@ -100,7 +97,7 @@ def test_list_of_turns_is_one_stop_and_reaches_challenges(site: Site, sign_in: S
 
 
 @pytest.mark.full
-def test_two_thousand_sentences_are_filtered_at_once(site: Site, sign_in: SignIn) -> None:
+def test_two_thousand_sentences_are_filtered_at_once(site, sign_in):
     page = sign_in()
     open_desk(page, site, "long")
     press(page, "d")
@@ -113,7 +110,7 @@ def test_two_thousand_sentences_are_filtered_at_once(site: Site, sign_in: SignIn
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.full), "dark"])
 @pytest.mark.full
-def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn, scheme: str) -> None:
+def test_no_barrier_with_a_filter_in_a_narrow_window(site, sign_in, scheme):
     page = sign_in(color_scheme=scheme, viewport={"width": 320, "height": 640})
     open_desk(page, site)
     press(page, "d", "z", "ArrowDown", "Enter")
@@ -122,7 +119,7 @@ def test_no_barrier_with_a_filter_in_a_narrow_window(site: Site, sign_in: SignIn
 
 
 @pytest.mark.full
-def test_list_of_turns_reaches_the_models_reasoning(site: Site, sign_in: SignIn) -> None:
+def test_list_of_turns_reaches_the_models_reasoning(site, sign_in):
     place = next(site.cuts)
     page = sign_in(session=place.coder)
     page.goto(place.desk_url)

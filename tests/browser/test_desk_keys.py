@@ -1,36 +1,34 @@
 """Keys that people give themselves, the card, undo across interviews, and going to what waits."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, expect_load, open_desk, press, read_codes
 from tests.browser.stage import STUDY
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def await_ready(page: Page) -> None:
+def await_ready(page):
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
-def give(page: Page, field: str, key: str) -> None:
+def give(page, field, key):
     page.get_by_label(field, exact=True).focus()
     press(page, key)
 
 
-def save_keys(page: Page) -> None:
+def save_keys(page):
     page.get_by_role("button", name="Save").focus()
     with expect_load(page):
         press(page, "Enter")
 
 
 class TestRemapping:
-    def test_keys_are_given_by_pressing_them_and_hold_at_the_desk(self, site: Site, sign_in: SignIn) -> None:
+    def test_keys_are_given_by_pressing_them_and_hold_at_the_desk(self, site, sign_in):
         page = sign_in()
         page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         assert find_violations(page) == []
@@ -56,7 +54,7 @@ class TestRemapping:
         expect(page.locator(".chip[data-code='theme.balance'] b").first).to_have_text("m")
 
     @pytest.mark.full
-    def test_keys_follow_the_person_to_another_browser(self, site: Site, sign_in: SignIn) -> None:
+    def test_keys_follow_the_person_to_another_browser(self, site, sign_in):
         session = next(site.sessions)
         page = sign_in(session=session)
         page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
@@ -74,7 +72,7 @@ class TestRemapping:
         context.close()
 
     @pytest.mark.full
-    def test_switched_off_key_does_nothing_and_shows_no_cap(self, site: Site, sign_in: SignIn) -> None:
+    def test_switched_off_key_does_nothing_and_shows_no_cap(self, site, sign_in):
         page = sign_in()
         page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         give(page, "nothing more here, next sentence", "Backspace")
@@ -87,7 +85,7 @@ class TestRemapping:
         expect(page.locator(".chip.none")).to_have_count(1)
 
     @pytest.mark.full
-    def test_one_key_for_two_acts_is_refused(self, site: Site, sign_in: SignIn) -> None:
+    def test_one_key_for_two_acts_is_refused(self, site, sign_in):
         page = sign_in()
         page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         give(page, "memo on the sentence", "x")
@@ -101,7 +99,7 @@ class TestRemapping:
         expect(page.get_by_label("memo on the sentence", exact=True)).to_have_value("m")
 
     @pytest.mark.full
-    def test_keys_can_be_typed_without_script(self, site: Site, sign_in: SignIn) -> None:
+    def test_keys_can_be_typed_without_script(self, site, sign_in):
         page = sign_in(java_script_enabled=False)
         page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/")
         page.get_by_label("memo on the sentence", exact=True).fill("=")
@@ -112,7 +110,7 @@ class TestRemapping:
 class TestCard:
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     @pytest.mark.full
-    def test_card_is_reached_from_the_desk_and_has_no_barrier(self, site: Site, sign_in: SignIn, scheme: str) -> None:
+    def test_card_is_reached_from_the_desk_and_has_no_barrier(self, site, sign_in, scheme):
         page = sign_in(color_scheme=scheme)
         open_desk(page, site)
         press(page, "?")
@@ -124,7 +122,7 @@ class TestCard:
         assert page.evaluate("document.documentElement.scrollWidth") == 320
         assert find_violations(page) == []
 
-    def test_open_card_holds_the_keys(self, site: Site, sign_in: SignIn) -> None:
+    def test_open_card_holds_the_keys(self, site, sign_in):
         page = sign_in()
         open_desk(page, site)
         before = page.locator(".sentence .chip").count()
@@ -143,7 +141,7 @@ class TestCard:
         page.wait_for_function("() => document.activeElement.matches('.sentence[aria-current]')")
 
     @pytest.mark.full
-    def test_card_prints_on_one_sheet(self, site: Site, sign_in: SignIn) -> None:
+    def test_card_prints_on_one_sheet(self, site, sign_in):
         page = sign_in()
         page.goto(f"{site.base_url}/studies/{STUDY}/shortcuts/card/")
         printed = page.pdf(prefer_css_page_size=True)
@@ -151,7 +149,7 @@ class TestCard:
 
 
 class TestNewCode:
-    def test_marked_words_name_a_new_code_that_is_proposed_by_keys_alone(self, site: Site, sign_in: SignIn) -> None:
+    def test_marked_words_name_a_new_code_that_is_proposed_by_keys_alone(self, site, sign_in):
         page = sign_in()
         open_desk(page, site, "own")
         words = page.locator(CURRENT).locator(".text").inner_text().split()[0]
@@ -167,7 +165,7 @@ class TestNewCode:
 
 class TestUndoOfDecisions:
     @pytest.mark.full
-    def test_undo_brings_none_applies_back_that_a_code_took_away(self, site: Site, sign_in: SignIn) -> None:
+    def test_undo_brings_none_applies_back_that_a_code_took_away(self, site, sign_in):
         page = sign_in()
         open_desk(page, site, "own")
         row = page.locator(f"#{page.locator(CURRENT).get_attribute('id')}")
@@ -182,7 +180,7 @@ class TestUndoOfDecisions:
         expect(row.locator(".chip[data-coding]")).to_have_count(0)
 
     @pytest.mark.full
-    def test_undo_brings_the_decision_back_that_went_with_the_last_code(self, site: Site, sign_in: SignIn) -> None:
+    def test_undo_brings_the_decision_back_that_went_with_the_last_code(self, site, sign_in):
         page = sign_in()
         open_desk(page, site, "own")
         row = page.locator(f"#{page.locator(CURRENT).get_attribute('id')}")
@@ -198,7 +196,7 @@ class TestUndoOfDecisions:
 
 
 class TestUndoAcrossInterviews:
-    def test_undo_goes_to_the_interview_and_redo_comes_back(self, site: Site, sign_in: SignIn) -> None:
+    def test_undo_goes_to_the_interview_and_redo_comes_back(self, site, sign_in):
         page = sign_in()
         open_desk(page, site, "own")
         press(page, "d")
@@ -228,7 +226,7 @@ class TestUndoAcrossInterviews:
         expect(page.locator(".chip[data-coding]")).to_have_count(1)
 
     @pytest.mark.full
-    def test_second_tab_undoes_what_is_left_and_nothing_twice(self, site: Site, sign_in: SignIn) -> None:
+    def test_second_tab_undoes_what_is_left_and_nothing_twice(self, site, sign_in):
         page = sign_in()
         open_desk(page, site)
         press(page, "d", "s")
@@ -246,7 +244,7 @@ class TestUndoAcrossInterviews:
         assert read_codes(tab) == []
 
     @pytest.mark.full
-    def test_what_one_did_is_listed_here_and_on_a_page(self, site: Site, sign_in: SignIn) -> None:
+    def test_what_one_did_is_listed_here_and_on_a_page(self, site, sign_in):
         page = sign_in()
         open_desk(page, site)
         press(page, "d", "Enter")
@@ -266,7 +264,7 @@ class TestUndoAcrossInterviews:
 
 class TestWaiting:
     @pytest.mark.full
-    def test_next_goes_on_across_interviews_and_says_why(self, site: Site, sign_in: SignIn) -> None:
+    def test_next_goes_on_across_interviews_and_says_why(self, site, sign_in):
         page = sign_in()
         open_desk(page, site)
         press(page, "p")
@@ -289,7 +287,7 @@ class TestWaiting:
         expect(page.locator(CURRENT)).to_be_focused()
 
     @pytest.mark.full
-    def test_next_shows_what_the_filter_left_out(self, site: Site, sign_in: SignIn) -> None:
+    def test_next_shows_what_the_filter_left_out(self, site, sign_in):
         page = sign_in()
         open_desk(page, site)
         press(page, "m")
@@ -303,9 +301,7 @@ class TestWaiting:
 
 class TestMeaning:
     @pytest.mark.full
-    def test_what_a_code_means_stands_beside_the_text_and_all_of_it_opens_by_key(
-        self, site: Site, sign_in: SignIn
-    ) -> None:
+    def test_what_a_code_means_stands_beside_the_text_and_all_of_it_opens_by_key(self, site, sign_in):
         page = sign_in()
         open_desk(page, site)
         place = page.locator("#meaning")

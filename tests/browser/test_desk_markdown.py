@@ -1,11 +1,9 @@
 """Markdown shows on the desk, and what is coded, quoted and split there has the places it has in the text as it was imported."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import await_saved, open_desk, press, read_quotes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -13,11 +11,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.processes]
 FIRST = "Often, **if I wait**, it is *respect*."
 
 
-def read_text(page: Page) -> str | None:
+def read_text(page):
     return page.locator("[data-answer] .sentence .text").first.text_content()
 
 
-def test_words_in_bold_are_quoted_at_their_places(site: Site, sign_in: SignIn) -> None:
+def test_words_in_bold_are_quoted_at_their_places(site, sign_in):
     page = sign_in()
     open_desk(page, site, "markdown")
     text = page.locator("[data-answer] .sentence .text").first
@@ -45,7 +43,7 @@ def test_words_in_bold_are_quoted_at_their_places(site: Site, sign_in: SignIn) -
 
 
 @pytest.mark.full
-def test_the_signs_can_be_shown_and_stay_shown(site: Site, sign_in: SignIn) -> None:
+def test_the_signs_can_be_shown_and_stay_shown(site, sign_in):
     page = sign_in()
     open_desk(page, site, "markdown")
     page.get_by_label("Markdown signs").check()
@@ -56,14 +54,14 @@ def test_the_signs_can_be_shown_and_stay_shown(site: Site, sign_in: SignIn) -> N
 
 
 @pytest.mark.full
-def test_lists_show_their_numbers(site: Site, sign_in: SignIn) -> None:
+def test_lists_show_their_numbers(site, sign_in):
     page = sign_in()
     open_desk(page, site, "markdown")
     items = page.locator("[data-kind='list_item'] > .text")
     assert items.evaluate_all("(items) => items.map((item) => item.dataset.marker ?? '')") == ["1.", "2.", ""]
 
 
-def test_nothing_in_a_text_can_be_pressed_or_fetched(site: Site, sign_in: SignIn) -> None:
+def test_nothing_in_a_text_can_be_pressed_or_fetched(site, sign_in):
     page = sign_in()
     open_desk(page, site, "markdown")
     expect(page.locator(".text :is(a, img)")).to_have_count(0)
@@ -71,7 +69,7 @@ def test_nothing_in_a_text_can_be_pressed_or_fetched(site: Site, sign_in: SignIn
 
 
 @pytest.mark.full
-def test_a_split_is_chosen_in_the_text_as_it_was_written(site: Site, sign_in: SignIn) -> None:
+def test_a_split_is_chosen_in_the_text_as_it_was_written(site, sign_in):
     page = sign_in(session=site.owner)
     open_desk(page, site, "markdown")
     text = page.locator("[data-answer] .sentence .text").first

@@ -1,13 +1,11 @@
 """A trajectory is coded by keyboard alone: features with status and warrant, links of moves, challenges and responses."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, press
 from tests.support.shared import shared
 
@@ -17,18 +15,18 @@ FIRST_ANSWER, CHALLENGE, SECOND_ANSWER = "#turn-5", "#turn-6", "#turn-7"
 
 
 @pytest.fixture
-def page(site: Site, sign_in: SignIn) -> Page:
+def page(site, sign_in):
     opened = sign_in(session=next(site.trajectory_sessions))
     open_run(opened, site)
     return opened
 
 
-def open_run(page: Page, site: Site, url: str = "") -> None:
+def open_run(page, site, url=""):
     page.goto(url or site.trajectory_url)
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
-def go_to(page: Page, turn: str, sentence: int = 0) -> None:
+def go_to(page, turn, sentence=0):
     """With the arrows, as a person would."""
     press(page, "Home")
     target = page.locator(f"{turn} .sentence").nth(sentence)
@@ -39,7 +37,7 @@ def go_to(page: Page, turn: str, sentence: int = 0) -> None:
     raise AssertionError(f"{turn} was not reached")
 
 
-def press_printing(page: Page, sign: str, *, at: str) -> None:
+def press_printing(page, sign, *, at):
     """A key of another layout: where it lies, and what is printed on it."""
     page.evaluate(
         "key => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {...key, bubbles: true, cancelable: true}))",
@@ -47,13 +45,13 @@ def press_printing(page: Page, sign: str, *, at: str) -> None:
     )
 
 
-def chip(page: Page, turn: str, name: str) -> str:
+def chip(page, turn, name):
     """What the chip says, without its first sign."""
     found = page.locator(f"{turn} .chip.own", has_text=name)
     return " ".join(found.inner_text().replace("×", "").split()) if found.count() else ""
 
 
-def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, site: Site) -> None:
+def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page, site):
     picker = page.locator("#picker")
     go_to(page, SECOND_ANSWER)
     press(page, "6")
@@ -88,7 +86,7 @@ def test_feature_gets_status_and_warrant_and_undo_takes_each_back(page: Page, si
 
 
 @pytest.mark.full
-def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page: Page) -> None:
+def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page):
     go_to(page, SECOND_ANSWER)
     press(page, "6", "5")
     go_to(page, "#turn-1")
@@ -111,7 +109,7 @@ def test_undo_of_other_words_leaves_the_warrant_with_its_first_words(page: Page)
 
 
 @pytest.mark.full
-def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page) -> None:
+def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page):
     go_to(page, FIRST_ANSWER)
     press(page, "6", "Escape")
     expect(page.locator("#picker")).to_be_hidden()
@@ -127,7 +125,7 @@ def test_status_may_be_left_unsaid_or_chosen_with_arrows_or_the_mouse(page: Page
     expect(page.locator("#ledger")).to_contain_text("no status")
 
 
-def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site: Site) -> None:
+def test_move_acts_on_features_and_a_revise_on_what_it_revises(page, site):
     go_to(page, SECOND_ANSWER)
     press(page, ";")
     expect(page.locator("#notice")).to_contain_text("No move is coded")
@@ -163,7 +161,7 @@ def test_move_acts_on_features_and_a_revise_on_what_it_revises(page: Page, site:
 
 
 @pytest.mark.full
-def test_strip_that_hides_the_sentence_moves_it_up_no_further_than_it_must(page: Page) -> None:
+def test_strip_that_hides_the_sentence_moves_it_up_no_further_than_it_must(page):
     go_to(page, SECOND_ANSWER)
     # As an arrow leaves it: at the lower edge, where the picker will be.
     at_edge = """([row, sheet]) => {
@@ -182,7 +180,7 @@ def test_strip_that_hides_the_sentence_moves_it_up_no_further_than_it_must(page:
     assert picker["y"] - 20 < below["y"] + below["height"] <= picker["y"]
 
 
-def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page: Page) -> None:
+def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page):
     go_to(page, FIRST_ANSWER)
     press(page, "6", "4")
     go_to(page, CHALLENGE)
@@ -198,7 +196,7 @@ def test_what_is_said_later_is_no_evidence_and_what_a_tool_gave_back_is(page: Pa
     assert "rests on" in chip(page, FIRST_ANSWER, "Power")
 
 
-def test_challenge_and_response_are_coded_by_one_key(page: Page) -> None:
+def test_challenge_and_response_are_coded_by_one_key(page):
     go_to(page, CHALLENGE)
     press(page, "=", "1")
     assert "Warranted" in chip(page, CHALLENGE, "Warranted")
@@ -213,7 +211,7 @@ def test_challenge_and_response_are_coded_by_one_key(page: Page) -> None:
 
 
 @pytest.mark.full
-def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_end(page: Page, site: Site) -> None:
+def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_end(page, site):
     go_to(page, FIRST_ANSWER)
     with page.expect_event("load"):
         press(page, "-")
@@ -231,7 +229,7 @@ def test_codes_after_opened_reasoning_are_marked_and_reasoning_is_read_to_its_en
 
 
 @pytest.mark.full
-def test_keys_lie_where_a_german_keyboard_has_other_signs(page: Page) -> None:
+def test_keys_lie_where_a_german_keyboard_has_other_signs(page):
     go_to(page, SECOND_ANSWER)
     press(page, "u", "1")
     # The key that a German keyboard prints "ö" lies where a QWERTY keyboard has ";".
@@ -252,7 +250,7 @@ def test_keys_lie_where_a_german_keyboard_has_other_signs(page: Page) -> None:
 
 
 @pytest.mark.full
-def test_links_that_could_not_be_sent_are_kept_and_stored_once(page: Page, site: Site) -> None:
+def test_links_that_could_not_be_sent_are_kept_and_stored_once(page, site):
     go_to(page, SECOND_ANSWER)
     press(page, "6", "3")
     await_saved(page)
@@ -268,7 +266,7 @@ def test_links_that_could_not_be_sent_are_kept_and_stored_once(page: Page, site:
 
 
 @pytest.mark.full
-def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_in: SignIn) -> None:
+def test_run_that_really_took_place_is_coded_by_keyboard_alone(site, sign_in):
     shared("data/trajectories/typed_messages/reason_tool_use_50.jsonl")
     page = sign_in(session=next(site.real_sessions))
     open_run(page, site, site.real_url)
@@ -321,7 +319,7 @@ def test_run_that_really_took_place_is_coded_by_keyboard_alone(site: Site, sign_
     expect(page.locator("#ledger li")).to_have_count(3)
 
 
-def listen(page: Page) -> None:
+def listen(page):
     """Keep what is said to screen readers from now on."""
     page.evaluate(
         "() => { window.said = []; for (const id of ['announcer', 'problem']) { const part = document.getElementById(id); "
@@ -330,12 +328,11 @@ def listen(page: Page) -> None:
     )
 
 
-def told(page: Page) -> list[str]:
-    found: list[str] = page.evaluate("() => window.said.splice(0)")
-    return found
+def told(page):
+    return page.evaluate("() => window.said.splice(0)")
 
 
-def test_only_what_is_stored_is_said_to_be_and_what_was_not_goes_with_the_next_that_is(page: Page) -> None:
+def test_only_what_is_stored_is_said_to_be_and_what_was_not_goes_with_the_next_that_is(page):
     refused = page.get_by_role("region", name="Not stored")
     go_to(page, FIRST_ANSWER)
     press(page, "6", "4")
@@ -360,7 +357,7 @@ def test_only_what_is_stored_is_said_to_be_and_what_was_not_goes_with_the_next_t
     expect(refused).to_be_hidden()
 
 
-def test_refused_link_of_a_strip_is_shown_as_off_again(page: Page) -> None:
+def test_refused_link_of_a_strip_is_shown_as_off_again(page):
     go_to(page, SECOND_ANSWER)
     press(page, "u", "1")
     await_saved(page)
@@ -378,7 +375,7 @@ def test_refused_link_of_a_strip_is_shown_as_off_again(page: Page) -> None:
     assert "acts on Power" in chip(page, SECOND_ANSWER, "Revise")
 
 
-def test_what_belongs_to_something_refused_is_told_with_it(page: Page) -> None:
+def test_what_belongs_to_something_refused_is_told_with_it(page):
     go_to(page, SECOND_ANSWER)
     page.route("**/add/", lambda route: route.abort())
     press(page, "6", "Escape")
@@ -395,7 +392,7 @@ def test_what_belongs_to_something_refused_is_told_with_it(page: Page) -> None:
     expect(page.locator("#notice")).to_have_text("Nothing to undo.")
 
 
-def test_status_is_asked_before_the_questions_of_a_feature_and_taken_back_under_its_name(page: Page) -> None:
+def test_status_is_asked_before_the_questions_of_a_feature_and_taken_back_under_its_name(page):
     go_to(page, FIRST_ANSWER)
     listen(page)
     press(page, "2")
@@ -422,7 +419,7 @@ def test_status_is_asked_before_the_questions_of_a_feature_and_taken_back_under_
     assert chip(page, FIRST_ANSWER, "Stakeholders") == entered
 
 
-def test_status_left_unsaid_goes_on_to_the_questions_and_another_key_leaves_both(page: Page) -> None:
+def test_status_left_unsaid_goes_on_to_the_questions_and_another_key_leaves_both(page):
     go_to(page, FIRST_ANSWER)
     press(page, "2", "Escape", "1", "Enter")
     await_saved(page)
@@ -435,7 +432,7 @@ def test_status_left_unsaid_goes_on_to_the_questions_and_another_key_leaves_both
     assert chip(page, FIRST_ANSWER, "Stakeholders") == ""
 
 
-def test_turns_have_one_numbering(page: Page, site: Site) -> None:
+def test_turns_have_one_numbering(page, site):
     listed = page.locator("#turns a")
     expect(listed).to_have_text(["Turn 1", "turn 2 reasoning", "turn 3 search", "Turn 6"])
     addresses = [link.get_attribute("href") or "" for link in listed.all()]

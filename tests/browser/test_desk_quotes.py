@@ -1,22 +1,20 @@
 """Words marked inside a sentence, in any script, and what a coding says of them."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes, read_quotes
 from tests.browser.stage import SCRIPTS
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def read_marked(page: Page) -> str:
+def read_marked(page):
     return page.locator(".sentence mark.quoted").inner_text()
 
 
-def test_the_next_code_carries_what_is_marked(site: Site, sign_in: SignIn) -> None:
+def test_the_next_code_carries_what_is_marked(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "x")
@@ -36,7 +34,7 @@ def test_the_next_code_carries_what_is_marked(site: Site, sign_in: SignIn) -> No
 
 
 @pytest.mark.full
-def test_kept_words_wait_for_their_code(site: Site, sign_in: SignIn) -> None:
+def test_kept_words_wait_for_their_code(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "x", "End", "Enter")
@@ -48,7 +46,7 @@ def test_kept_words_wait_for_their_code(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_characters_and_edges(site: Site, sign_in: SignIn) -> None:
+def test_characters_and_edges(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "x", "ArrowRight", "Control+Shift+ArrowLeft", "Control+Shift+ArrowLeft")
@@ -64,7 +62,7 @@ def test_characters_and_edges(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_another_quote_replaces_the_first_and_the_key_takes_it_off(site: Site, sign_in: SignIn) -> None:
+def test_another_quote_replaces_the_first_and_the_key_takes_it_off(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "x", "d", "x", "ArrowRight", "d")
@@ -78,7 +76,7 @@ def test_another_quote_replaces_the_first_and_the_key_takes_it_off(site: Site, s
 
 
 @pytest.mark.full
-def test_the_pointer_marks_words_too(site: Site, sign_in: SignIn) -> None:
+def test_the_pointer_marks_words_too(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     page.locator(CURRENT).locator(".text").dblclick(position={"x": 40, "y": 10})
@@ -92,7 +90,7 @@ def test_the_pointer_marks_words_too(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_a_quote_shows_in_its_sentence_under_its_chip(site: Site, sign_in: SignIn) -> None:
+def test_a_quote_shows_in_its_sentence_under_its_chip(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "x", "ArrowRight", "d")
@@ -112,7 +110,7 @@ def test_a_quote_shows_in_its_sentence_under_its_chip(site: Site, sign_in: SignI
     assert read_quotes(page) == []
 
 
-def test_every_script_is_shown_and_cut_exactly(site: Site, sign_in: SignIn) -> None:
+def test_every_script_is_shown_and_cut_exactly(site, sign_in):
     page = sign_in()
     open_desk(page, site, "scripts")
     shown = page.locator("[data-answer] .sentence .text").all_text_contents()
@@ -126,7 +124,7 @@ def test_every_script_is_shown_and_cut_exactly(site: Site, sign_in: SignIn) -> N
 
 
 @pytest.mark.full
-def test_arrows_follow_the_direction_of_the_script(site: Site, sign_in: SignIn) -> None:
+def test_arrows_follow_the_direction_of_the_script(site, sign_in):
     page = sign_in()
     open_desk(page, site, "scripts")
     press(page, "x", "ArrowLeft")
@@ -136,7 +134,7 @@ def test_arrows_follow_the_direction_of_the_script(site: Site, sign_in: SignIn) 
 
 
 @pytest.mark.full
-def test_stacked_marks_stay_inside_their_sentence(site: Site, sign_in: SignIn) -> None:
+def test_stacked_marks_stay_inside_their_sentence(site, sign_in):
     page = sign_in()
     open_desk(page, site, "scripts")
     heights = page.evaluate(

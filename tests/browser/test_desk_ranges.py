@@ -1,24 +1,21 @@
 """Several sentences at once, by keyboard and by single presses of a pointer."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def count_ranges(page: Page) -> int:
-    found: int = page.evaluate(
+def count_ranges(page):
+    return page.evaluate(
         "() => new Set([...document.querySelectorAll('.chip[data-range]')].map((chip) => chip.dataset.range)).size"
     )
-    return found
 
 
-def test_one_key_codes_them_all_and_undo_takes_all_back(site: Site, sign_in: SignIn) -> None:
+def test_one_key_codes_them_all_and_undo_takes_all_back(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "Shift+ArrowDown", "Shift+ArrowDown")
@@ -43,7 +40,7 @@ def test_one_key_codes_them_all_and_undo_takes_all_back(site: Site, sign_in: Sig
 
 
 @pytest.mark.full
-def test_the_key_again_takes_the_code_off_everywhere(site: Site, sign_in: SignIn) -> None:
+def test_the_key_again_takes_the_code_off_everywhere(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "s", "Shift+ArrowDown", "s")
@@ -54,7 +51,7 @@ def test_the_key_again_takes_the_code_off_everywhere(site: Site, sign_in: SignIn
 
 
 @pytest.mark.full
-def test_a_latent_code_is_asked_for_once(site: Site, sign_in: SignIn) -> None:
+def test_a_latent_code_is_asked_for_once(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "Shift+ArrowDown", "Shift+A")
@@ -65,7 +62,7 @@ def test_a_latent_code_is_asked_for_once(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_enter_decides_each_and_goes_on(site: Site, sign_in: SignIn) -> None:
+def test_enter_decides_each_and_goes_on(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "Shift+ArrowDown", "Shift+ArrowDown", "Enter")
@@ -78,7 +75,7 @@ def test_enter_decides_each_and_goes_on(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_escape_and_a_move_end_it(site: Site, sign_in: SignIn) -> None:
+def test_escape_and_a_move_end_it(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     for ending in ("Escape", "ArrowDown"):
@@ -90,7 +87,7 @@ def test_escape_and_a_move_end_it(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_what_is_given_back_is_not_coded(site: Site, sign_in: SignIn) -> None:
+def test_what_is_given_back_is_not_coded(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "Shift+ArrowDown", "Shift+ArrowDown", "Shift+ArrowUp", "d")
@@ -98,7 +95,7 @@ def test_what_is_given_back_is_not_coded(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_single_presses_of_a_pointer_do_the_same(site: Site, sign_in: SignIn) -> None:
+def test_single_presses_of_a_pointer_do_the_same(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     page.locator(".sentence .text").nth(4).click(modifiers=["Shift"])
@@ -113,7 +110,7 @@ def test_single_presses_of_a_pointer_do_the_same(site: Site, sign_in: SignIn) ->
 
 
 @pytest.mark.full
-def test_a_code_of_the_turn_is_put_once(site: Site, sign_in: SignIn) -> None:
+def test_a_code_of_the_turn_is_put_once(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "Shift+ArrowDown", "Shift+ArrowDown", "1")

@@ -1,23 +1,19 @@
 """The page tells the truth about saving, and nothing is lost or stored twice."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from playwright.sync_api import Dialog, Route, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import await_here, await_saved, open_desk, press, read_codes, read_export
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def lose_requests(route: Route) -> None:
+def lose_requests(route):
     route.abort() if route.request.method == "POST" else route.continue_()
 
 
-def lose_answers(route: Route) -> None:
+def lose_answers(route):
     """The server gets the act; its answer is lost on the way back."""
     if route.request.method == "POST":
         route.fetch()
@@ -27,13 +23,11 @@ def lose_answers(route: Route) -> None:
 
 
 @pytest.mark.parametrize("lose", [pytest.param(lose_requests, marks=pytest.mark.full), lose_answers])
-def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
-    site: Site, sign_in: SignIn, lose: Callable[[Route], None]
-) -> None:
+def test_codes_made_without_network_survive_a_reload_and_are_stored_once(site, sign_in, lose):
     page = sign_in()
-    warnings: list[str] = []
+    warnings = []
 
-    def answer(dialog: Dialog) -> None:
+    def answer(dialog):
         warnings.append(dialog.type)
         dialog.accept()
 
@@ -59,7 +53,7 @@ def test_codes_made_without_network_survive_a_reload_and_are_stored_once(
 
 
 @pytest.mark.full
-def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(site: Site, sign_in: SignIn) -> None:
+def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(site, sign_in):
     page = sign_in()
     page.on("dialog", lambda dialog: dialog.accept())
     page.clock.install()
@@ -75,7 +69,7 @@ def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(sit
     assert read_codes(page) == codes
     bad = ["first", "second"]
 
-    def answer_badly_at_first(route: Route) -> None:
+    def answer_badly_at_first(route):
         if route.request.method == "POST" and bad:
             bad.pop()
             route.fulfill(status=502, body="Bad gateway")
@@ -97,7 +91,7 @@ def test_a_minute_without_network_a_reload_and_two_bad_gateways_lose_nothing(sit
     assert len(rows) == len({row["sentence_id"] for row in rows}) == 20
 
 
-def test_what_the_server_refuses_is_rolled_back_and_said(site: Site, sign_in: SignIn) -> None:
+def test_what_the_server_refuses_is_rolled_back_and_said(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     words = "This code is not part of this study's codebook."
@@ -113,7 +107,7 @@ def test_what_the_server_refuses_is_rolled_back_and_said(site: Site, sign_in: Si
 
 
 @pytest.mark.full
-def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboard(site: Site, sign_in: SignIn) -> None:
+def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboard(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     for moves in (0, 1):
@@ -137,7 +131,7 @@ def test_a_second_repertoire_in_one_answer_is_refused_with_words_for_the_keyboar
 
 
 @pytest.mark.full
-def test_refused_memo_stays_as_a_draft(site: Site, sign_in: SignIn) -> None:
+def test_refused_memo_stays_as_a_draft(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     press(page, "m")
@@ -150,12 +144,12 @@ def test_refused_memo_stays_as_a_draft(site: Site, sign_in: SignIn) -> None:
     page.on("dialog", lambda dialog: dialog.accept())
 
 
-def test_it_never_says_saved_before_the_server_did(site: Site, sign_in: SignIn) -> None:
+def test_it_never_says_saved_before_the_server_did(site, sign_in):
     page = sign_in()
     open_desk(page, site)
-    held: list[Route] = []
+    held = []
 
-    def hold(route: Route) -> None:
+    def hold(route):
         held.append(route)
 
     page.route("**/add/", hold)
@@ -169,7 +163,7 @@ def test_it_never_says_saved_before_the_server_did(site: Site, sign_in: SignIn) 
 
 
 @pytest.mark.full
-def test_signing_out_elsewhere_keeps_the_codes_in_the_page(site: Site, sign_in: SignIn) -> None:
+def test_signing_out_elsewhere_keeps_the_codes_in_the_page(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     page.context.clear_cookies(name="sessionid")

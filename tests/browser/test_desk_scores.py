@@ -1,23 +1,21 @@
 """Scores given at the desk by keyboard alone, with their evidence, undone and done again."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import await_here, await_saved, open_desk, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def expect_score(page: Page, criterion: str, words: str) -> None:
+def expect_score(page, criterion, words):
     expect(page.locator("#own-scores li").filter(has_text=criterion)).to_have_text(re.compile(words))
 
 
-def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
+def test_a_thread_is_scored_by_keys_alone(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()
@@ -54,7 +52,7 @@ def test_a_thread_is_scored_by_keys_alone(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_what_does_not_apply_is_said_why(site: Site, sign_in: SignIn) -> None:
+def test_what_does_not_apply_is_said_why(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()
@@ -68,24 +66,24 @@ def test_what_does_not_apply_is_said_why(site: Site, sign_in: SignIn) -> None:
     expect(page.locator("#own-scores li")).to_have_count(0)
 
 
-def hold_score(page: Page) -> list[Route]:
+def hold_score(page):
     """The next score that is sent waits in this list until it is let go on."""
-    held: list[Route] = []
+    held = []
 
-    def hold(route: Route) -> None:
+    def hold(route):
         held.append(route)
 
     page.route("**/put/", hold, times=1)
     return held
 
 
-def give(page: Page, value: str) -> None:
+def give(page, value):
     """Score the moves, with the current sentence as evidence if there is none yet."""
     press(page, "\\", "2", value)
 
 
 @pytest.mark.full
-def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn) -> None:
+def test_undo_takes_back_only_the_score_that_it_made(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()
@@ -108,7 +106,7 @@ def test_undo_takes_back_only_the_score_that_it_made(site: Site, sign_in: SignIn
 
 
 @pytest.mark.full
-def test_an_undo_that_could_not_be_sent_can_be_tried_again(site: Site, sign_in: SignIn) -> None:
+def test_an_undo_that_could_not_be_sent_can_be_tried_again(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()
@@ -128,7 +126,7 @@ def test_an_undo_that_could_not_be_sent_can_be_tried_again(site: Site, sign_in: 
 
 
 @pytest.mark.full
-def test_an_undo_waits_for_the_score_that_is_being_saved(site: Site, sign_in: SignIn) -> None:
+def test_an_undo_waits_for_the_score_that_is_being_saved(site, sign_in):
     """Pressed at once, it takes back what was done last and not what was stored last."""
     page = sign_in()
     open_desk(page, site)
@@ -146,7 +144,7 @@ def test_an_undo_waits_for_the_score_that_is_being_saved(site: Site, sign_in: Si
 
 
 @pytest.mark.full
-def test_evidence_that_was_refused_is_not_sent_again_with_the_next(site: Site, sign_in: SignIn) -> None:
+def test_evidence_that_was_refused_is_not_sent_again_with_the_next(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()
@@ -161,7 +159,7 @@ def test_evidence_that_was_refused_is_not_sent_again_with_the_next(site: Site, s
 
 
 @pytest.mark.full
-def test_a_code_put_after_a_score_that_is_being_saved_is_undone_first(site: Site, sign_in: SignIn) -> None:
+def test_a_code_put_after_a_score_that_is_being_saved_is_undone_first(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     expect(page.locator("#own-scores")).to_be_visible()

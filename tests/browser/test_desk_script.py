@@ -1,15 +1,11 @@
 """The desk's script as it is served, in one file; and how many requests and how many presses a coder's work takes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site
 from tests.browser.desk import await_here, await_saved, expect_load, open_desk, press, read_codes, read_quotes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -21,9 +17,9 @@ MOST_PRESSES = 98
 FIXED_INTERVIEW, SENTENCES = 2, 54
 
 
-def test_an_open_takes_few_requests(site: Site, sign_in: SignIn) -> None:
+def test_an_open_takes_few_requests(site, sign_in):
     page = sign_in()
-    requests: list[str] = []
+    requests = []
     page.on("request", lambda request: requests.append(request.url))
     open_desk(page, site)
     page.wait_for_load_state("networkidle")
@@ -32,7 +28,7 @@ def test_an_open_takes_few_requests(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_near_the_end_the_next_interview_is_fetched_and_nothing_recorded(site: Site, sign_in: SignIn) -> None:
+def test_near_the_end_the_next_interview_is_fetched_and_nothing_recorded(site, sign_in):
     """What is fetched is a page like any other, and looking at a page changes nothing (tests/test_access_matrix.py)."""
     page = sign_in()
     open_desk(page, site)
@@ -52,7 +48,7 @@ def test_near_the_end_the_next_interview_is_fetched_and_nothing_recorded(site: S
     assert len(read_codes(page)) == 1
 
 
-def test_what_was_fetched_is_not_shown_after_signing_out(site: Site, sign_in: SignIn) -> None:
+def test_what_was_fetched_is_not_shown_after_signing_out(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     fetched = watch_fetched(page)
@@ -69,12 +65,12 @@ def test_what_was_fetched_is_not_shown_after_signing_out(site: Site, sign_in: Si
     expect(page.locator(".sentence")).to_have_count(0)
 
 
-def watch_fetched(page: Page) -> list[str]:
+def watch_fetched(page):
     """The addresses that the browser has fetched ahead, as they come in."""
     fetched = list[str]()
     session = page.context.new_cdp_session(page)
 
-    def note(event: dict[str, Any]) -> None:
+    def note(event):
         if event["status"] in {"Ready", "Success"}:
             fetched.append(event["prefetchUrl"])
 
@@ -84,14 +80,14 @@ def watch_fetched(page: Page) -> list[str]:
 
 
 @pytest.mark.full
-def test_modules_as_they_lie_do_the_same(site: Site, sign_in: SignIn) -> None:
+def test_modules_as_they_lie_do_the_same(site, sign_in):
     """A checkout whose files were not collected serves them to whoever works on the script."""
     served, requests = sign_in(), list[str]()
     open_desk(served, site)
     lying = sign_in()
     lying.on("request", lambda request: requests.append(request.url))
 
-    def give_source(route: Route) -> None:
+    def give_source(route):
         route.fulfill(body=SOURCE.read_text(encoding="utf-8"), content_type="text/javascript")
 
     lying.route(re.compile(r"/static/js/desk\.[0-9a-f]+\.js$"), give_source)
@@ -104,7 +100,7 @@ def test_modules_as_they_lie_do_the_same(site: Site, sign_in: SignIn) -> None:
     assert len(done[0][0]) == 10
 
 
-def work(page: Page) -> tuple[Any, ...]:
+def work(page):
     """Some of each kind of work; what is to be seen of it afterwards."""
     press(page, "Shift+ArrowDown", "Shift+ArrowDown", "s", "d", "Enter")
     press(page, "x", "ArrowRight", "f", "Enter", "r", "2", "g")
@@ -125,7 +121,7 @@ def work(page: Page) -> tuple[Any, ...]:
 
 
 @pytest.mark.full
-def test_an_interview_of_54_sentences_takes_at_most_98_presses(site: Site, sign_in: SignIn) -> None:
+def test_an_interview_of_54_sentences_takes_at_most_98_presses(site, sign_in):
     """Every press counts, moving on and deciding too; only the words that are typed do not. No pointer is used."""
     page = sign_in(session=next(site.demo_leads))
     page.add_init_script(
@@ -138,7 +134,7 @@ def test_an_interview_of_54_sentences_takes_at_most_98_presses(site: Site, sign_
     expect(own).to_have_count(0)
     presses = 0
 
-    def code(*keys: str, words: str = "") -> None:
+    def code(*keys, words=""):
         nonlocal presses
         presses += len(keys)
         press(page, *keys[: 1 if words else None])

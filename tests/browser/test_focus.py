@@ -1,16 +1,12 @@
 """Where the keyboard stands after a form was sent."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
-
-from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def test_what_is_wrong_with_a_form_has_the_focus_and_other_pages_keep_theirs(visit: Visit) -> None:
+def test_what_is_wrong_with_a_form_has_the_focus_and_other_pages_keep_theirs(visit):
     page = visit.open("/studies/demo/rounds/new/")
     assert page.evaluate("document.activeElement === document.body")
     page.evaluate("document.querySelector('main form').noValidate = true")

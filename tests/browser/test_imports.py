@@ -1,14 +1,12 @@
 """What is brought in by page, from the file to the first coding: the export of an account, and the run of an agent."""
 
-from __future__ import annotations
-
 import json
 import uuid
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, check_looks
+from tests.browser.conftest import check_looks
 from tests.browser.desk import CURRENT, await_saved, expect_load, press
 from tests.transcripts.corpus.test_account_exports import TREE, make_tree, pack
 
@@ -48,7 +46,7 @@ RUN = {
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def start_study(page: Page, site: Site, name: str) -> str:
+def start_study(page, site, name):
     """A new study of its owner's, with the page of imports open; gives its address."""
     slug = f"talks-{uuid.uuid4().hex[:8]}"
     page.goto(f"{site.base_url}/")
@@ -60,19 +58,19 @@ def start_study(page: Page, site: Site, name: str) -> str:
     return slug
 
 
-def drop(page: Page, name: str, content: bytes) -> None:
+def drop(page, name, content):
     """Drop a file somewhere on the page, as from the desktop."""
     # A file that is dropped before the page's script runs is the browser's.
     page.wait_for_load_state("load")
     page.evaluate(DROP, [name, list(content)])
 
 
-def await_desk(page: Page) -> None:
+def await_desk(page):
     page.wait_for_function("() => document.documentElement.dataset.desk === 'ready'")
 
 
 @pytest.mark.full
-def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, sign_in: SignIn) -> None:
+def test_the_export_of_an_account_is_looked_at_imported_and_coded(site, sign_in):
     page = sign_in(session=site.owner)
     slug = start_study(page, site, "An account's talks")
     data = pack({"conversations.json": json.dumps([make_tree(*TREE)])})
@@ -108,9 +106,9 @@ def test_the_export_of_an_account_is_looked_at_imported_and_coded(site: Site, si
 
 
 @pytest.mark.full
-def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts(site: Site, sign_in: SignIn) -> None:
+def test_the_run_of_an_agent_is_opened_coded_and_searched_and_nothing_in_it_acts(site, sign_in):
     page = sign_in(session=site.owner)
-    acted: list[str] = []
+    acted = []
     page.on("dialog", lambda dialog: acted.append(dialog.message))
     page.on("request", lambda request: acted.append(request.url) if not request.url.startswith(site.base_url) else None)
     start_study(page, site, "Runs")

@@ -1,14 +1,10 @@
 """Parts of pages that renew themselves: what cannot be renewed stays, and the page says since when it is old."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Route, expect
-
-from tests.browser.conftest import Visit
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -25,7 +21,7 @@ BEGIN = """async (part) => {
 }"""
 
 
-def test_every_part_that_renews_itself_is_watched() -> None:
+def test_every_part_that_renews_itself_is_watched():
     found = [
         (path.name, tag)
         for path in TEMPLATES.rglob("*.html")
@@ -37,11 +33,11 @@ def test_every_part_that_renews_itself_is_watched() -> None:
     assert unwatched == []
 
 
-def test_a_part_that_cannot_be_renewed_stays_and_says_since_when_it_is_old(visit: Visit) -> None:
+def test_a_part_that_cannot_be_renewed_stays_and_says_since_when_it_is_old(visit):
     page = visit.open("/help/")
     answers = ["renewed"]
 
-    def answer(route: Route) -> None:
+    def answer(route):
         kind = answers[-1]
         if kind == "away":
             route.abort()

@@ -1,10 +1,8 @@
 """Every page of the demo study, as its owner sees it: readable, reachable, and free of what axe-core can find."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.browser.conftest import Site, Visit, check_looks, find_violations, find_wide_tables
+from tests.browser.conftest import check_looks, find_violations, find_wide_tables
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -281,7 +279,7 @@ FULL = ("/annotators/", "/evaluation/", "/suggestions/", "/sob/")
 @pytest.mark.parametrize(
     "path", [path if path in FIRST else pytest.param(path, marks=pytest.mark.full) for path in PAGES]
 )
-def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(site: Site, visit: Visit, path: str) -> None:
+def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(site, visit, path):
     page = visit.open(path.format(**site.threads))
     check_looks(page)
     # The codes by interview are as wide as a study has interviews.
@@ -294,7 +292,7 @@ def test_a_page_is_accessible_in_light_and_dark_and_fits_a_narrow_window(site: S
 
 @pytest.mark.full
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(site: Site, visit: Visit, path: str) -> None:
+def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(site, visit, path):
     """By every rule and everywhere, where the test above asks of a page that was loaded otherwise, at one place of each kind."""
     page = visit.open(path.format(**site.threads), "dark", 320)
     assert find_violations(page, everywhere=True) == []
@@ -311,9 +309,7 @@ def test_a_page_loaded_in_the_dark_and_in_a_narrow_window_is_accessible(site: Si
         ("/studies/demo/sob/launch/", ["fake B (invented)", "I know that the instrument"]),
     ],
 )
-def test_the_review_of_a_launch_is_accessible_in_light_and_dark_and_fits_a_narrow_window(
-    visit: Visit, path: str, ticks: list[str]
-) -> None:
+def test_the_review_of_a_launch_is_accessible_in_light_and_dark_and_fits_a_narrow_window(visit, path, ticks):
     page = visit.open(path)
     for words in ticks:
         page.get_by_label(words).first.check()
@@ -323,7 +319,7 @@ def test_the_review_of_a_launch_is_accessible_in_light_and_dark_and_fits_a_narro
     assert visit.complaints == []
 
 
-def test_a_number_opens_down_to_the_answer_and_the_paid_call(visit: Visit) -> None:
+def test_a_number_opens_down_to_the_answer_and_the_paid_call(visit):
     page = visit.open("/studies/demo/sob/", "light", 1280)
     page.locator("table.heat tbody:not(.published) td a").first.click()
     assert "answers" in page.locator("header.page-head").inner_text()

@@ -1,17 +1,15 @@
 """An audit of positives by keyboard, from the draw to its results; every page on the way is accessible."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.browser.conftest import Visit, check_looks
+from tests.browser.conftest import check_looks
 from tests.browser.test_themes import press, send
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
 @pytest.mark.full
-def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit: Visit) -> None:
+def test_a_sample_is_drawn_opened_marked_and_read_with_the_keyboard(lead_visit):
     page = lead_visit.open("/studies/demo/evaluation/audits/draw/")
     page.locator("#id_per_code").fill("2")
     send(page, "Draw")

@@ -1,21 +1,19 @@
 """The page of the API, which Swagger UI draws: readable, and an operation can be tried on it."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import Visit, check_looks, find_violations, show_as
+from tests.browser.conftest import check_looks, find_violations, show_as
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def open_operation(page: Page, name: str) -> None:
+def open_operation(page, name):
     page.locator(f"[id$='-{name}'] .opblock-summary-control").click()
     page.locator(f"[id$='-{name}'] .responses-table").first.wait_for()
 
 
-def test_an_operation_is_tried_with_a_token(visit: Visit) -> None:
+def test_an_operation_is_tried_with_a_token(visit):
     page = visit.open("/account/")
     page.get_by_label("Name").fill("tried")
     page.get_by_role("button", name="Make a token").click()
@@ -36,7 +34,7 @@ def test_an_operation_is_tried_with_a_token(visit: Visit) -> None:
 
 
 @pytest.mark.full
-def test_an_operation_is_readable_in_the_dark_and_in_a_narrow_window(visit: Visit) -> None:
+def test_an_operation_is_readable_in_the_dark_and_in_a_narrow_window(visit):
     page = visit.open("/help/api/", "dark", 320)
     open_operation(page, "add_coding")
     page.get_by_role("tab", name="Schema").first.click()

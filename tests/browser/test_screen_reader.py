@@ -1,15 +1,10 @@
 """The desk as Orca reads it: which keys arrive, what Enter decides, and what is heard."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
-from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import Site, carry_session
+from tests.browser.conftest import carry_session
 from tests.browser.desk import await_saved, open_desk, read_codes
-from tests.browser.screen_reader import BROWSER_ARGUMENTS, ScreenReader, list_missing, run_screen_reader
+from tests.browser.screen_reader import BROWSER_ARGUMENTS, list_missing, run_screen_reader
 from tests.support.services import chromium_path
 
 MISSING = list_missing()
@@ -21,13 +16,13 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScreenReader]:
+def reader(tmp_path_factory):
     with run_screen_reader(tmp_path_factory.mktemp("orca")) as reader:
         yield reader
 
 
 @pytest.fixture
-def page(browser: Browser, site: Site, reader: ScreenReader) -> Iterator[Page]:
+def page(browser, site, reader):
     """A window that Orca reads, with the desk open to somebody who is new here."""
     seen = browser.browser_type.launch(
         executable_path=chromium_path(), headless=False, args=list(BROWSER_ARGUMENTS), env={**reader.environment}
@@ -42,20 +37,19 @@ def page(browser: Browser, site: Site, reader: ScreenReader) -> Iterator[Page]:
     seen.close()
 
 
-def read_decided(page: Page) -> list[str]:
+def read_decided(page):
     await_saved(page)
-    numbers: list[str] = page.evaluate(
+    return page.evaluate(
         "() => [...document.querySelectorAll('.marks[data-decision]')]"
         ".map((marks) => marks.closest('.sentence').querySelector('.n').textContent)"
     )
-    return numbers
 
 
-def test_the_desk_says_how_its_keys_are_let_through(page: Page, reader: ScreenReader) -> None:
+def test_the_desk_says_how_its_keys_are_let_through(page, reader):
     reader.hear("Orca: Insert+A twice. NVDA: Insert+Space. JAWS: Insert+Z.")
 
 
-def test_the_palette_is_a_way_out_of_browse_mode(page: Page, reader: ScreenReader) -> None:
+def test_the_palette_is_a_way_out_of_browse_mode(page, reader):
     reader.press("ctrl+k", until="Find a code for sentence 2 by name or definition")
     for key in "bal":
         reader.press(key)
@@ -64,7 +58,7 @@ def test_the_palette_is_a_way_out_of_browse_mode(page: Page, reader: ScreenReade
     assert len(read_codes(page)) == 1
 
 
-def test_in_focus_mode_codes_decisions_and_undo_are_heard(page: Page, reader: ScreenReader) -> None:
+def test_in_focus_mode_codes_decisions_and_undo_are_heard(page, reader):
     reader.press_twice_with_insert("a", until="Focus mode is sticky.")
     reader.press("d", until="Balance applied to 2")
     heard = reader.press("Return", until="Sentence 2 decided.")

@@ -1,24 +1,22 @@
 """Search by keyboard, from the box to the desk and back."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.stage import STUDY
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def search(site: Site, page: Page, words: str) -> None:
+def search(site, page, words):
     page.goto(f"{site.base_url}/studies/{STUDY}/search/")
     page.get_by_label("Words", exact=True).fill(words)
     page.keyboard.press("Enter")
     page.wait_for_url("**words=**")
 
 
-def test_from_a_word_to_the_sentence_at_the_desk_without_the_mouse(site: Site, sign_in: SignIn) -> None:
+def test_from_a_word_to_the_sentence_at_the_desk_without_the_mouse(site, sign_in):
     page = sign_in()
     search(site, page, "would rather")
     expect(page.locator("mark")).to_have_text(["would", "rather"])
@@ -35,7 +33,7 @@ def test_from_a_word_to_the_sentence_at_the_desk_without_the_mouse(site: Site, s
 
 
 @pytest.mark.full
-def test_results_are_moved_over_by_arrows_and_letters_and_typing_is_left_alone(site: Site, sign_in: SignIn) -> None:
+def test_results_are_moved_over_by_arrows_and_letters_and_typing_is_left_alone(site, sign_in):
     page = sign_in()
     search(site, page, "would")
     rows = page.locator(".result")
@@ -52,7 +50,7 @@ def test_results_are_moved_over_by_arrows_and_letters_and_typing_is_left_alone(s
 
 
 @pytest.mark.full
-def test_words_in_every_script_are_marked_whole(site: Site, sign_in: SignIn) -> None:
+def test_words_in_every_script_are_marked_whole(site, sign_in):
     page = sign_in()
     for words in ("שלום", "我们", "👩‍👩‍👧", "𝒜stral"):
         search(site, page, words)
@@ -60,7 +58,7 @@ def test_words_in_every_script_are_marked_whole(site: Site, sign_in: SignIn) -> 
 
 
 @pytest.mark.full
-def test_a_search_is_narrowed_by_a_code_and_widened_again(site: Site, sign_in: SignIn) -> None:
+def test_a_search_is_narrowed_by_a_code_and_widened_again(site, sign_in):
     page = sign_in()
     search(site, page, "would")
     every = page.locator(".result").count()
@@ -73,7 +71,7 @@ def test_a_search_is_narrowed_by_a_code_and_widened_again(site: Site, sign_in: S
 
 
 @pytest.mark.full
-def test_a_long_list_of_codes_is_narrowed_by_words_and_keeps_what_is_ticked(site: Site, sign_in: SignIn) -> None:
+def test_a_long_list_of_codes_is_narrowed_by_words_and_keeps_what_is_ticked(site, sign_in):
     page = sign_in()
     page.goto(f"{site.base_url}/studies/{STUDY}/search/")
     page.get_by_text("Narrow the search").click()

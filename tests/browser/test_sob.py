@@ -1,11 +1,7 @@
 """From a number of the heat map down to the answer and the text behind it, as somebody without a mouse goes."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Page, expect
-
-from tests.browser.conftest import Visit
+from playwright.sync_api import expect
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -13,7 +9,7 @@ REPORT = "/studies/demo/sob/batches/2/"
 CELL = "table.heat tbody:not(.published) td.overall a"
 
 
-def press_until_focused(page: Page, selector: str, *, most: int = 80) -> None:
+def press_until_focused(page, selector, *, most=80):
     """Press Tab until what the selector names has the focus."""
     for _ in range(most):
         page.keyboard.press("Tab")
@@ -22,7 +18,7 @@ def press_until_focused(page: Page, selector: str, *, most: int = 80) -> None:
     raise AssertionError(f"{selector} is not reached by {most} times Tab.")
 
 
-def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) -> None:
+def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit):
     page = visit.open(REPORT)
     press_until_focused(page, CELL)
     details = page.locator(f"{CELL}:focus .details")
@@ -43,7 +39,7 @@ def test_keys_lead_from_a_cell_to_its_answers_and_open_one_text(visit: Visit) ->
 
 
 @pytest.mark.full
-def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
+def test_what_the_map_shows_stands_in_the_address(visit):
     page = visit.open(REPORT)
     page.get_by_role("link", name="strict counting", exact=True).click()
     page.wait_for_url("**counting=strict**")
@@ -54,7 +50,7 @@ def test_what_the_map_shows_stands_in_the_address(visit: Visit) -> None:
     expect(page.get_by_role("link", name="strict counting", exact=True)).to_have_attribute("aria-current", "true")
 
 
-def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(visit: Visit) -> None:
+def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(visit):
     page = visit.open(f"{REPORT}texts/")
     page.locator("tbody th a").first.click()
     masked = page.locator("details.masked p")
@@ -75,7 +71,7 @@ def test_a_text_shows_both_tasks_of_every_model_and_is_masked_again_when_left(vi
         *(pytest.param(f"{part}/", marks=pytest.mark.full) for part in ("statistics", "model", "responses", "texts/1")),
     ],
 )
-def test_a_narrow_window_loses_nothing(visit: Visit, path: str) -> None:
+def test_a_narrow_window_loses_nothing(visit, path):
     page = visit.open(f"{REPORT}{path}", width=320)
     assert page.locator("aside.interpretation").is_visible()
     assert page.locator(".section-nav a[aria-current=page], .section-nav .group a[aria-current=true]").count() >= 1

@@ -1,7 +1,5 @@
 """The start of a study by page: a codebook of one's own, a coder, a first interview, and its desk."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
@@ -9,7 +7,7 @@ import uuid
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, check_looks
+from tests.browser.conftest import check_looks
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
@@ -23,7 +21,7 @@ INTERVIEW = {
 }
 
 
-def test_a_study_is_started_by_page_up_to_its_desk(site: Site, sign_in: SignIn) -> None:
+def test_a_study_is_started_by_page_up_to_its_desk(site, sign_in):
     slug = f"from-nothing-{uuid.uuid4().hex[:8]}"
     page = sign_in(session=site.owner)
     page.goto(f"{site.base_url}/")
@@ -53,7 +51,7 @@ def test_a_study_is_started_by_page_up_to_its_desk(site: Site, sign_in: SignIn) 
     expect(steps.nth(1)).to_contain_text(f"newcomer-{slug}")
     steps.nth(2).get_by_role("link", name="import interviews").click()
     file = {"name": "first.jsonl", "mimeType": "application/jsonl", "buffer": json.dumps(INTERVIEW).encode()}
-    page.locator("main input[type=file]").set_input_files(file)  # type: ignore[arg-type]
+    page.locator("main input[type=file]").set_input_files(file)
     page.get_by_role("button", name="Import without a preview").click()
     expect(page.get_by_text("The first one").first).to_be_visible()
 

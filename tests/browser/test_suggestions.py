@@ -1,15 +1,11 @@
 """The machine panel of the desk in a browser: decide, reveal, keep, leave, edit, take back; withheld turns; drafts."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from tests.browser.conftest import SignIn, Site, find_violations
+from tests.browser.conftest import find_violations
 from tests.browser.desk import CURRENT, await_saved, press, read_codes
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
@@ -24,7 +20,7 @@ IS_UNCOVERED = """(row) => {
 
 
 @pytest.fixture(autouse=True)
-def console() -> Iterator[list[str]]:
+def console():
     """What pages wrote on their console, which has to be nothing; a form that comes back with 422 is told by Chromium."""
     words = list[str]()
     yield words
@@ -32,8 +28,8 @@ def console() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def sign_in(sign_in: SignIn, console: list[str]) -> SignIn:
-    def enter(**options: Any) -> Page:
+def sign_in(sign_in, console):
+    def enter(**options):
         page = sign_in(**options)
         page.on("console", lambda message: console.append(message.text))
         return page
@@ -41,7 +37,7 @@ def sign_in(sign_in: SignIn, console: list[str]) -> SignIn:
     return enter
 
 
-def open_suggested(site: Site, sign_in: SignIn, interview: str, **options: object) -> Page:
+def open_suggested(site, sign_in, interview, **options):
     """The desk of a new coder at the first sentence the model says."""
     page = sign_in(session=next(site.suggested_sessions), **options)
     page.goto(site.suggested_url(interview))
@@ -49,7 +45,7 @@ def open_suggested(site: Site, sign_in: SignIn, interview: str, **options: objec
     return page
 
 
-def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site: Site, sign_in: SignIn) -> None:
+def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site, sign_in):
     page = open_suggested(site, sign_in, "open")
     row = page.locator(CURRENT)
     press(page, "o")
@@ -81,7 +77,7 @@ def test_decide_reveal_keep_one_leave_one_edit_one_and_undo(site: Site, sign_in:
     take_all_back(page)
 
 
-def edit_open_one(page: Page) -> None:
+def edit_open_one(page):
     """Keep the one that is left, read as latent; without a reason it is not taken."""
     page.locator(f"{PANEL} summary", has_text="Accept with changes").click()
     form = page.locator(f"{PANEL} form.stack")
@@ -102,7 +98,7 @@ def edit_open_one(page: Page) -> None:
     form.get_by_role("button", name="Accept this version").click()
 
 
-def take_all_back(page: Page) -> None:
+def take_all_back(page):
     """The last three acts are the answers, undone by key one by one; then the decision."""
     row = page.locator(CURRENT)
     row.focus()
@@ -125,7 +121,7 @@ def take_all_back(page: Page) -> None:
 
 
 @pytest.mark.full
-def test_on_a_coded_sentence_suggestions_open_after_it_is_stored_as_decided(site: Site, sign_in: SignIn) -> None:
+def test_on_a_coded_sentence_suggestions_open_after_it_is_stored_as_decided(site, sign_in):
     page = open_suggested(site, sign_in, "open")
     press(page, "d")
     row = page.locator(CURRENT)
@@ -137,9 +133,7 @@ def test_on_a_coded_sentence_suggestions_open_after_it_is_stored_as_decided(site
     expect(page.locator("#decided-count")).to_have_text("1")
 
 
-def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_done(
-    site: Site, sign_in: SignIn
-) -> None:
+def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_done(site, sign_in):
     page = open_suggested(site, sign_in, "open")
     press(page, "Shift+Enter")
     expect(page.locator(SUGGESTIONS)).to_have_count(3)
@@ -153,7 +147,7 @@ def test_an_answer_is_taken_back_by_its_button_and_leaves_the_list_of_what_was_d
 
 
 @pytest.mark.full
-def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in: SignIn) -> None:
+def test_a_sentence_without_a_suggestion_says_so_as_plainly(site, sign_in):
     page = open_suggested(site, sign_in, "open")
     press(page, "ArrowDown", "Shift+Enter")
     expect(page.locator(PANEL)).to_contain_text("No code suggested.")
@@ -163,7 +157,7 @@ def test_a_sentence_without_a_suggestion_says_so_as_plainly(site: Site, sign_in:
 
 
 @pytest.mark.full
-def test_a_turn_of_the_interviewer_that_no_machine_was_asked_about_says_so(site: Site, sign_in: SignIn) -> None:
+def test_a_turn_of_the_interviewer_that_no_machine_was_asked_about_says_so(site, sign_in):
     page = open_suggested(site, sign_in, "open")
     press(page, "ArrowUp", "Shift+Enter")
     expect(page.locator(PANEL)).to_contain_text("No machine has annotated this turn")
@@ -172,7 +166,7 @@ def test_a_turn_of_the_interviewer_that_no_machine_was_asked_about_says_so(site:
     expect(page.get_by_role("button", name="Open suggestions for the interviewer’s turn")).to_be_hidden()
 
 
-def test_a_challenge_is_taken_over_by_keyboard_after_ones_own(site: Site, sign_in: SignIn) -> None:
+def test_a_challenge_is_taken_over_by_keyboard_after_ones_own(site, sign_in):
     page = open_suggested(site, sign_in, "questions")
     press(page, "ArrowUp", "o")
     expect(page.locator("#announcer")).to_contain_text("Decide on this turn first")
@@ -201,7 +195,7 @@ def test_a_challenge_is_taken_over_by_keyboard_after_ones_own(site: Site, sign_i
     expect(chips).to_have_count(2)
 
 
-def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site: Site, sign_in: SignIn) -> None:
+def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site, sign_in):
     page = open_suggested(site, sign_in, "withheld")
     press(page, "Shift+Enter")
     expect(page.locator(PANEL)).to_contain_text("Nothing is shown on this turn")
@@ -214,9 +208,7 @@ def test_a_withheld_turn_shows_none_and_leaves_its_coder_blind(site: Site, sign_
 
 
 @pytest.mark.full
-def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assisted(
-    site: Site, sign_in: SignIn
-) -> None:
+def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assisted(site, sign_in):
     page = open_suggested(site, sign_in, "draft")
     expect(page.locator("#draft")).to_contain_text("Draft")
     press(page, "o")
@@ -235,9 +227,7 @@ def test_in_a_draft_suggestions_open_before_a_decision_and_what_follows_is_assis
         {"java_script_enabled": False},
     ],
 )
-def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_script(
-    site: Site, sign_in: SignIn, options: dict[str, object]
-) -> None:
+def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_script(site, sign_in, options):
     if not options.get("java_script_enabled", True):
         use_without_script(site, sign_in)
         return
@@ -258,7 +248,7 @@ def test_the_panel_can_be_used_in_the_dark_in_a_narrow_window_and_without_a_scri
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def use_without_script(site: Site, sign_in: SignIn) -> None:
+def use_without_script(site, sign_in):
     page = sign_in(session=next(site.suggested_sessions), java_script_enabled=False)
     page.goto(site.suggested_url("open"))
     page.get_by_role("button", name="Nothing more here").click()
@@ -273,7 +263,7 @@ def use_without_script(site: Site, sign_in: SignIn) -> None:
 
 
 @pytest.mark.full
-def test_a_move_without_enactment_is_kept_once_a_digit_chooses_it(site: Site, sign_in: SignIn) -> None:
+def test_a_move_without_enactment_is_kept_once_a_digit_chooses_it(site, sign_in):
     page = open_suggested(site, sign_in, "moves")
     row = page.locator(CURRENT)
     press(page, "Shift+Enter")

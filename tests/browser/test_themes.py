@@ -1,33 +1,30 @@
 """From codes to a theme with a quote and a memo, without one mouse event; every page on the way is accessible."""
 
-from __future__ import annotations
-
 import pytest
-from playwright.sync_api import Locator, Page
 
-from tests.browser.conftest import Visit, check_looks
+from tests.browser.conftest import check_looks
 
 pytestmark = [pytest.mark.browser, pytest.mark.processes]
 
 
-def press(place: Locator, key: str = "Enter") -> None:
+def press(place, key="Enter"):
     place.focus()
     place.page.keyboard.press(key)
 
 
-def send(page: Page, name: str) -> None:
+def send(page, name):
     """Press a form's button and wait for the page that comes."""
     with page.expect_navigation():
         press(page.get_by_role("button", name=name))
 
 
-def follow(link: Locator) -> None:
+def follow(link):
     with link.page.expect_navigation():
         press(link)
 
 
 @pytest.mark.full
-def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -> None:
+def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit):
     page = lead_visit.open("/studies/demo/themes/group/")
     for code in ("theme.balance", "theme.compassion"):
         press(page.locator(f"input[value='{code}']"), "Space")
@@ -66,7 +63,7 @@ def test_a_theme_is_made_quoted_and_noted_with_the_keyboard(lead_visit: Visit) -
 
 
 @pytest.mark.full
-def test_codes_are_dragged_onto_a_theme_and_from_one_to_another(lead_visit: Visit) -> None:
+def test_codes_are_dragged_onto_a_theme_and_from_one_to_another(lead_visit):
     page = lead_visit.open("/studies/demo/themes/group/")
     page.locator("input[value='theme.intersectionality']").check()
     page.locator("#id_new_name").fill("Positions that cross")

@@ -1,10 +1,7 @@
 """Places in texts as a browser counts them, in the browser's own engine and by our own script."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.browser.conftest import SignIn, Site
 from tests.browser.desk import open_desk
 from tests.support.unicode_strings import make_strings
 from transcripts.desk.forms import find_points, find_span
@@ -40,7 +37,7 @@ COUNT_ALL = """async (strings) => {
 }"""
 
 
-def test_the_browser_and_the_server_mean_the_same_words_by_the_same_places(site: Site, sign_in: SignIn) -> None:
+def test_the_browser_and_the_server_mean_the_same_words_by_the_same_places(site, sign_in):
     page = sign_in()
     open_desk(page, site)
     strings = make_strings(COUNT)

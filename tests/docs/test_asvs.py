@@ -1,7 +1,5 @@
 """The table of OWASP ASVS 5.0.0, levels 1 and 2: a row for every requirement, and a live test, or a reason, for every row."""
 
-from __future__ import annotations
-
 import ast
 import csv
 from collections import Counter
@@ -100,22 +98,22 @@ COLUMNS = ["id", "level", "applies", "asks", "what we do", "tests"]
 OPEN = "open: "
 
 
-def list_requirements() -> dict[str, int]:
+def list_requirements():
     """The level of each requirement of the standard, by its number."""
-    found: dict[str, int] = {}
+    found = {}
     for line in LEVELS.split("\n"):
         section, _, levels = line.partition(" ")
         found |= {f"{section}.{number}": int(level) for number, level in enumerate(levels, start=1)}
     return found
 
 
-def read_table() -> list[dict[str, str]]:
+def read_table():
     with (ROOT / "docs" / "security" / "asvs.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 @cache
-def list_tests(path: str) -> frozenset[str]:
+def list_tests(path):
     """The names of the tests of a module, without running it: ``test_x`` or ``TestY::test_x``."""
     names = set()
     for node in ast.parse((ROOT / path).read_text(encoding="utf-8")).body:
@@ -130,26 +128,26 @@ def list_tests(path: str) -> frozenset[str]:
     return frozenset(name for name in names if name.rpartition("::")[2].startswith("test_"))
 
 
-def is_a_test(named: str) -> bool:
+def is_a_test(named):
     """Whether ``tests/test_x.py::test_y`` exists."""
     path, _, name = named.partition("::")
     return (ROOT / path).is_file() and name in list_tests(path)
 
 
-def list_open(table: list[dict[str, str]]) -> list[str]:
+def list_open(table):
     return [row["id"] for row in table if row["tests"].startswith(OPEN)]
 
 
 @pytest.fixture(scope="module")
-def table() -> list[dict[str, str]]:
+def table():
     return read_table()
 
 
-def test_the_levels_here_add_up_to_the_published_numbers() -> None:
+def test_the_levels_here_add_up_to_the_published_numbers():
     assert Counter(list_requirements().values()) == {1: 70, 2: 183, 3: 92}
 
 
-def test_every_requirement_of_levels_1_and_2_has_one_row(table: list[dict[str, str]]) -> None:
+def test_every_requirement_of_levels_1_and_2_has_one_row(table):
     ids = [row["id"] for row in table]
     assert list(table[0]) == COLUMNS
     assert len(ids) == len(set(ids))
@@ -162,13 +160,13 @@ def test_every_requirement_of_levels_1_and_2_has_one_row(table: list[dict[str, s
     assert [row["id"] for row in table if row["level"] != str(list_requirements().get(row["id"], ""))] == []
 
 
-def test_every_row_says_what_is_asked_and_what_we_do(table: list[dict[str, str]]) -> None:
+def test_every_row_says_what_is_asked_and_what_we_do(table):
     assert {row["applies"] for row in table} == {"yes", "no"}
     assert [row["id"] for row in table if not row["asks"] or not row["what we do"]] == []
     assert {row["id"] for row in table if row["applies"] == "no"} >= LEFT_OUT
 
 
-def test_every_row_that_applies_has_a_live_test_or_says_why_it_is_open(table: list[dict[str, str]]) -> None:
+def test_every_row_that_applies_has_a_live_test_or_says_why_it_is_open(table):
     for row in table:
         if row["applies"] == "no":
             assert row["tests"] == "", row["id"]
@@ -180,7 +178,7 @@ def test_every_row_that_applies_has_a_live_test_or_says_why_it_is_open(table: li
     assert sorted(f"{number}: {each}" for number, each in named if not is_a_test(each)) == []
 
 
-def test_a_test_that_does_not_exist_is_noticed() -> None:
+def test_a_test_that_does_not_exist_is_noticed():
     assert is_a_test("tests/docs/test_asvs.py::test_a_test_that_does_not_exist_is_noticed")
     assert not is_a_test("tests/docs/test_asvs.py::test_that_was_renamed")
     assert not is_a_test("tests/docs/test_gone.py::test_x")

@@ -6,7 +6,6 @@ import ast
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -45,18 +44,18 @@ class Source:
     hashes: set[str]
 
     @property
-    def called(self) -> set[str]:
+    def called(self):
         return {name_of(call.func) for call in self.calls}
 
 
 @cache
-def read_sources() -> dict[str, Source]:
+def read_sources():
     """Every module of the product by its path. Parsing them all takes seconds, so the tests of a process share it."""
     files = [path for package in ("transcripts", "auditapp") for path in sorted((ROOT / package).rglob("*.py"))]
     return {str(path.relative_to(ROOT)): read_source(path.read_text(encoding="utf-8")) for path in files}
 
 
-def read_source(text: str) -> Source:
+def read_source(text):
     source = Source([], set(), set())
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call):
@@ -70,7 +69,7 @@ def read_source(text: str) -> Source:
     return source
 
 
-def name_of(node: ast.expr) -> str:
+def name_of(node):
     """``a.b.c`` for a name and its attributes, and nothing for any other expression."""
     if isinstance(node, ast.Name):
         return node.id
@@ -79,7 +78,7 @@ def name_of(node: ast.expr) -> str:
     return ""
 
 
-def test_no_text_is_run_as_code_and_no_objects_are_unpacked() -> None:
+def test_no_text_is_run_as_code_and_no_objects_are_unpacked():
     sources = read_sources()
     assert [path for path, source in sources.items() if RUNS_TEXT & source.called] == []
     assert [
@@ -87,7 +86,7 @@ def test_no_text_is_run_as_code_and_no_objects_are_unpacked() -> None:
     ] == []
 
 
-def test_other_programs_are_started_in_few_places_and_never_through_a_shell() -> None:
+def test_other_programs_are_started_in_few_places_and_never_through_a_shell():
     sources = read_sources()
     assert {path for path, source in sources.items() if "subprocess" in source.imports} <= STARTS_PROCESSES
     shells = [
@@ -100,7 +99,7 @@ def test_other_programs_are_started_in_few_places_and_never_through_a_shell() ->
     assert shells == []
 
 
-def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it() -> None:
+def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it():
     marking = {
         path
         for path, source in read_sources().items()
@@ -115,16 +114,16 @@ def test_text_is_marked_as_safe_html_nowhere_but_where_we_draw_it() -> None:
     assert [str(path) for path, text in templates.items() if unescaped.search(text)] == []
 
 
-def test_no_template_is_made_of_text_from_outside() -> None:
+def test_no_template_is_made_of_text_from_outside():
     making = {"Template", "engines.from_string", "from_string"}
     assert [path for path, source in read_sources().items() if making & source.called] == []
 
 
-def read_scripts() -> dict[str, str]:
+def read_scripts():
     return {str(path.relative_to(ROOT)): path.read_text(encoding="utf-8") for path in (ROOT / "static").rglob("*.js")}
 
 
-def test_scripts_put_text_into_the_page_as_text_and_run_none() -> None:
+def test_scripts_put_text_into_the_page_as_text_and_run_none():
     forbidden = re.compile(
         r"\.(?:inner|outer)HTML\b|\b(?:insertAdjacentHTML|createContextualFragment|setHTMLUnsafe|postMessage|__proto__"
         r"|importScripts|eval|document\.write(?:ln)?|new Function)\b"
@@ -135,7 +134,7 @@ def test_scripts_put_text_into_the_page_as_text_and_run_none() -> None:
     assert {name for name, text in scripts.items() if "DOMParser" in text} == PARSES_HTML
 
 
-def test_htmx_runs_no_text_and_asks_no_other_host() -> None:
+def test_htmx_runs_no_text_and_asks_no_other_host():
     page = (ROOT / "templates" / "base.html").read_text(encoding="utf-8")
     for setting in (
         '"allowEval": false',
@@ -146,7 +145,7 @@ def test_htmx_runs_no_text_and_asks_no_other_host() -> None:
         assert setting in page
 
 
-def test_no_script_style_or_font_comes_from_another_host() -> None:
+def test_no_script_style_or_font_comes_from_another_host():
     files = [
         path
         for folder in ("templates", "static")
@@ -160,7 +159,7 @@ def test_no_script_style_or_font_comes_from_another_host() -> None:
     assert [str(path) for path in files if loading.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_no_weak_hash_is_used_and_secrets_come_from_the_system() -> None:
+def test_no_weak_hash_is_used_and_secrets_come_from_the_system():
     sources = read_sources()
     assert set().union(*(source.hashes for source in sources.values())) == {"sha256", "file_digest"}
     random = {"secrets.token_urlsafe", "secrets.token_bytes"}
@@ -169,7 +168,7 @@ def test_no_weak_hash_is_used_and_secrets_come_from_the_system() -> None:
     assert [path for path, source in making.items() if "random" in source.imports] == []
 
 
-def test_every_page_with_a_navigation_has_a_way_to_sign_out() -> None:
+def test_every_page_with_a_navigation_has_a_way_to_sign_out():
     folder = ROOT / "templates"
     assert 'include "ui/_nav.html"' in (folder / "base.html").read_text(encoding="utf-8")
     assert "{% url 'account_logout' %}" in (folder / "ui" / "_nav.html").read_text(encoding="utf-8")
@@ -179,7 +178,7 @@ def test_every_page_with_a_navigation_has_a_way_to_sign_out() -> None:
     assert whole == {"base.html"}
 
 
-def test_statements_put_together_from_parts_are_looked_at_one_by_one() -> None:
+def test_statements_put_together_from_parts_are_looked_at_one_by_one():
     """Ruff's S608 finds them all over the program, and each that is left carries a mark and is made of constants."""
     rules = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"]
     assert "S" in rules["select"]
@@ -198,7 +197,7 @@ CHOOSES_PATTERNS = {
 }
 
 
-def is_constant(pattern: ast.expr) -> bool:
+def is_constant(pattern):
     """A text in the source, or a name in capitals, which stands for one."""
     if isinstance(pattern, ast.Subscript):
         return is_constant(pattern.value)
@@ -206,7 +205,7 @@ def is_constant(pattern: ast.expr) -> bool:
     return isinstance(pattern, ast.Constant) or name.isupper()
 
 
-def test_no_text_from_outside_is_a_pattern_of_a_format() -> None:
+def test_no_text_from_outside_is_a_pattern_of_a_format():
     """A pattern of ``format`` can read into the values it is given, so patterns are constants of the program."""
     odd = {
         path
@@ -221,7 +220,7 @@ def test_no_text_from_outside_is_a_pattern_of_a_format() -> None:
     assert odd <= CHOOSES_PATTERNS
 
 
-def test_no_style_of_the_desk_has_a_browser_look_through_the_page_at_every_change() -> None:
+def test_no_style_of_the_desk_has_a_browser_look_through_the_page_at_every_change():
     """A rule for what is inside html or body, where these contain something or an attribute of theirs changes with each act, is
     felt in every key of a long thread."""
     wide = re.compile(r"^ *(?:html|body|:root)\b[^{]*:has\(|^ *(?:html|:root)?\[data-saving", re.MULTILINE)
@@ -230,7 +229,7 @@ def test_no_style_of_the_desk_has_a_browser_look_through_the_page_at_every_chang
         assert not wide.findall(on_screen), name
 
 
-def test_no_description_of_a_constant_is_apart_from_it() -> None:
+def test_no_description_of_a_constant_is_apart_from_it():
     """A text in the body of a module describes the constant on the line above; under anything else it describes nothing."""
     texts = {path: (ROOT / path).read_text(encoding="utf-8") for path in read_sources() if "/migrations/" not in path}
     assert {path: lines for path, text in texts.items() if (lines := list(find_loose_texts(text)))} == {}
@@ -238,7 +237,7 @@ def test_no_description_of_a_constant_is_apart_from_it() -> None:
     assert list(find_loose_texts(loose)) == [4, 10]
 
 
-def find_loose_texts(text: str) -> Iterator[int]:
+def find_loose_texts(text):
     """The lines of texts that are neither the docstring of the module nor directly below a constant."""
     for before, node in pairwise(ast.parse(text).body):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -247,7 +246,7 @@ def find_loose_texts(text: str) -> Iterator[int]:
                 yield node.lineno
 
 
-def test_no_constant_is_given_a_value_twice() -> None:
+def test_no_constant_is_given_a_value_twice():
     twice = {}
     for path in read_sources():
         body = ast.parse((ROOT / path).read_text(encoding="utf-8")).body

@@ -1,10 +1,7 @@
 """The page of security controls has the numbers and places that hold (docs/security/controls.md)."""
 
-from __future__ import annotations
-
 import math
 import re
-from typing import Any
 
 import pytest
 from allauth.account import app_settings as allauth
@@ -35,12 +32,12 @@ CRYPTOGRAPHY = {"hmac", "cryptography", "ssl"}
 
 
 @pytest.fixture(scope="module")
-def page() -> str:
+def page():
     return " ".join((ROOT / "docs" / "security" / "controls.md").read_text(encoding="utf-8").split())
 
 
-def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
-    validators: Any = settings.AUTH_PASSWORD_VALIDATORS
+def test_the_numbers_of_signing_in_are_those_that_hold(page):
+    validators = settings.AUTH_PASSWORD_VALIDATORS
     rules = {each["NAME"].rpartition(".")[2]: each.get("OPTIONS", {}) for each in validators}
     assert f"{rules['MinimumLengthValidator']['min_length']} characters at least" in page
     assert "not like the name" in page
@@ -64,26 +61,26 @@ def test_the_numbers_of_signing_in_are_those_that_hold(page: str) -> None:
     assert "PatternValidator" in rules
 
 
-def test_the_numbers_of_tokens_are_those_that_hold(page: str) -> None:
+def test_the_numbers_of_tokens_are_those_that_hold(page):
     assert f"works for {TOKEN_DAYS} days, or up to {MAX_TOKEN_DAYS}" in page
     assert f"{actions.MAX_TOKENS} an account" in page
 
 
-def test_secrets_have_as_many_random_bits_as_the_page_says(page: str) -> None:
+def test_secrets_have_as_many_random_bits_as_the_page_says(page):
     secrets = {sealing.make_secret() for _ in range(100)}
     assert len(secrets) == 100
     assert {len(secret) for secret in secrets} == {43}  # 256 bits in base64
     assert page.count("256 random bits") >= 3
 
 
-def test_the_numbers_of_sessions_are_those_that_hold(page: str) -> None:
+def test_the_numbers_of_sessions_are_those_that_hold(page):
     assert f"not used for {NUMBERS['SESSION_IDLE_HOURS'][0]} hours (`SESSION_IDLE_HOURS`)" in page
     assert f"and {NUMBERS['SESSION_DAYS'][0]} days after signing in" in page
     assert f"32 random characters of {len(VALID_KEY_CHARS)}" in page
     assert 32 * math.log2(len(VALID_KEY_CHARS)) > 128
 
 
-def test_the_limits_are_those_that_hold(page: str) -> None:
+def test_the_limits_are_those_that_hold(page):
     packed = ZipLimits()
     for words in (
         f"request without a session | {serving.STRANGERS_BYTES // MEGABYTE} MB",
@@ -104,7 +101,7 @@ def test_the_limits_are_those_that_hold(page: str) -> None:
         assert words in page, words
 
 
-def test_every_module_with_cryptography_of_its_own_is_listed(page: str) -> None:
+def test_every_module_with_cryptography_of_its_own_is_listed(page):
     using = {
         path
         for path, source in read_sources().items()
@@ -116,14 +113,14 @@ def test_every_module_with_cryptography_of_its_own_is_listed(page: str) -> None:
     assert [path for path in listed if not (ROOT / path).exists()] == []
 
 
-def test_no_uploaded_file_has_an_address(page: str) -> None:
+def test_no_uploaded_file_has_an_address(page):
     assert "No uploaded file is ever served again" in page
     assert settings.MEDIA_URL in {"", "/"}
     assert settings.MEDIA_ROOT == ""
     assert "uploads" not in str(settings.STATIC_ROOT.relative_to(settings.DATA))
 
 
-def test_the_page_says_how_known_weaknesses_are_looked_for_and_how_fast_they_are_fixed(page: str) -> None:
+def test_the_page_says_how_known_weaknesses_are_looked_for_and_how_fast_they_are_fixed(page):
     assert "pip-audit --require-hashes" in page
     assert re.search(r"critical or exploited \d+ days, high \d+ days, others \d+ days", page)
 
@@ -142,13 +139,13 @@ def test_the_page_says_how_known_weaknesses_are_looked_for_and_how_fast_they_are
         "What the program is made of",
     ],
 )
-def test_every_subject_has_its_part(heading: str) -> None:
+def test_every_subject_has_its_part(heading):
     text = (ROOT / "docs" / "security" / "controls.md").read_text(encoding="utf-8")
     part = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     assert len(part) > 300
 
 
-def test_messages_to_workers_are_json() -> None:
+def test_messages_to_workers_are_json():
     assert settings.CELERY_ACCEPT_CONTENT == ["json"]
     assert settings.CELERY_TASK_SERIALIZER == "json"
     packed, kind, encoding = dumps({"queue": 1}, serializer="pickle")
@@ -156,7 +153,7 @@ def test_messages_to_workers_are_json() -> None:
         loads(packed, kind, encoding, accept=settings.CELERY_ACCEPT_CONTENT)
 
 
-def test_the_cache_of_the_server_holds_no_content() -> None:
+def test_the_cache_of_the_server_holds_no_content():
     """Counts of wrong passwords (allauth), hashes of used codes, and which job, run or delivery a worker was just told of."""
     using = {path for path, source in read_sources().items() if "django.core.cache" in source.imports}
     assert using <= {

@@ -1,7 +1,5 @@
 """What the documents promise is what the program has."""
 
-from __future__ import annotations
-
 import re
 from contextlib import suppress
 from importlib import import_module
@@ -23,11 +21,11 @@ PARTS = ("transcripts", "auditapp", "tools", "perf", "tests")
 OF_OTHERS = {"utils/scoring.py", "run_sob.py"}
 
 
-def read(name: str) -> str:
+def read(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
-def test_every_environment_variable_is_in_the_settings_page() -> None:
+def test_every_environment_variable_is_in_the_settings_page():
     sources = read("auditapp/settings.py") + read("auditapp/site/environment.py")
     used = set(re.findall(r'(?:env_\w+\(|environ\.get\(|_read_secret\()"([A-Z_]+)"', sources))
     assert {"AUDITAPP_DATA", "DATABASE_URL", "SECRET_KEY"} <= used
@@ -35,20 +33,20 @@ def test_every_environment_variable_is_in_the_settings_page() -> None:
     assert [name for name in sorted(used) if f"`{name}`" not in page] == []
 
 
-def test_every_command_is_in_the_commands_page() -> None:
+def test_every_command_is_in_the_commands_page():
     ours = {name: list_verbs(name) for name, app in get_commands().items() if app.startswith(OURS)}
     words = [f"{name} {verb}" if verb else name for name, verbs in ours.items() for verb in verbs or [""]]
     page = read("docs/reference/commands.md")
     assert [each for each in sorted(words) if not re.search(rf"`{each}[ `]", page)] == []
 
 
-def list_verbs(name: str) -> list[str]:
+def list_verbs(name):
     """The verbs of a command that has some."""
     command = load_command_class(get_commands()[name], name)
     return [*command.verbs] if isinstance(command, Noun) else []
 
 
-def list_named_commands() -> set[tuple[str, str, str]]:
+def list_named_commands():
     """File, first and second word of each command that a document, a page or a sentence of the product names."""
     files = [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "docker-compose.yml", "Makefile")]
     files += [*(ROOT / "docs").rglob("*.md"), *(ROOT / "templates").rglob("*.html")]
@@ -61,7 +59,7 @@ def list_named_commands() -> set[tuple[str, str, str]]:
     }
 
 
-def test_every_command_that_is_named_exists() -> None:
+def test_every_command_that_is_named_exists():
     named = list_named_commands()
     assert len(named) > 60
     known = get_commands()
@@ -70,14 +68,14 @@ def test_every_command_that_is_named_exists() -> None:
     assert [each for each in sorted(named) if verbs[each[1]] and each[2] not in verbs[each[1]]] == []
 
 
-def test_the_formats_page_has_the_table_of_exports_as_declared() -> None:
+def test_the_formats_page_has_the_table_of_exports_as_declared():
     """``python -m tools.export_table`` writes it."""
     page = read("docs/reference/formats.md")
     assert build_table() in page
     assert replace_table(page) == page
 
 
-def test_no_model_of_the_human_half_points_at_the_machine_half() -> None:
+def test_no_model_of_the_human_half_points_at_the_machine_half():
     pointing = [
         f"{model._meta.label}.{field.name}"
         for model in apps.get_models()
@@ -88,12 +86,12 @@ def test_no_model_of_the_human_half_points_at_the_machine_half() -> None:
     assert pointing == []
 
 
-def test_no_tracked_file_names_a_package_host_in_the_lock() -> None:
+def test_no_tracked_file_names_a_package_host_in_the_lock():
     for name in ("requirements/base.txt", "requirements/dev.txt"):
         assert "://" not in read(name)
 
 
-def test_templates_carry_no_inline_code_or_style() -> None:
+def test_templates_carry_no_inline_code_or_style():
     forbidden = re.compile(
         r"<style|<script(?![^>]*\bsrc=)(?![^>]*application/json)|\sstyle=|\son\w+=|javascript:|hx-on"
     )
@@ -105,7 +103,7 @@ def test_templates_carry_no_inline_code_or_style() -> None:
     assert found == []
 
 
-def test_every_hook_is_on_its_page_and_there_are_nine_at_most() -> None:
+def test_every_hook_is_on_its_page_and_there_are_nine_at_most():
     declared = {
         (name, str(path.relative_to(ROOT)))
         for package in ("transcripts", "auditapp")
@@ -117,7 +115,7 @@ def test_every_hook_is_on_its_page_and_there_are_nine_at_most() -> None:
     assert len(declared) <= 9
 
 
-def test_every_event_is_on_the_page_of_hooks_with_the_facts_that_its_sender_gives() -> None:
+def test_every_event_is_on_the_page_of_hooks_with_the_facts_that_its_sender_gives():
     listed = dict(
         re.findall(r"^\| `(\w+)` \|([^|]*)\|", read("docs/reference/hooks.md").partition("## Events")[2], re.MULTILINE)
     )
@@ -134,14 +132,14 @@ def test_every_event_is_on_the_page_of_hooks_with_the_facts_that_its_sender_give
         assert list(given) == re.findall(r"`(\w+)`", facts), event
 
 
-def test_every_place_that_the_architecture_page_names_exists() -> None:
+def test_every_place_that_the_architecture_page_names_exists():
     _, _, rows = read("docs/architecture.md").partition("## To add")
     places = re.findall(r"`((?:transcripts|auditapp|templates|static|tests|docs)/[^`]*)`", rows)
     assert len(places) > 10
     assert [place for place in places if not (ROOT / place).exists()] == []
 
 
-def test_every_module_that_a_comment_a_template_or_a_document_names_exists() -> None:
+def test_every_module_that_a_comment_a_template_or_a_document_names_exists():
     ours = {f"/{path.relative_to(ROOT)}" for part in PARTS for path in (ROOT / part).rglob("*.py")} | {"/manage.py"}
     places = [
         f"{path.relative_to(ROOT)}: {name}"
@@ -154,7 +152,7 @@ def test_every_module_that_a_comment_a_template_or_a_document_names_exists() -> 
     assert places == []
 
 
-def test_every_dotted_name_in_the_documents_of_the_code_is_there() -> None:
+def test_every_dotted_name_in_the_documents_of_the_code_is_there():
     """A name such as `studies.access` is a module of a room, or something defined in one: rooms that were renamed are found."""
     named = [
         name
@@ -168,7 +166,7 @@ def test_every_dotted_name_in_the_documents_of_the_code_is_there() -> None:
     ] == []
 
 
-def _is_defined(name: str) -> bool:
+def _is_defined(name):
     parent, _, last = name.rpartition(".")
     with suppress(ModuleNotFoundError):
         return find_spec(name) is not None or hasattr(import_module(parent), last)
@@ -177,14 +175,14 @@ def _is_defined(name: str) -> bool:
     return False
 
 
-def test_every_room_is_in_the_tree_of_the_architecture_page() -> None:
+def test_every_room_is_in_the_tree_of_the_architecture_page():
     page = read("docs/architecture.md")
     rooms = [app.name.rpartition(".")[2] for app in apps.get_app_configs() if app.name.startswith(OURS)]
     assert {"coding", "sob"} <= set(rooms)
     assert [room for room in rooms if not re.search(rf"^ +{room} ", page, re.MULTILINE)] == []
 
 
-def test_links_between_documents_lead_somewhere() -> None:
+def test_links_between_documents_lead_somewhere():
     broken = [
         f"{page.relative_to(ROOT)}: {target}"
         for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -196,7 +194,7 @@ def test_links_between_documents_lead_somewhere() -> None:
     assert broken == []
 
 
-def test_every_record_in_the_tree_of_the_architecture_page_is_a_model() -> None:
+def test_every_record_in_the_tree_of_the_architecture_page_is_a_model():
     tree = read("docs/architecture.md").partition("```")[2].partition("```")[0]
     models = {model.__name__ for model in apps.get_models()}
     others = {"Makefile", "Django", "Celery", "Tables", "Refused", "Viewer", "Numbered", "SQLite"}

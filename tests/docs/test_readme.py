@@ -1,7 +1,5 @@
 """Every command of the README, run as it stands there."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -10,12 +8,11 @@ import signal
 import subprocess
 import urllib.request
 from contextlib import suppress
-from pathlib import Path
 from threading import Timer
 
 import pytest
 
-from tests.support.instance import PATIENCE, ROOT, Instance, find_free_port
+from tests.support.instance import PATIENCE, ROOT, find_free_port
 from tools.environment import VENV, is_up_to_date
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,7 +22,7 @@ COMPOSE = "BASE_URL=https://coding.example.org docker compose up -d"
 INTERVIEW = '{"id": "m-01", "turns": [{"role": "interviewer", "text": "What is fair?"}, {"role": "model", "text": "It depends."}]}'
 
 
-def read_commands() -> list[str]:
+def read_commands():
     """The lines of the README's blocks of shell, without what stands behind #."""
     blocks = re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
     return [line.partition(" #")[0].strip() for block in blocks for line in block.splitlines()]
@@ -38,12 +35,12 @@ LOOKED_UP = {"make test", "make bench"}
 SLOW = {"make run", "make setup", "make check", COMPOSE}
 
 
-def test_every_command_belongs_to_a_test() -> None:
+def test_every_command_belongs_to_a_test():
     assert len(COMMANDS) > 9
     assert set(COMMANDS) == {*OF_STUDY, *LOOKED_UP, *SLOW}
 
 
-def test_no_command_stands_outside_the_blocks_that_are_run() -> None:
+def test_no_command_stands_outside_the_blocks_that_are_run():
     """One inside a sentence is one of theirs; nothing is indented as code, or fenced in another way."""
     assert set(re.findall(r"^```(.*)$", README, re.MULTILINE)) == {"sh", ""}
     assert re.findall(r"^ {4,}\S.*$", README, re.MULTILINE) == []
@@ -52,7 +49,7 @@ def test_no_command_stands_outside_the_blocks_that_are_run() -> None:
     assert [text for text in named if text not in COMMANDS] == []
 
 
-def test_the_commands_of_a_study_lead_from_nothing_to_its_codings(instance: Instance, tmp_path: Path) -> None:
+def test_the_commands_of_a_study_lead_from_nothing_to_its_codings(instance, tmp_path):
     """The two files that they name lie in a folder of the test's own."""
     (tmp_path / "interviews.jsonl").write_text(INTERVIEW, encoding="utf-8")
     said = []
@@ -65,18 +62,18 @@ def test_the_commands_of_a_study_lead_from_nothing_to_its_codings(instance: Inst
 
 
 @pytest.mark.parametrize("command", sorted(command for command in COMMANDS if command.startswith("make ")))
-def test_make_knows_the_command(command: str) -> None:
+def test_make_knows_the_command(command):
     done = subprocess.run([*command.split(), "--dry-run"], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
-def test_the_server_needs_what_the_command_gives_it_and_nothing_more() -> None:
+def test_the_server_needs_what_the_command_gives_it_and_nothing_more():
     compose = (ROOT / "docker-compose.yml").read_text(encoding="utf-8")
     assert re.findall(r"\$\{(\w+):\?", compose) == [COMPOSE.partition("=")[0]]
 
 
 @pytest.mark.full
-def test_docker_accepts_the_file() -> None:
+def test_docker_accepts_the_file():
     if shutil.which("docker") is None or subprocess.run(["docker", "compose", "version"], check=False).returncode:
         pytest.skip("There is no docker with its compose command here")
     command = [*shlex.split(COMPOSE)[1:3], "config", "--quiet"]
@@ -84,7 +81,7 @@ def test_docker_accepts_the_file() -> None:
 
 
 @pytest.fixture
-def set_up() -> None:
+def set_up():
     """The commands below install what is missing, which is no work of a test."""
     if not is_up_to_date("dev", VENV / "bin" / "python"):
         pytest.skip("`make setup` has not been run here since the requirements changed")
@@ -93,7 +90,7 @@ def set_up() -> None:
 @pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.usefixtures("set_up")
-def test_make_run_starts_the_site_and_ends_with_it(tmp_path: Path) -> None:
+def test_make_run_starts_the_site_and_ends_with_it(tmp_path):
     """``tests/test_launcher.py`` does it without make in every run of the tests."""
     port = str(find_free_port())
     variables = {name: value for name, value in os.environ.items() if name not in {"AUDITAPP_DATA", "DATABASE_URL"}}
@@ -121,7 +118,7 @@ def test_make_run_starts_the_site_and_ends_with_it(tmp_path: Path) -> None:
     assert not is_alive(port)
 
 
-def is_alive(port: str) -> bool:
+def is_alive(port):
     with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/livez", timeout=5) as answer:
         return bool(answer.status == 200)
     return False
@@ -130,6 +127,6 @@ def is_alive(port: str) -> bool:
 @pytest.mark.full
 @pytest.mark.usefixtures("set_up")
 @pytest.mark.parametrize("command", ["make setup", "make check"])
-def test_the_command_succeeds(command: str) -> None:
+def test_the_command_succeeds(command):
     done = subprocess.run(command.split(), cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

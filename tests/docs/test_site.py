@@ -1,11 +1,8 @@
 """The documentation site (``make docs``): the same documents as help, with a search, from no other site."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import lxml.html
 import pytest
@@ -17,7 +14,7 @@ from tools.docs_site import list_navigation
 SHOWN = ("h1", "h2", "h3", "h4", "li", "th", "td", "pre", "code", "strong", "em", "a", "img")
 
 
-def build(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def build(config, folder):
     """As the Makefile does, to a folder of its own."""
     command = ["-m", "properdocs", "build", "--strict", "--config-file", str(config), "--site-dir", str(folder)]
     return subprocess.run(
@@ -26,19 +23,19 @@ def build(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     built = build(ROOT / "properdocs.yml", folder)
     assert built.returncode == 0, built.stderr
     return folder
 
 
-def list_shown(part: lxml.html.HtmlElement) -> list[tuple[str, str, str | None]]:
+def list_shown(part):
     """Kind, words and anchor of what a document is made of, in its order."""
     return [(each.tag, " ".join(each.text_content().split()), each.get("id")) for each in part.iter(*SHOWN)]
 
 
-def test_the_site_shows_each_document_as_help_does(site: Path) -> None:
+def test_the_site_shows_each_document_as_help_does(site):
     for place in list_guides():
         page = lxml.html.parse(str(site / place / "index.html")).getroot()
         [article] = page.xpath("//*[@itemprop='articleBody']")
@@ -46,7 +43,7 @@ def test_the_site_shows_each_document_as_help_does(site: Path) -> None:
         assert list_shown(article) == list_shown(help_page), place
 
 
-def test_the_list_of_documents_is_the_navigation(site: Path) -> None:
+def test_the_list_of_documents_is_the_navigation(site):
     home, *parts = list_navigation()
     assert home == {"Help": "README.md"}
     assert [name for part in parts for name in part][:2] == ["Code and review", "Run a study"]
@@ -55,7 +52,7 @@ def test_the_list_of_documents_is_the_navigation(site: Path) -> None:
     assert {"guide/desk/", "adr/0001-two-halves-one-database/"} <= {link.removeprefix("./") for link in menu}
 
 
-def test_the_site_loads_nothing_from_elsewhere_and_can_be_searched(site: Path) -> None:
+def test_the_site_loads_nothing_from_elsewhere_and_can_be_searched(site):
     for file in site.rglob("*.html"):
         page = lxml.html.parse(str(file)).getroot()
         loaded = page.xpath("//script/@src | //img/@src | //iframe/@src | //link[@rel!='canonical']/@href")
@@ -65,7 +62,7 @@ def test_the_site_loads_nothing_from_elsewhere_and_can_be_searched(site: Path) -
 
 
 @pytest.mark.parametrize("link", ["nowhere.md", "desk.md#nowhere", "../../README.md"])
-def test_a_link_that_leads_nowhere_fails(tmp_path: Path, link: str) -> None:
+def test_a_link_that_leads_nowhere_fails(tmp_path, link):
     documents = tmp_path / "docs"
     (documents / "guide").mkdir(parents=True)
     (documents / "README.md").write_text(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -16,12 +15,11 @@ from unittest.mock import patch
 from urllib.parse import quote_plus, urlsplit
 
 from django.http import QueryDict
-from django.http.response import HttpResponseBase
 from django.urls import Resolver404, resolve
 from django.utils.datastructures import MultiValueDict
 
 Fields = dict[str, list[str | bytes]]
-ODD: tuple[str | bytes, ...] = (
+ODD = (
     "",
     " ",
     "\x00",
@@ -86,7 +84,7 @@ ODD: tuple[str | bytes, ...] = (
     "\\",
     "(?P<",
 )
-FILES: tuple[bytes, ...] = (
+FILES = (
     b"",
     b"\x00",
     b"\xff\xfe\x00",
@@ -105,14 +103,14 @@ FILES: tuple[bytes, ...] = (
 class FormReader(HTMLParser):
     """The forms of a page that change something: where each goes, and its fields with the values they offer."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path):
         super().__init__()
         self.path = path
-        self.forms: list[tuple[str, Fields]] = []
-        self._open: Fields | None = None
+        self.forms = []
+        self._open = None
         self._list = ""
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         given = {name: value or "" for name, value in attrs}
         if tag == "form" and given.get("method", "").lower() == "post":
             self._open = {}
@@ -129,7 +127,7 @@ class FormReader(HTMLParser):
             if tag in {"input", "button"}:
                 values.append(given.get("value", "on"))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         if tag == "form":
             self._open = None
         elif tag == "select":
@@ -144,10 +142,10 @@ class Filler:
     offered: dict[str, Fields] = field(default_factory=lambda: defaultdict(dict))
     asked_for: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         self.random = random.Random(self.seed)
 
-    def read_page(self, path: str, page: str) -> None:
+    def read_page(self, path, page):
         """Keep the fields of the forms of a page, for the views they go to."""
         reader = FormReader(path)
         reader.feed(page)
@@ -160,20 +158,20 @@ class Filler:
                 self.offered[name].setdefault(each, []).extend(values)
 
     @contextmanager
-    def listening(self, name: str) -> Iterator[None]:
+    def listening(self, name):
         """Note which fields the view ``name`` looks for inside."""
         noted = self.asked_for[name]
         get, get_list, contains = MultiValueDict.__getitem__, MultiValueDict.getlist, dict.__contains__
 
-        def look(fields: MultiValueDict[str, object], key: str) -> object:
+        def look(fields, key):
             noted.add(key)
             return get(fields, key)
 
-        def look_for_list(fields: MultiValueDict[str, object], key: str, default: object = None) -> object:
+        def look_for_list(fields, key, default=None):
             noted.add(key)
             return get_list(fields, key, default)
 
-        def look_whether(fields: MultiValueDict[str, object], key: str) -> bool:
+        def look_whether(fields, key):
             noted.add(key)
             return contains(fields, key)
 
@@ -185,7 +183,7 @@ class Filler:
         ):
             yield
 
-    def fill(self, name: str) -> Fields:
+    def fill(self, name):
         """One value, or a few, for each field: mostly what the form offers, in one or several of them something odd."""
         offered = self.offered[name]
         names = sorted({*offered, *self.asked_for[name]} - {"csrfmiddlewaretoken"})
@@ -194,7 +192,7 @@ class Filler:
             if names
             else set()
         )
-        fields: Fields = {}
+        fields = {}
         for each in names:
             usual = offered.get(each) or ["1", "x", ""]
             if each in odd:
@@ -203,7 +201,7 @@ class Filler:
                 fields[each] = [self.random.choice(usual)]
         return fields
 
-    def write(self, fields: Fields) -> tuple[bytes, str]:
+    def write(self, fields):
         """The fields as a body with its type; now and then one of them as a file."""
         as_file = self.random.choice([*fields]) if fields and self.random.random() < 0.15 else None
         if as_file is None:
@@ -225,20 +223,20 @@ class Filler:
         return b"".join(parts) + b"--odd--\r\n", "multipart/form-data; boundary=odd"
 
 
-def read_to_end(answer: HttpResponseBase) -> None:
+def read_to_end(answer):
     """Take all of a download, which closes its file."""
     if answer.streaming:
         b"".join(answer)
 
 
-def write_urlencoded(fields: Fields) -> bytes:
+def write_urlencoded(fields):
     pairs = ((each, value) for each, values in fields.items() for value in values)
     return "&".join(f"{quote_plus(each)}={quote_plus(as_bytes(value))}" for each, value in pairs).encode()
 
 
-def as_bytes(value: str | bytes) -> bytes:
+def as_bytes(value):
     return value if isinstance(value, bytes) else value.encode()
 
 
-def quote(name: str) -> bytes:
+def quote(name):
     return name.replace('"', "%22").encode()

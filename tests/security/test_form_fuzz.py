@@ -3,8 +3,6 @@
 ``FUZZ_SECONDS=600 FUZZ_SEED=7 python -m pytest tests/security/test_form_fuzz.py`` runs longer, and from another seed.
 """
 
-from __future__ import annotations
-
 import os
 import time
 import traceback
@@ -16,11 +14,10 @@ from django.test import Client
 from django.urls import reverse
 
 from tests.security.filling import Filler, read_to_end, write_urlencoded
-from tests.support.whole_study import ADDRESSES, Stage, set_stage
+from tests.support.whole_study import ADDRESSES, set_stage
 from tests.test_access_matrix import OF_A_PERSON, OF_A_STUDY, OF_THE_SITE_OWNER, undone
 from tools.environment import ROOT
 from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 SEED = int(os.environ.get("FUZZ_SEED", "1"))
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "40"))
@@ -41,25 +38,25 @@ PAGES = sorted(
 class Fuzzer:
     """The owner of the site, who may send everything, over a study with one of everything."""
 
-    def __init__(self, stage: Stage, seed: int) -> None:
+    def __init__(self, stage, seed):
         self.stage = stage
         self.filler = Filler(seed)
         self.client = Client()
         self.client.force_login(User.objects.create(username="root", is_superuser=True))
         self.signed_in = self.client.cookies.output()
-        self.wrong: dict[str, str] = {}
+        self.wrong = {}
         self.sent = 0
         account = stage.things["variant_id"]
         self.site = {"account_id": stage.version.study.batches.all()[0].arms.all()[0].variant.account_id}
         self.site |= {"variant_id": account, "user_id": stage.things["user_id"]}
 
-    def find_path(self, name: str) -> str:
+    def find_path(self, name):
         holes = ADDRESSES[name].holes
         if "slug" in holes:
             return self.stage.path(name)
         return reverse(name, kwargs={hole: self.site.get(hole, 1) for hole in holes})
 
-    def read_pages(self) -> None:
+    def read_pages(self):
         """Learn what the forms of all pages offer, and which parameters pages look for."""
         for name in PAGES:
             with undone(), self.filler.listening(name):
@@ -68,17 +65,17 @@ class Fuzzer:
             if answer.status_code == 200 and not answer.streaming:
                 self.filler.read_page(self.find_path(name), answer.content.decode(errors="replace"))
 
-    def send(self, name: str) -> None:
+    def send(self, name):
         """One form to the view ``name``."""
         body, kind = self.filler.write(self.filler.fill(name))
         self._ask(name, "POST", self.find_path(name), body, kind)
 
-    def look(self, name: str) -> None:
+    def look(self, name):
         """The page ``name`` with odd parameters."""
         query = write_urlencoded(self.filler.fill(name)).decode()
         self._ask(name, "GET", f"{self.find_path(name)}?{query[:4000]}", b"", "")
 
-    def _ask(self, name: str, method: str, path: str, body: bytes, kind: str) -> None:
+    def _ask(self, name, method, path, body, kind):
         self.sent += 1
         # Signing out was undone as well.
         self.client.cookies.load(self.signed_in.replace("Set-Cookie: ", ""))
@@ -95,17 +92,17 @@ class Fuzzer:
             self.wrong.setdefault(f"{method} {name}: {problem}", f"{path[:300]} {body[:600]!r}")
 
 
-def is_ours(path: str) -> bool:
+def is_ours(path):
     return Path(path).is_relative_to(ROOT) and ".venv" not in path and "/tests/" not in path
 
 
 @pytest.fixture
-def fuzzer(study: Study, owner: User, second_coder: User) -> Fuzzer:
+def fuzzer(study, owner, second_coder):
     return Fuzzer(set_stage(study, owner, second_coder), SEED)
 
 
 @pytest.mark.full
-def test_no_form_filled_in_oddly_makes_the_server_fail(fuzzer: Fuzzer) -> None:
+def test_no_form_filled_in_oddly_makes_the_server_fail(fuzzer):
     for name in FORMS:
         for _ in range(TIMES):
             fuzzer.send(name)
@@ -116,7 +113,7 @@ def test_no_form_filled_in_oddly_makes_the_server_fail(fuzzer: Fuzzer) -> None:
 
 
 @pytest.mark.full
-def test_nothing_sent_for_a_while_makes_the_server_fail(fuzzer: Fuzzer) -> None:
+def test_nothing_sent_for_a_while_makes_the_server_fail(fuzzer):
     fuzzer.read_pages()
     end = time.monotonic() + SECONDS
     for form, page in zip(cycle(FORMS), cycle(PAGES), strict=False):

@@ -1,17 +1,14 @@
 """Requests made from the schema of the API, and broken ones: none ends in a 500, each answer is one that the schema names."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from auditapp.api.schema import build_schema
 from perf.serving import PRODUCT, serve
-from tests.support.instance import ROOT, Instance
+from tests.support.instance import ROOT
 from transcripts.accounts.models import Scope
 
 # Per kind of request and operation. A limit of time would leave operations out on a slow machine.
@@ -24,7 +21,7 @@ LEFT_OUT = "positive_data_acceptance"
 @pytest.mark.full
 @pytest.mark.processes
 @pytest.mark.parametrize("person", ["owner", "demo-coder"])
-def test_the_api_keeps_to_its_schema_whatever_is_sent(instance: Instance, tmp_path: Path, person: str) -> None:
+def test_the_api_keeps_to_its_schema_whatever_is_sent(instance, tmp_path, person):
     instance.environment["API_REQUESTS_PER_MINUTE"] = "1000000"
     instance.manage("prepare")
     scopes = [word for scope in Scope.values for word in ("--scope", scope)]

@@ -1,15 +1,11 @@
 """Markup, paths, formulas and ids of another study: put in wherever something is taken, looked for wherever it comes out."""
 
-from __future__ import annotations
-
 import builtins
 import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -21,7 +17,7 @@ from django.test import Client
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from tests.conftest import make_member, make_user
 from tests.docs.test_code_rules import read_sources
-from tests.security.filling import Fields, read_to_end, write_urlencoded
+from tests.security.filling import read_to_end, write_urlencoded
 from tests.security.test_form_fuzz import FORMS, PAGES, Fuzzer
 from tests.support.whole_study import ADDRESSES, set_stage
 from tests.test_access_matrix import OF_A_STUDY, undone
@@ -36,12 +32,12 @@ MARKUP = "<img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def fuzzer(study: Study, owner: User, second_coder: User) -> Fuzzer:
+def fuzzer(study, owner, second_coder):
     return Fuzzer(set_stage(study, owner, second_coder), 1)
 
 
 @pytest.mark.full
-def test_what_is_typed_into_a_parameter_or_a_field_never_comes_back_as_markup(fuzzer: Fuzzer) -> None:
+def test_what_is_typed_into_a_parameter_or_a_field_never_comes_back_as_markup(fuzzer):
     wrong = []
     for name in {*PAGES, *FORMS}:
         path = fuzzer.find_path(name)
@@ -61,11 +57,11 @@ def test_what_is_typed_into_a_parameter_or_a_field_never_comes_back_as_markup(fu
     assert wrong == []
 
 
-def is_page(answer: Any) -> bool:
+def is_page(answer):
     return not answer.streaming and answer["Content-Type"].startswith("text/html")
 
 
-def put_markup(made: dict[type[models.Model], set[Any]]) -> int:
+def put_markup(made):
     """Put markup into every text that people or files can have written, past every form; returns how many."""
     put = 0
     not_words = {"slug", "username", "password", "kind", "state", "format", "provider", "raw", "parser", "outcome"}
@@ -91,7 +87,7 @@ def put_markup(made: dict[type[models.Model], set[Any]]) -> int:
 
 
 @pytest.mark.full
-def test_no_text_that_is_stored_comes_out_as_markup_on_any_page(study: Study, owner: User, second_coder: User) -> None:
+def test_no_text_that_is_stored_comes_out_as_markup_on_any_page(study, owner, second_coder):
     before = list_rows()
     made = Fuzzer(set_stage(study, owner, second_coder), 1)
     rows = {model: {*now} - {*before[model]} for model, now in list_rows().items()}
@@ -116,7 +112,7 @@ def test_no_text_that_is_stored_comes_out_as_markup_on_any_page(study: Study, ow
     assert len(shown) > len(PAGES) / 2
 
 
-def test_interview_text_is_shown_as_text_and_metadata_too(study: Study, owner: User, second_coder: User) -> None:
+def test_interview_text_is_shown_as_text_and_metadata_too(study, owner, second_coder):
     line = json.dumps({"id": "i2", "title": MARKUP, "turns": [{"role": "model", "text": f"Before. {MARKUP} After."}]})
     from transcripts.corpus.actions import import_file
 
@@ -132,9 +128,7 @@ def test_interview_text_is_shown_as_text_and_metadata_too(study: Study, owner: U
         assert MARKUP not in made.client.get(path, {"words": "onerror"}).content.decode()
 
 
-def test_an_export_opens_no_path_that_stands_in_the_data(
-    study: Study, owner: User, second_coder: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_export_opens_no_path_that_stands_in_the_data(study, owner, second_coder, tmp_path, monkeypatch):
     secret = tmp_path / "secret.txt"
     secret.write_text("NOBODY MAY READ THIS", encoding="utf-8")
     set_stage(study, owner, second_coder)
@@ -145,10 +139,10 @@ def test_an_export_opens_no_path_that_stands_in_the_data(
         "audio": f"/data/local-files/?d={secret}",
     }
     Interview.objects.filter(relation="").update(title=str(secret), metadata=told, external_id=str(secret))
-    opened: list[str] = []
+    opened = []
     plain = builtins.open
 
-    def look(file: Any, *arguments: Any, **options: Any) -> Any:
+    def look(file, *arguments, **options):
         opened.append(str(file))
         return plain(file, *arguments, **options)
 
@@ -174,7 +168,7 @@ def test_an_export_opens_no_path_that_stands_in_the_data(
     assert not [path for path in opened if "secret.txt" in path]
 
 
-def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> None:
+def test_nothing_but_the_callers_of_models_opens_connections_to_an_address():
     """So there is no webhook, no import from an address and no picture fetched for somebody."""
     clients = {
         "aiohttp",
@@ -202,7 +196,7 @@ def test_nothing_but_the_callers_of_models_opens_connections_to_an_address() -> 
     assert elsewhere <= listed
 
 
-def test_only_owners_of_the_site_say_where_requests_go(fuzzer: Fuzzer) -> None:
+def test_only_owners_of_the_site_say_where_requests_go(fuzzer):
     from tests.test_access_matrix import OF_THE_SITE_OWNER
 
     asking = {}
@@ -220,7 +214,7 @@ def test_only_owners_of_the_site_say_where_requests_go(fuzzer: Fuzzer) -> None:
     assert asking == {}
 
 
-def list_rows() -> dict[type[models.Model], dict[Any, dict[str, Any]]]:
+def list_rows():
     """Every row of every table, by its key."""
     return {
         model: {row[model._meta.pk.attname]: row for row in model._default_manager.values()}
@@ -230,9 +224,7 @@ def list_rows() -> dict[type[models.Model], dict[Any, dict[str, Any]]]:
 
 
 @pytest.mark.full
-def test_ids_of_another_study_among_ones_own_change_nothing_there(
-    study: Study, owner: User, second_coder: User
-) -> None:
+def test_ids_of_another_study_among_ones_own_change_nothing_there(study, owner, second_coder):
     stage = set_stage(study, owner, second_coder)
     before = list_rows()
     stranger = make_user("stranger")
@@ -248,13 +240,13 @@ def test_ids_of_another_study_among_ones_own_change_nothing_there(
     client = Client()
     client.force_login(owner)
     signed_in = client.cookies.output().replace("Set-Cookie: ", "")
-    ids: list[str | bytes] = sorted({str(value) for value in flatten(theirs.things) if isinstance(value, int)})
+    ids = sorted({str(value) for value in flatten(theirs.things) if isinstance(value, int)})
     taken = 0
     for name in sorted(name for name, row in OF_A_STUDY.items() if "POST" in row and not name.startswith("api:")):
         offered = fuzzer.filler.offered[name]
         for among in (True, False):
             client.cookies.load(signed_in)
-            fields: Fields = {}
+            fields = {}
             for each in sorted({*offered, *fuzzer.filler.asked_for[name]}):
                 usual = offered.get(each, [])
                 takes_ids = all(isinstance(value, str) and value.isdecimal() for value in usual if value)
@@ -275,13 +267,13 @@ def test_ids_of_another_study_among_ones_own_change_nothing_there(
         ]
         for key in {*rows} - {*everything[model]}:
             for column in links:
-                there = made_there.get(column.related_model, set())  # type: ignore[arg-type]
+                there = made_there.get(column.related_model, set())
                 assert rows[key][column.attname] not in there, (
                     f"{model.__name__} {key} holds a {column.name} of another study"
                 )
 
 
-def flatten(things: dict[str, Any]) -> Iterator[Any]:
+def flatten(things):
     for value in things.values():
         if isinstance(value, dict):
             yield from flatten(value)
@@ -289,9 +281,7 @@ def flatten(things: dict[str, Any]) -> Iterator[Any]:
             yield value
 
 
-def test_formulas_in_names_of_people_and_codes_and_in_headings_are_text_in_a_csv(
-    study: Study, owner: User, second_coder: User
-) -> None:
+def test_formulas_in_names_of_people_and_codes_and_in_headings_are_text_in_a_csv(study, owner, second_coder):
     stage = set_stage(study, owner, second_coder)
     second_coder.username = "@SUM(1+1)*cmd"
     User.objects.filter(pk=owner.pk).update(username="+1+cmd|' /C calc'!A0")

@@ -1,19 +1,13 @@
 """What has happened to comparable programs does not happen here (docs/security/known-attacks.csv)."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import re
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
 import django
 import pytest
-from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import URLResolver, get_resolver, reverse
 
 from auditapp.site.environment import env_secret_key
 from tests.conftest import make_member
@@ -22,10 +16,8 @@ from tests.docs.test_code_rules import read_sources
 from tests.support.whole_study import ADDRESSES, set_stage
 from tools.environment import ROOT
 from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
-SignIn = Callable[[User], Client]
 TABLE = ROOT / "docs" / "security" / "known-attacks.csv"
 # Each would narrow or change a list, if what stands in an address were handed to a query.
 FILTERS = {
@@ -51,12 +43,12 @@ PUBLIC = {
 }
 
 
-def read_table() -> list[dict[str, str]]:
+def read_table():
     with TABLE.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def test_each_known_attack_has_tests_that_exist() -> None:
+def test_each_known_attack_has_tests_that_exist():
     table = read_table()
     assert [row["number"] for row in table] == [f"R{number}" for number in range(1, 29)]
     assert [row["number"] for row in table if not all(row.values())] == []
@@ -64,7 +56,7 @@ def test_each_known_attack_has_tests_that_exist() -> None:
     assert [f"{number}: {each}" for number, each in named if not is_a_test(each)] == []
 
 
-def list_left_out(source: str) -> set[str]:
+def list_left_out(source):
     """The tests of a module that are marked to be skipped or to fail, or that stand in a class or module that is."""
     tree = ast.parse(source)
     marked = {
@@ -81,11 +73,11 @@ def list_left_out(source: str) -> set[str]:
     return {each.name for node in where for each in ast.walk(node) if isinstance(each, ast.FunctionDef)}
 
 
-def is_mark_to_leave_out(mark: ast.expr) -> bool:
+def is_mark_to_leave_out(mark):
     return re.search(r"\bmark\.(skip|skipif|xfail)\b", ast.unparse(mark)) is not None
 
 
-def test_no_test_of_a_known_attack_is_left_out() -> None:
+def test_no_test_of_a_known_attack_is_left_out():
     named = {each for row in read_table() for each in row["tests"].split()}
     sources = {path: (ROOT / path).read_text(encoding="utf-8") for path in {each.partition("::")[0] for each in named}}
     left_out = {path: list_left_out(source) for path, source in sources.items()}
@@ -94,9 +86,7 @@ def test_no_test_of_a_known_attack_is_left_out() -> None:
     assert list_left_out("pytestmark = pytest.mark.skipif(True)\ndef test_a(): ...") == {"test_a"}
 
 
-def test_two_new_sites_have_secrets_of_their_own_that_only_their_owner_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_new_sites_have_secrets_of_their_own_that_only_their_owner_reads(tmp_path, monkeypatch):
     monkeypatch.delenv("SECRET_KEY", raising=False)
     folders = [tmp_path / "first", tmp_path / "second"]
     for folder in folders:
@@ -109,16 +99,14 @@ def test_two_new_sites_have_secrets_of_their_own_that_only_their_owner_reads(
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
 
 
-def read_words(page: str) -> str:
+def read_words(page):
     """What a page says, without times, and without what takes any question back."""
     words = re.sub(r"<[^>]+>|\d\d:\d\d(:\d\d)?(\.\d+)?|Clear the search", " ", page.partition("</head>")[2])
     return " ".join(words.split())
 
 
 @pytest.mark.full
-def test_no_list_is_filtered_by_what_is_not_its_filter(
-    study: Study, owner: User, coder: User, client_of: SignIn
-) -> None:
+def test_no_list_is_filtered_by_what_is_not_its_filter(study, owner, coder, client_of):
     stage = set_stage(study, owner, coder)
     client = client_of(owner)
     changed, looked_at = [], 0
@@ -139,7 +127,7 @@ def test_no_list_is_filtered_by_what_is_not_its_filter(
     assert changed == []
 
 
-def test_no_query_is_made_of_the_names_of_a_request() -> None:
+def test_no_query_is_made_of_the_names_of_a_request():
     """``filter(**request.GET)`` and its like: keywords of a query come from our own code alone."""
     queries = {"filter", "exclude", "get", "create", "update", "alias", "annotate"}
     found = [
@@ -153,7 +141,7 @@ def test_no_query_is_made_of_the_names_of_a_request() -> None:
     assert found == []
 
 
-def list_patterns(patterns: list[Any], space: str = "") -> Iterator[tuple[str, URLPattern]]:
+def list_patterns(patterns, space=""):
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             inner = f"{space}{pattern.namespace}:" if pattern.namespace else space
@@ -163,7 +151,7 @@ def list_patterns(patterns: list[Any], space: str = "") -> Iterator[tuple[str, U
 
 
 @pytest.mark.django_db
-def test_strangers_have_a_handful_of_addresses(client: Client) -> None:
+def test_strangers_have_a_handful_of_addresses(client):
     """Every view asks for a session unless it says that it does not; the API asks for a token."""
     open_to_strangers = {
         name
@@ -175,7 +163,7 @@ def test_strangers_have_a_handful_of_addresses(client: Client) -> None:
     assert client.get("/api/v1/studies/").status_code == 401
 
 
-def test_nobody_can_make_an_account_of_her_own(client: Client, db: None) -> None:
+def test_nobody_can_make_an_account_of_her_own(client, db):
     names = {name for name, _ in list_patterns(get_resolver().url_patterns)}
     assert not {name for name in names if re.search("signup|sign_up|register|reset", name)}
     assert client.get("/accounts/signup/").status_code in {302, 404}
@@ -186,7 +174,7 @@ def test_nobody_can_make_an_account_of_her_own(client: Client, db: None) -> None
     assert not User.objects.filter(username="x").exists()
 
 
-def test_no_role_gives_what_it_has_not(study: Study, owner: User, client_of: SignIn) -> None:
+def test_no_role_gives_what_it_has_not(study, owner, client_of):
     for role in ROLES:
         if role == "owner":
             continue
@@ -198,7 +186,7 @@ def test_no_role_gives_what_it_has_not(study: Study, owner: User, client_of: Sig
         assert not User.objects.get(pk=member.pk).is_superuser
 
 
-def test_no_import_takes_a_path_or_an_address_in_place_of_a_file(study: Study, lead: User, client_of: SignIn) -> None:
+def test_no_import_takes_a_path_or_an_address_in_place_of_a_file(study, lead, client_of):
     client = client_of(lead)
     for name in ("corpus:import", "exchange:import", "codebook:import", "sob:load"):
         path = reverse(name, args=[study.slug])
@@ -209,7 +197,7 @@ def test_no_import_takes_a_path_or_an_address_in_place_of_a_file(study: Study, l
             assert "root:" not in page.content.decode()
 
 
-def test_django_has_the_repair_of_its_filters() -> None:
+def test_django_has_the_repair_of_its_filters():
     """CVE-2025-64459: the connector of a query could be given by keyword before 5.2.8."""
     assert django.VERSION >= (5, 2, 8)
     assert '"django>=5.2.8' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """What was refused is said in the same words on a page, by the API and by a command."""
 
-from __future__ import annotations
-
 import pytest
 from django.core.management.base import CommandError
 
@@ -18,17 +16,15 @@ from transcripts.ui.commands import ActCommand
         (Refused("It has ended.", field="cap", status=409), 409, "conflict", None),
     ],
 )
-def test_the_api_answers_with_sentence_field_and_status(
-    refused: Refused, status: int, code: str, fields: dict[str, list[str]] | None
-) -> None:
+def test_the_api_answers_with_sentence_field_and_status(refused, status, code, fields):
     said = explain(refused)
     assert said is not None
     assert (said.status, said.code, said.message, said.fields) == (status, code, str(refused), fields)
 
 
-def test_a_command_ends_with_the_sentence_of_a_refusal() -> None:
+def test_a_command_ends_with_the_sentence_of_a_refusal():
     class Command(ActCommand):
-        def handle(self, *args: object, **options: object) -> None:
+        def handle(self, *args, **options):
             raise Refused("It has ended.")
 
     with pytest.raises(CommandError, match=r"^It has ended\.$"):

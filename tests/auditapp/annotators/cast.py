@@ -8,13 +8,9 @@ An interview whose questions a model has read for challenges: rows as the other 
 
 A study with interviews coded blind, of which something can be learnt. All of our own making."""
 
-from __future__ import annotations
-
 import json
 import uuid
-from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from django.db.models import F
 from django.test import Client
@@ -25,26 +21,25 @@ from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.pages import progress
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from tests.support.obedient_model import MATERIAL
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import edit_code, pin_example, publish_version, start_draft
-from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.models import Code
 from transcripts.codebook.queries import read_content
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.consent import record_consent, save_redaction
-from transcripts.corpus.models import Interview, RedactionList, Sentence, Turn
+from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry
-from transcripts.studies.models import Study
 
 
-def answer_all(batch: Batch) -> list[Attempt]:
+def answer_all(batch):
     """Every call of the batch answered with the same short words."""
     now = timezone.now()
     made = []
@@ -74,7 +69,7 @@ def answer_all(batch: Batch) -> list[Attempt]:
     return made
 
 
-def say_otherwise(study: Study) -> None:
+def say_otherwise(study):
     """The same calls, had the machine said more in all of them."""
     attempts = Attempt.objects.filter(cell__batch__study=study)
     attempts.update(
@@ -93,9 +88,9 @@ def say_otherwise(study: Study) -> None:
 OFF_SITE = {"provider": "openai_compatible", "base_url": "https://models.example/v1", "model": "gamma-3"}
 
 
-def add_interviews(study: Study, *names: str, answers: int = 2, model: str = "Model A") -> list[Interview]:
+def add_interviews(study, *names, answers=2, model="Model A"):
     """Interviews of so many answers, two sentences each."""
-    turns: list[dict[str, str]] = []
+    turns = []
     for number in range(answers):
         turns.append({"role": "interviewer", "text": f"What of topic {number}?"})
         turns.append({"role": "model", "text": f"I would ask about topic {number} first. Then I would listen."})
@@ -104,21 +99,19 @@ def add_interviews(study: Study, *names: str, answers: int = 2, model: str = "Mo
     return list(Interview.objects.filter(study=study, external_id__in=names).order_by("pk"))
 
 
-def add_reader(label: str = "reader", **more: Any) -> ModelVariant:
+def add_reader(label="reader", **more):
     """A model of this site; with ``OFF_SITE`` another's."""
     return add_model(label=label, by=trail.SYSTEM, **({"provider": "fake"} | more))
 
 
-def allow(study: Study, *interviews: Interview, is_given: bool = True) -> None:
+def allow(study, *interviews, is_given=True):
     """Put on record whether these interviews may be sent to models off the site."""
     record_consent(
         study=study, interviews=interviews, scope="external", is_given=is_given, basis="Form", by=trail.SYSTEM
     )
 
 
-def publish_next(
-    study: Study, by: User, *, definition: str = "", example: Sentence | None = None, code: str = "theme.balance"
-) -> CodebookVersion:
+def publish_next(study, by, *, definition="", example=None, code="theme.balance"):
     """The next version of the codebook: one code defined otherwise for machines, or with a pinned sentence."""
     draft = start_draft(study=study, by=by)
     row = Code.objects.select_related("version__study", "family").get(version=draft, identifier=code)
@@ -135,44 +128,43 @@ def publish_next(
 KIND = PreannotationKind()
 
 
-def cell_of(arm: Arm, sentence: Sentence) -> Cell:
+def cell_of(arm, sentence):
     return Cell.objects.get(arm=arm, input_id=sentence.turn_id)
 
 
-def store(arm: Arm, sentence: Sentence, answer: str | None, finish_reason: str = "stop") -> str:
+def store(arm, sentence, answer, finish_reason="stop"):
     cell = cell_of(arm, sentence)
     answered = Answered(cell.pk, arm.pk, cell.input_id, answer, finish_reason, "")
     return KIND.store_answers(arm.batch, [answered])[cell.pk]
 
 
-def standing(turn: Turn) -> list[Sentence]:
+def standing(turn):
     return list(Sentence.objects.select_related("turn").filter(turn=turn, retired_by__isnull=True).order_by("start"))
 
 
-def say(sentences: list[Sentence], **codings: list[dict[str, str]]) -> str:
+def say(sentences, **codings):
     """An answer with an entry for every sentence; ``of_0`` names the codings of the first."""
     entries = [{"sentence": each.pk, "codings": codings.get(f"of_{place}", [])} for place, each in enumerate(sentences)]
     return json.dumps({"sentences": entries})
 
 
-def coding(quote: str, code: str = "theme.balance", **more: str) -> dict[str, str]:
+def coding(quote, code="theme.balance", **more):
     return {"rationale": "It weighs.", "quote": quote, "code": code, **more}
 
 
-def read_material(message: str) -> Mapping[str, Any]:
+def read_material(message):
     found = MATERIAL.fullmatch(message)
     assert found is not None
-    material: Mapping[str, Any] = json.loads(found[2])
-    return material
+    return json.loads(found[2])
 
 
-def redact(study: Study, *pairs: tuple[str, str]) -> RedactionList:
+def redact(study, *pairs):
     """A list of the study's, its number one above the last."""
     entries = [Entry(*pair) for pair in pairs]
     return save_redaction(study=study, entries=entries, reason="To test.", by=trail.SYSTEM, based_on=0)
 
 
-def import_answer(study: Study, text: str, name: str = "own") -> Turn:
+def import_answer(study, text, name="own"):
     """An interview of one question and one answer."""
     turns = [{"role": "interviewer", "text": "What did Anna say?"}, {"role": "model", "text": text}]
     line = json.dumps({"id": name, "title": name, "turns": turns})
@@ -191,7 +183,7 @@ TURNS = [
 ]
 
 
-def bring_in(study: Study, name: str = "talk", turns: Sequence[tuple[str, str]] = TURNS) -> list[list[Sentence]]:
+def bring_in(study, name="talk", turns=TURNS):
     """An interview, as the sentences of each of its turns."""
     said = [{"role": role, "text": text} for role, text in turns]
     line = json.dumps({"id": name, "title": f"Talk {name}", "turns": said})
@@ -200,20 +192,20 @@ def bring_in(study: Study, name: str = "talk", turns: Sequence[tuple[str, str]] 
     return [standing(turn) for turn in rows.select_related("interview")]
 
 
-def find_reader() -> ModelVariant:
+def find_reader():
     return ModelVariant.objects.filter(label="reader").first() or add_reader()
 
 
-def launch(study: Study, by: User, *families: str) -> Batch:
+def launch(study, by, *families):
     """Without what is asked a second time."""
     return launch_model(study=study, variant=find_reader(), families=families or ["challenges"], by=by)
 
 
-def find_arm(batch: Batch, family: str = "challenges") -> Arm:
+def find_arm(batch, family="challenges"):
     return batch.arms.get(settings__condition="", settings__family=family)
 
 
-def read_calibration(who: User) -> list[dict[str, Any]]:
+def read_calibration(who):
     """The families of the only annotator's calibration, as a program of ``who`` reads them from the API."""
     _, token = create_token(user=who, name="figures", by=who, scopes=Scope.values)
     annotator = Annotator.objects.select_related("study").get()
@@ -222,7 +214,7 @@ def read_calibration(who: User) -> list[dict[str, Any]]:
     return list(found["families"])
 
 
-def answer(arm: Arm, question: Sequence[Sentence], found: Mapping[str, str]) -> dict[str, Suggestion]:
+def answer(arm, question, found):
     """The model finds these challenges in the turn, each with words of it."""
     codings = [coding(quote, code) for code, quote in found.items()]
     store(arm, question[0], json.dumps({"sentences": [{"sentence": question[0].pk, "codings": codings}]}))
@@ -236,9 +228,7 @@ WEIGHS = "On balance I weigh both sides of question %d."
 NOT = "The weather of day %d is fine."
 
 
-def add_interviews_to_teach(
-    study: Study, by: User, *, number: int = 5, turns: int = 24, first: int = 0
-) -> list[Interview]:
+def add_interviews_to_teach(study, by, *, number=5, turns=24, first=0):
     """Interviews of so many answers, each of one sentence."""
     names = [f"t{place}" for place in range(first, first + number)]
     lines = [
@@ -257,12 +247,12 @@ def add_interviews_to_teach(
     return list(Interview.objects.filter(study=study, external_id__in=names).order_by("pk"))
 
 
-def list_sentences(interviews: Collection[Interview]) -> list[Sentence]:
+def list_sentences(interviews):
     sentences = Sentence.objects.filter(turn__interview__in=interviews).select_related("turn")
     return list(sentences.order_by("turn__interview", "position"))
 
 
-def code_blind(study: Study, coder: User, interviews: Collection[Interview], *, turned: bool = False) -> None:
+def code_blind(study, coder, interviews, *, turned=False):
     """Every sentence decided; those that weigh have the code, or with ``turned`` the others."""
     code, now = Code.objects.get(version__study=study, identifier=TAUGHT), timezone.now()
     codings, decisions = [], []
@@ -276,7 +266,7 @@ def code_blind(study: Study, coder: User, interviews: Collection[Interview], *, 
     Decision.objects.bulk_create(decisions)
 
 
-def set_rules(study: Study, **rules: list[str]) -> None:
+def set_rules(study, **rules):
     """Keyword rules of themes, and no others, as if the codebook had been published with them."""
     Code.objects.filter(version__study=study).update(keyword_rules=[])
     for name, lines in rules.items():

@@ -1,17 +1,12 @@
 """The pages of annotators: who reads, told what, and every count down to the call behind it."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
-from collections.abc import Callable
 from html import unescape
-from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -22,18 +17,16 @@ from auditapp.annotators.models import Annotator, CodeChoice
 from auditapp.annotators.queries.turn_answers import PER_PAGE, count_turn_answers, find_turn_answers
 from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Batch, Result
 from tests.auditapp.annotators.cast import add_interviews, add_reader
 from tests.support.databases import stored
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
 
 @stored
-def batch(study: Study) -> Batch:
+def batch(study):
     """Five answers: a whole one, one that leaves a sentence out, one with an unknown code, one of no use, one to come."""
     add_interviews(study, "one", answers=5)
     batch = launch_model(study=study, variant=add_reader(), families=["themes"], by=trail.SYSTEM)
@@ -46,12 +39,12 @@ def batch(study: Study) -> Batch:
     return batch
 
 
-def write_entries(cell: Cell) -> list[dict[str, Any]]:
+def write_entries(cell):
     sentences = Sentence.objects.filter(turn=cell.input_id).order_by("start")
     return [{"sentence": each.pk, "codings": []} for each in sentences]
 
 
-def store(batch: Batch, cell: Cell, answer: str) -> None:
+def store(batch, cell, answer):
     """An answer as the engine stores it, with the call it came in."""
     now = timezone.now()
     attempt = Attempt.objects.create(
@@ -70,23 +63,23 @@ def store(batch: Batch, cell: Cell, answer: str) -> None:
 
 
 @pytest.fixture
-def annotator(batch: Batch) -> Annotator:
+def annotator(batch):
     return Annotator.objects.get()
 
 
 @pytest.fixture
-def client(lead: User, client_of: Callable[[User], Client]) -> Client:
+def client(lead, client_of):
     return client_of(lead)
 
 
-def read(client: Client, path: str) -> str:
+def read(client, path):
     answer = client.get(path)
     assert answer.status_code == 200
     return unescape(answer.content.decode())
 
 
 class TestCounts:
-    def test_answers_are_counted_by_how_they_were_understood(self, batch: Batch) -> None:
+    def test_answers_are_counted_by_how_they_were_understood(self, batch):
         assert count_turn_answers(batch) == {
             "turn_answers": 4,
             "suggestions": 1,
@@ -101,7 +94,7 @@ class TestCounts:
             "asked_again": 0,
         }
 
-    def test_a_batch_without_answers_counts_nothing(self, batch: Batch, study: Study) -> None:
+    def test_a_batch_without_answers_counts_nothing(self, batch, study):
         other = launch_model(study=study, name="reader", families=["moves"], by=trail.SYSTEM)
         assert count_turn_answers(other)["turn_answers"] == 0
 
@@ -120,10 +113,10 @@ class TestCounts:
             ({"batch": 0}, 0),
         ],
     )
-    def test_every_count_has_its_answers(self, annotator: Annotator, chosen: dict[str, Any], count: int) -> None:
+    def test_every_count_has_its_answers(self, annotator, chosen, count):
         assert len(find_turn_answers(annotator, **chosen)[0]) == count
 
-    def test_answers_come_a_page_at_a_time(self, annotator: Annotator, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_answers_come_a_page_at_a_time(self, annotator, monkeypatch):
         assert PER_PAGE == 50
         monkeypatch.setattr("auditapp.annotators.queries.turn_answers.PER_PAGE", 3)
         rows, following = find_turn_answers(annotator)
@@ -133,9 +126,7 @@ class TestCounts:
 
 
 class TestPages:
-    def test_the_list_says_what_each_is_and_what_it_has_read(
-        self, study: Study, annotator: Annotator, client: Client
-    ) -> None:
+    def test_the_list_says_what_each_is_and_what_it_has_read(self, study, annotator, client):
         CodeChoice.objects.create(
             study=study,
             code_identifier="theme.balance",
@@ -153,9 +144,7 @@ class TestPages:
         ):
             assert words in page
 
-    def test_the_list_costs_as_many_queries_for_many_as_for_one(
-        self, study: Study, annotator: Annotator, client: Client
-    ) -> None:
+    def test_the_list_costs_as_many_queries_for_many_as_for_one(self, study, annotator, client):
         path = reverse("annotators:annotators", args=[study.slug])
         read(client, path)
         with CaptureQueriesContext(connection) as few:
@@ -166,9 +155,7 @@ class TestPages:
             read(client, path)
         assert len(few) == len(many)
 
-    def test_one_shows_its_exact_instructions_and_their_hashes(
-        self, study: Study, annotator: Annotator, client: Client
-    ) -> None:
+    def test_one_shows_its_exact_instructions_and_their_hashes(self, study, annotator, client):
         page = read(client, reverse("annotators:annotator", args=[study.slug, annotator.pk]))
         assert annotator.hash in page
         prompts = read_prompts(annotator)
@@ -179,9 +166,7 @@ class TestPages:
         for prompt in prompts:
             assert prompt["text"] in page
 
-    def test_every_count_of_its_answers_opens_down_to_the_call(
-        self, study: Study, annotator: Annotator, reader: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_every_count_of_its_answers_opens_down_to_the_call(self, study, annotator, reader, client_of):
         client = client_of(reader)
         page = read(client, reverse("annotators:annotator", args=[study.slug, annotator.pk]))
         links = re.findall(r'href="([^"]*/answers/\?[^"]*)">([^<]+)<', page)
@@ -191,8 +176,8 @@ class TestPages:
             assert re.search(r"/batches/\d+/attempts/\d+/", shown), address
 
     def test_a_check_and_a_critic_are_no_rows_of_turn_answers_but_lead_to_their_pages(
-        self, study: Study, batch: Batch, annotator: Annotator, client: Client
-    ) -> None:
+        self, study, batch, annotator, client
+    ):
         others = {}
         for kind in ("preannotation_check", "preannotation_critic"):
             batch.pk, batch.kind, batch.idempotency_key = None, kind, uuid.uuid4()
@@ -206,14 +191,12 @@ class TestPages:
         assert reverse("batches:detail", args=[study.slug, others["preannotation_critic"]]) in page
         assert reverse("evaluation:rejections", args=[study.slug]) + f"?annotator={annotator.pk}" in page
 
-    def test_a_second_launch_is_told_what_was_read_already(
-        self, study: Study, annotator: Annotator, client: Client
-    ) -> None:
+    def test_a_second_launch_is_told_what_was_read_already(self, study, annotator, client):
         typed = {"model": annotator.variant_id, "concurrency": 5, "pilot": 0, "lost_answers": "retry"}
         page = client.post(reverse("annotators:launch", args=[study.slug]), typed).content.decode()
         assert "reader has already annotated 4 of these 5 turns." in page
 
-    def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, study: Study, client: Client) -> None:
+    def test_rules_and_runs_of_one_that_asks_no_model_are_shown(self, study, client):
         annotator = ensure_annotator(
             study=study, kind="rules", recipe={"rules": {"theme.balance": ["weigh*"]}}, by=trail.SYSTEM
         )
@@ -222,23 +205,17 @@ class TestPages:
         assert "It has annotated nothing yet." in page
         assert "The exact instructions" not in page
 
-    def test_the_list_of_answers_never_says_what_was_proposed(
-        self, study: Study, annotator: Annotator, client: Client
-    ) -> None:
+    def test_the_list_of_answers_never_says_what_was_proposed(self, study, annotator, client):
         page = read(client, reverse("annotators:turn_answers", args=[study.slug, annotator.pk]))
         for words in ("theme.balance", "Balance", "Weighs.", "Suggestions"):
             assert words not in page.partition("<main")[2]
 
     @pytest.mark.parametrize("query", ["?batch=x&after=-1", "?what=nonsense", "?batch=99999999999999999999"])
-    def test_a_choice_that_is_none_narrows_nothing(
-        self, study: Study, annotator: Annotator, client: Client, query: str
-    ) -> None:
+    def test_a_choice_that_is_none_narrows_nothing(self, study, annotator, client, query):
         path = reverse("annotators:turn_answers", args=[study.slug, annotator.pk])
         assert "4" in read(client, path + query)
 
-    def test_a_coder_learns_nothing_here(
-        self, study: Study, annotator: Annotator, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_coder_learns_nothing_here(self, study, annotator, coder, client_of):
         client = client_of(coder)
         for name, args in (("annotators", []), ("annotator", [annotator.pk]), ("turn_answers", [annotator.pk])):
             assert client.get(reverse(f"annotators:{name}", args=[study.slug, *args])).status_code == 403

@@ -1,14 +1,9 @@
 """Structured answers: what a server is made to answer with, for whom, and never for a benchmark."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.actions.annotators import draft_annotator, ensure_annotator
@@ -20,16 +15,14 @@ from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.prompts import compute_highest_price, make_request
 from auditapp.batches.models import Arm
 from auditapp.llm.actions import check_model
-from auditapp.llm.models import Capabilities, ModelVariant
+from auditapp.llm.models import Capabilities
 from auditapp.llm.providers import open_provider, write_body
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.pure.json_answers import conforms, make_example, strip_limits
 from tests.auditapp.annotators.cast import add_interviews, add_reader
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 CODES = [CodeText("theme.balance", "Balance", "Weighs."), CodeText("theme.compassion", "Compassion", "Cares.")]
 NAMES = [code.identifier for code in CODES]
@@ -37,12 +30,12 @@ SENTENCES = {7: "On the one hand, this.", 9: "On the other hand, that."}
 MESSAGE = write_user_prompt("Why?", [(None, "Well:"), *SENTENCES.items()])
 
 
-def write(*, reads_latent: bool = False) -> dict[str, Any]:
+def write(*, reads_latent=False):
     system = write_system_prompt("Themes", CODES, reads_latent=reads_latent)
     return write_answer_schema(system, NAMES, read_numbers(MESSAGE))
 
 
-def list_objects(schema: Any) -> list[dict[str, Any]]:
+def list_objects(schema):
     """Every object schema in a schema."""
     if isinstance(schema, list):
         return [each for inner in schema for each in list_objects(inner)]
@@ -56,7 +49,7 @@ def list_objects(schema: Any) -> list[dict[str, Any]]:
 
 class TestSchema:
     @pytest.mark.parametrize("reads_latent", [False, True])
-    def test_it_allows_an_answer_to_the_instructions_and_only_what_was_asked(self, reads_latent: bool) -> None:
+    def test_it_allows_an_answer_to_the_instructions_and_only_what_was_asked(self, reads_latent):
         schema = write(reads_latent=reads_latent)
         level = {"level": "latent"} if reads_latent else {}
         coding = {"rationale": "r", **level, "quote": "On the one hand", "code": "theme.balance"}
@@ -77,37 +70,37 @@ class TestSchema:
         ):
             assert not conforms(wrong, schema)
 
-    def test_the_reason_comes_before_the_code_as_the_instructions_ask(self) -> None:
+    def test_the_reason_comes_before_the_code_as_the_instructions_ask(self):
         coding = make_example(write(reads_latent=True)["$defs"]["codings"]["items"])
         assert [*coding] == ["rationale", "level", "quote", "code"]
 
-    def test_the_enactment_of_a_move_is_demanded_where_the_instructions_ask_for_it(self) -> None:
+    def test_the_enactment_of_a_move_is_demanded_where_the_instructions_ask_for_it(self):
         instructions = write_system_prompt("Moves", CODES, carries_enactment=True)
         coding = make_example(write_answer_schema(instructions, NAMES, [7])["$defs"]["codings"]["items"])
         assert [*coding] == ["rationale", "enactment", "quote", "code"]
         assert "enactment" not in json.dumps(write())
 
-    def test_every_property_is_required_and_no_other_is_allowed_as_strict_servers_demand(self) -> None:
+    def test_every_property_is_required_and_no_other_is_allowed_as_strict_servers_demand(self):
         objects = list_objects(write(reads_latent=True))
         assert len(objects) == 4
         for each in objects:
             assert each["required"] == [*each["properties"]]
             assert each["additionalProperties"] is False
 
-    def test_without_limits_no_keyword_of_length_is_left(self) -> None:
+    def test_without_limits_no_keyword_of_length_is_left(self):
         schema = write_answer_schema("", NAMES, list(SENTENCES), is_ordered=False)
         words = json.dumps(strip_limits(schema))
         assert not any(keyword in words for keyword in ("maxLength", "minItems", "maxItems", "prefixItems"))
         assert '"enum": [7, 9]' in words
 
-    def test_the_fake_provider_is_held_to_it(self) -> None:
+    def test_the_fake_provider_is_held_to_it(self):
         system = write_system_prompt("Themes", CODES)
         request = ChatRequest("r", "m", system, MESSAGE, max_tokens=None, answer_schema=write())
         answer = asyncio.run(open_provider(Account("fake")).chat(request))
         assert conforms(json.loads(answer.content), write())
 
 
-def find_out(variant: ModelVariant, answer_schema: str) -> None:
+def find_out(variant, answer_schema):
     """What a probe would have found of the variant's server."""
     number = Capabilities.objects.filter(account=variant.account, model=variant.model).count() + 1
     Capabilities.objects.create(
@@ -121,7 +114,7 @@ def find_out(variant: ModelVariant, answer_schema: str) -> None:
 
 
 class TestAnnotator:
-    def test_one_with_a_schema_and_one_without_are_two(self, study: Study, owner: User) -> None:
+    def test_one_with_a_schema_and_one_without_are_two(self, study, owner):
         variant = add_reader()
         before = ensure_annotator(study=study, variant=variant, by=owner)
         check_model(variant=variant, by=owner)
@@ -136,9 +129,7 @@ class TestAnnotator:
         assert ensure_annotator(study=study, name="reader 1", by=owner) == without
 
     @pytest.mark.parametrize("found", ["unknown", "ignored", "refused"])
-    def test_none_is_held_to_one_that_the_server_is_not_known_to_honour(
-        self, study: Study, owner: User, found: str
-    ) -> None:
+    def test_none_is_held_to_one_that_the_server_is_not_known_to_honour(self, study, owner, found):
         variant = add_reader()
         check_model(variant=variant, by=owner)
         held = ensure_annotator(study=study, variant=variant, by=owner)
@@ -149,13 +140,11 @@ class TestAnnotator:
         with pytest.raises(Refused, match="no probe has found"):
             launch_preannotation(study=study, annotator=held, by=owner)
 
-    def test_it_is_chosen_at_the_launch_and_shown_with_the_instructions(
-        self, study: Study, interview: Interview, lead: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_it_is_chosen_at_the_launch_and_shown_with_the_instructions(self, study, interview, lead, client_of):
         variant = add_reader()
         check_model(variant=variant, by=lead)
         client, path = client_of(lead), reverse("annotators:launch", args=[study.slug])
-        typed: dict[str, Any] = {"model": variant.pk, "families": ["themes"], "concurrency": 5, "lost_answers": "retry"}
+        typed = {"model": variant.pk, "families": ["themes"], "concurrency": 5, "lost_answers": "retry"}
         assert "held to a JSON schema (schema-1)" in client.post(path, typed).content.decode()
         without = client.post(path, typed | {"without_schema": "on"}).content.decode()
         assert "<dt>Structured answers</dt><dd>no</dd>" in without
@@ -167,7 +156,7 @@ class TestAnnotator:
 
 
 class TestRequest:
-    def test_each_call_names_the_sentences_of_its_turn_and_the_codes_of_its_arm(self, study: Study) -> None:
+    def test_each_call_names_the_sentences_of_its_turn_and_the_codes_of_its_arm(self, study):
         add_interviews(study, "one")
         variant = add_reader()
         check_model(variant=variant, by=trail.SYSTEM)
@@ -186,7 +175,7 @@ class TestRequest:
         without = Arm(batch=batch, variant=variant, system_prompt=arm.system_prompt, price_in=1, price_out=1)
         assert compute_highest_price(request, arm) > compute_highest_price(make_request(without, prompt), without)
 
-    def test_answers_are_read_as_any_others(self, study: Study) -> None:
+    def test_answers_are_read_as_any_others(self, study):
         add_interviews(study, "one")
         variant = add_reader()
         check_model(variant=variant, by=trail.SYSTEM)

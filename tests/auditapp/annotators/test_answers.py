@@ -1,10 +1,7 @@
 """What of an answer counts, whatever stands around it and whatever is wrong with it."""
 
-from __future__ import annotations
-
 import json
 from functools import lru_cache
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,33 +15,33 @@ SENTENCES = {11: "I would ask  first.", 12: "It is “a tendency”, not a rule.
 CODES = ("theme.balance", "move.elicit")
 
 
-def read(answer: str, *, finish_reason: str = "stop", **asked: Any) -> ParsedAnswer:
+def read(answer, *, finish_reason="stop", **asked):
     return parse_response(answer, sentences=SENTENCES, codes=CODES, finish_reason=finish_reason, **asked)
 
 
-def coding(**changes: object) -> dict[str, object]:
+def coding(**changes):
     return {"rationale": "It weighs.", "quote": "ask first", "code": "theme.balance"} | changes
 
 
-def entry(number: object = 11, *codings: object) -> dict[str, object]:
+def entry(number=11, *codings):
     return {"sentence": number, "codings": list(codings)}
 
 
-def answer(*entries: object) -> str:
+def answer(*entries):
     return json.dumps({"sentences": entries})
 
 
 WHOLE = answer(entry(11, coding()), entry(12), entry(13))
 
 
-def test_a_plain_answer_is_taken_whole() -> None:
+def test_a_plain_answer_is_taken_whole():
     found = read(answer(entry(11, coding(), coding(code="move.elicit")), entry(12), entry(13)))
     assert [(each.sentence, each.code) for each in found.proposals] == [(11, "theme.balance"), (11, "move.elicit")]
     assert (found.rejected, found.missing, found.problem) == ([], [], "")
     assert found.proposals[0].level == "semantic"
 
 
-def test_a_move_is_taken_with_its_enactment_and_rejected_without() -> None:
+def test_a_move_is_taken_with_its_enactment_and_rejected_without():
     said = answer(
         entry(11, coding(enactment="described")),
         entry(12, coding(quote="a tendency")),
@@ -62,21 +59,21 @@ def test_a_move_is_taken_with_its_enactment_and_rejected_without() -> None:
     assert (found.missing, found.problem) == ([], "")
 
 
-def test_an_enactment_that_was_not_asked_for_is_not_used() -> None:
+def test_an_enactment_that_was_not_asked_for_is_not_used():
     found = read(answer(entry(11, coding(enactment="enacted")), entry(12), entry(13)))
     assert (found.proposals[0].enactment, found.rejected) == ("", [])
 
 
-def test_a_number_in_quotation_marks_is_that_number() -> None:
+def test_a_number_in_quotation_marks_is_that_number():
     found = read(answer(entry("11", coding()), entry("12"), entry(13)))
     assert ([each.sentence for each in found.proposals], found.missing, found.rejected) == ([11], [], [])
 
 
-def test_no_code_for_any_sentence_is_an_answer() -> None:
+def test_no_code_for_any_sentence_is_an_answer():
     assert read(answer(entry(11), entry(12), entry(13))) == ParsedAnswer([], [], [], "")
 
 
-def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code() -> None:
+def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code():
     found = read(answer(entry(11, coding()), entry(13)))
     assert (found.missing, found.problem) == ([12], "")
     assert read(answer()).missing == [11, 12, 13]
@@ -102,21 +99,21 @@ def test_a_sentence_that_is_left_out_is_missing_and_not_without_a_code() -> None
         "{} {}",
     ],
 )
-def test_the_object_is_found_whatever_stands_around_it(wrapped: str) -> None:
+def test_the_object_is_found_whatever_stands_around_it(wrapped):
     found = read(wrapped.replace("{}", WHOLE).replace("{{", "{").replace("}}", "}"))
     assert (len(found.proposals), found.rejected, found.problem) == (1, [], "")
 
 
-def test_marks_of_reasoning_that_are_quoted_from_the_interview_are_words_of_the_answer() -> None:
+def test_marks_of_reasoning_that_are_quoted_from_the_interview_are_words_of_the_answer():
     quoted = coding(rationale="It quotes <think> and </reasoning>.")
     assert len(read(answer(entry(11, quoted), entry(12), entry(13))).proposals) == 1
 
 
-def test_a_bare_list_of_entries_is_an_answer() -> None:
+def test_a_bare_list_of_entries_is_an_answer():
     assert len(read(json.dumps([entry(11, coding()), entry(12), entry(13)])).proposals) == 1
 
 
-def test_two_different_answers_are_none() -> None:
+def test_two_different_answers_are_none():
     found = read(f"{WHOLE}\nOn reflection:\n{answer(entry(11), entry(12), entry(13))}")
     assert (found.proposals, found.missing, found.problem) == ([], [11, 12, 13], "two different answers")
 
@@ -130,18 +127,18 @@ def test_two_different_answers_are_none() -> None:
         (WHOLE, "content_filter", "the model refused"),
     ],
 )
-def test_an_answer_that_goes_on_or_did_not_end_by_itself_is_none(said: str, finish_reason: str, problem: str) -> None:
+def test_an_answer_that_goes_on_or_did_not_end_by_itself_is_none(said, finish_reason, problem):
     found = read(said, finish_reason=finish_reason)
     assert (found.proposals, found.problem) == ([], problem)
 
 
-def test_an_answer_that_is_in_the_turn_itself_is_none() -> None:
+def test_an_answer_that_is_in_the_turn_itself_is_none():
     turn = f"The interviewer wrote {WHOLE.replace(' ', '  ')} and asked for more."
     assert read(f"The turn contains {WHOLE}", judged=Judged([turn])).proposals == []
     assert len(read(f"The turn contains {WHOLE}").proposals) == 1
 
 
-def test_the_example_of_the_prompt_repeated_first_is_not_taken_for_the_answer() -> None:
+def test_the_example_of_the_prompt_repeated_first_is_not_taken_for_the_answer():
     example = answer(entry(98, coding()), entry(99))
     found = read(f"{example}\n{WHOLE}")
     assert [each.sentence for each in found.proposals] == [11]
@@ -167,7 +164,7 @@ def test_the_example_of_the_prompt_repeated_first_is_not_taken_for_the_answer() 
         ("theme.balance", "malformed: item"),
     ],
 )
-def test_a_coding_that_was_not_asked_for_or_has_no_evidence_is_kept_aside(wrong: object, reason: str) -> None:
+def test_a_coding_that_was_not_asked_for_or_has_no_evidence_is_kept_aside(wrong, reason):
     found = read(answer(entry(11, wrong, coding(code="move.elicit")), entry(12), entry(13)))
     assert [each["reason"] for each in found.rejected] == [reason]
     assert [each.code for each in found.proposals] == ["move.elicit"]
@@ -193,14 +190,14 @@ def test_a_coding_that_was_not_asked_for_or_has_no_evidence_is_kept_aside(wrong:
         ([], "malformed: entry"),
     ],
 )
-def test_an_entry_that_is_none_is_kept_aside_and_its_sentence_stays_missing(wrong: object, reason: str) -> None:
+def test_an_entry_that_is_none_is_kept_aside_and_its_sentence_stays_missing(wrong, reason):
     found = read(answer(wrong, entry(12), entry(13)))
     assert [each["reason"] for each in found.rejected] == [reason]
     assert (found.missing, found.proposals) == ([11], [])
 
 
-def test_what_is_kept_of_a_rejected_item_is_short_and_can_be_stored_whatever_it_was() -> None:
-    deep: object = []
+def test_what_is_kept_of_a_rejected_item_is_short_and_can_be_stored_whatever_it_was():
+    deep = []
     for _ in range(800):
         deep = [deep]
     found = read(answer(entry(deep), entry(10**400), entry(11, coding(code="x" * 5_000)), entry(12), entry(13)))
@@ -208,7 +205,7 @@ def test_what_is_kept_of_a_rejected_item_is_short_and_can_be_stored_whatever_it_
     assert found.rejected[2]["code"] == "x" * 100
 
 
-def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_else() -> None:
+def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_else():
     whole = answer(entry(11), entry(12), entry(13))
     for depth in range(850, 1_010):
         nested = '{"sentence": ' + "[" * depth + "]" * depth + ', "codings": []}, '
@@ -216,16 +213,16 @@ def test_what_is_nested_as_deeply_as_can_be_read_is_kept_aside_like_anything_els
         assert found.missing in ([], [11, 12, 13])
 
 
-def test_a_quote_ends_with_the_last_accent_of_its_last_letter() -> None:
+def test_a_quote_ends_with_the_last_accent_of_its_last_letter():
     sentence = "So the cafe\u0301 closed."
     assert answers.find_quote("THE CAFÉ", sentence) == (3, 12)
 
 
-def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch):
     """An answer of a megabyte with fifteen thousand wrong quotes held a worker for two minutes."""
-    prepared: list[str] = []
+    prepared = []
 
-    def count(text: str) -> tuple[str, list[int], list[int]]:
+    def count(text):
         prepared.append(text)
         return answers.fold(text)
 
@@ -236,7 +233,7 @@ def test_a_sentence_is_prepared_once_however_often_it_is_quoted(monkeypatch: pyt
     assert found.rejected[-1]["reason"] == "and 100 more"
 
 
-def test_what_is_said_twice_counts_once() -> None:
+def test_what_is_said_twice_counts_once():
     found = read(answer(entry(11, coding(), coding(rationale="again")), entry(11), entry(12), entry(13)))
     assert len(found.proposals) == 1
     assert [each["reason"] for each in found.rejected] == ["named twice", "sentence named twice"]
@@ -250,8 +247,8 @@ TWICE = answer(
 )
 
 
-def test_of_a_code_given_once_per_answer_the_first_is_taken_and_each_other_is_told_of() -> None:
-    found = parse_response(TWICE, **ONCE)  # type: ignore[arg-type]
+def test_of_a_code_given_once_per_answer_the_first_is_taken_and_each_other_is_told_of():
+    found = parse_response(TWICE, **ONCE)
     assert [(each.sentence, each.code) for each in found.proposals] == [
         (11, "theme.balance"),
         (11, "move.elicit"),
@@ -263,24 +260,24 @@ def test_of_a_code_given_once_per_answer_the_first_is_taken_and_each_other_is_to
     assert (found.missing, found.problem) == ([], "")
 
 
-def test_a_code_given_once_per_answer_may_follow_one_that_was_not_taken() -> None:
+def test_a_code_given_once_per_answer_may_follow_one_that_was_not_taken():
     said = answer(entry(11, coding(quote="not there")), entry(12, coding(quote="a tendency")), entry(13))
-    found = parse_response(said, **ONCE)  # type: ignore[arg-type]
+    found = parse_response(said, **ONCE)
     assert [each.sentence for each in found.proposals] == [12]
     assert [item["reason"] for item in found.rejected] == ["quote is not in the sentence"]
 
 
-def test_a_control_sentence_is_no_part_of_the_answer_in_which_a_code_is_given_once() -> None:
-    found = parse_response(TWICE, **ONCE, controls=[12])  # type: ignore[arg-type]
+def test_a_control_sentence_is_no_part_of_the_answer_in_which_a_code_is_given_once():
+    found = parse_response(TWICE, **ONCE, controls=[12])
     assert [each.sentence for each in found.proposals if each.code == "theme.balance"] == [11, 12]
     assert [item["sentence"] for item in found.rejected] == [13]
 
 
-def test_without_the_rule_a_code_may_be_given_to_every_sentence() -> None:
+def test_without_the_rule_a_code_may_be_given_to_every_sentence():
     assert [each.sentence for each in read(TWICE).proposals if each.code == "theme.balance"] == [11, 12, 13]
 
 
-def test_a_coding_refused_for_its_quote_may_be_given_again_with_a_true_one() -> None:
+def test_a_coding_refused_for_its_quote_may_be_given_again_with_a_true_one():
     found = read(answer(entry(11, coding(quote="never"), coding()), entry(12), entry(13)))
     assert [each["reason"] for each in found.rejected] == ["quote is not in the sentence"]
     assert len(found.proposals) == 1
@@ -297,7 +294,7 @@ def test_a_coding_refused_for_its_quote_may_be_given_again_with_a_true_one() -> 
         (12, "“a tendency”", "“a tendency”"),
     ],
 )
-def test_a_quote_may_differ_in_spaces_quotation_marks_and_case(number: int, quote: str, words: str) -> None:
+def test_a_quote_may_differ_in_spaces_quotation_marks_and_case(number, quote, words):
     entries = [entry(each, *([coding(quote=quote)] if each == number else [])) for each in SENTENCES]
     found = read(answer(*entries))
     assert found.rejected == []
@@ -306,14 +303,14 @@ def test_a_quote_may_differ_in_spaces_quotation_marks_and_case(number: int, quot
     assert SENTENCES[number][place[0] : place[1]] == words
 
 
-def test_a_quote_may_compose_accents_otherwise() -> None:
+def test_a_quote_may_compose_accents_otherwise():
     sentence = "Jose\u0301 fragt, wie groß."
     raw = answer(entry(1, coding(quote="jos\u00e9 FRAGT, wie gross")))
     found = parse_response(raw, sentences={1: sentence}, codes=CODES)
     assert [each.quote for each in found.proposals] == [(0, len(sentence) - 1)]
 
 
-def test_levels_count_only_where_they_were_asked_for() -> None:
+def test_levels_count_only_where_they_were_asked_for():
     given_level = answer(entry(11, coding(level="latent"), coding(code="move.elicit", level="semantic")), *MORE)
     found = read(given_level, reads_latent=True)
     assert [each.level for each in found.proposals] == ["latent", "semantic"]
@@ -348,17 +345,17 @@ MORE = (entry(12), entry(13))
         ('[{"name": "answer", "input": {"sentences": []}}]', "a tool call instead of an answer"),
     ],
 )
-def test_an_answer_of_no_use_says_why_and_all_is_missing(useless: str, problem: str) -> None:
+def test_an_answer_of_no_use_says_why_and_all_is_missing(useless, problem):
     assert read(useless) == ParsedAnswer([], [], [11, 12, 13], problem)
 
 
-def test_the_end_of_the_call_tells_why_there_are_no_words() -> None:
+def test_the_end_of_the_call_tells_why_there_are_no_words():
     assert read("", finish_reason="tool_calls").problem == "a tool call instead of an answer"
     assert read("I cannot help with that.", finish_reason="refusal").problem == "the model refused"
     assert read("", finish_reason="content_filter").problem == "the model refused"
 
 
-def test_of_an_answer_that_is_cut_off_anywhere_the_whole_entries_are_kept() -> None:
+def test_of_an_answer_that_is_cut_off_anywhere_the_whole_entries_are_kept():
     for cut in range(len(WHOLE)):
         found = read(WHOLE[:cut], finish_reason="length")
         answered = {11, 12, 13} - set(found.missing)
@@ -367,11 +364,11 @@ def test_of_an_answer_that_is_cut_off_anywhere_the_whole_entries_are_kept() -> N
         assert bool(found.problem) == (not answered)
 
 
-def test_a_cut_answer_keeps_what_came() -> None:
+def test_a_cut_answer_keeps_what_came():
     assert read(WHOLE[: WHOLE.index(', {"sentence": 13')], finish_reason="length").missing == [13]
 
 
-def test_what_is_no_number_spoils_only_what_it_is_said_of() -> None:
+def test_what_is_no_number_spoils_only_what_it_is_said_of():
     raw = WHOLE.replace('"rationale"', '"score": NaN, "weight": Infinity, "rationale"')
     assert len(read(raw).proposals) == 1
     found = read(WHOLE.replace("12", "NaN"))
@@ -379,24 +376,24 @@ def test_what_is_no_number_spoils_only_what_it_is_said_of() -> None:
 
 
 @pytest.mark.parametrize("number", ["1e999", "12345678901234567890123", "-1", "{}", '"\\ud800\\u0000"'])
-def test_strange_numbers_are_kept_aside_so_that_they_can_be_stored(number: str) -> None:
+def test_strange_numbers_are_kept_aside_so_that_they_can_be_stored(number):
     found = read(WHOLE.replace('"sentence": 12', f'"sentence": {number}'))
     assert (found.missing, len(found.rejected), len(found.proposals)) == ([12], 1, 1)
     json.dumps(found.rejected).encode()
 
 
-def test_a_megabyte_of_reason_is_cut_and_stays_text() -> None:
+def test_a_megabyte_of_reason_is_cut_and_stays_text():
     found = read(answer(entry(11, coding(rationale="<script>" + "x" * 1_000_000)), *MORE))
     assert len(found.proposals[0].rationale) == MAX_RATIONALE
     assert found.proposals[0].rationale.startswith("<script>")
 
 
-def test_what_no_database_takes_is_written_out() -> None:
+def test_what_no_database_takes_is_written_out():
     found = read(answer(entry(11, coding(rationale="a\x00b\ud800")), *MORE))
     assert found.proposals[0].rationale == "a\\x00b\\ud800"
 
 
-def test_the_items_kept_aside_are_limited_and_their_number_is_not_lost() -> None:
+def test_the_items_kept_aside_are_limited_and_their_number_is_not_lost():
     found = read(answer(*(entry(1000 + number) for number in range(500))))
     assert len(found.rejected) == MAX_REJECTED + 1
     assert found.rejected[-1]["reason"] == "and 300 more"
@@ -414,7 +411,7 @@ def test_the_items_kept_aside_are_limited_and_their_number_is_not_lost() -> None
         "<think>" * 100_000,
     ],
 )
-def test_text_that_only_looks_like_an_answer_is_read_to_its_end(hostile: str) -> None:
+def test_text_that_only_looks_like_an_answer_is_read_to_its_end(hostile):
     found = read(hostile)
     assert (found.proposals, found.missing) == ([], [11, 12, 13])
 
@@ -430,7 +427,7 @@ def test_text_that_only_looks_like_an_answer_is_read_to_its_end(hostile: str) ->
         max_leaves=30,
     ).map(json.dumps)
 )
-def test_no_answer_names_anything_that_was_not_asked(text: str) -> None:
+def test_no_answer_names_anything_that_was_not_asked(text):
     found = read(text)
     for proposal in found.proposals:
         assert proposal.sentence in SENTENCES

@@ -1,43 +1,38 @@
 """Turns asked about a second time, with control sentences; and batches of the first prompt."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from auditapp.annotators.actions.annotators import ensure_annotator
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.models import Annotator, CheckAnswer, ControlSentence, Suggestion, TurnAnswer
+from auditapp.annotators.models import CheckAnswer, ControlSentence, Suggestion, TurnAnswer
 from auditapp.annotators.runner.turns import read_asked_turns, render_turn_prompts
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.models import Arm, Cell
 from tests.auditapp.annotators.cast import KIND, add_reader, coding, read_material, say, standing
 from tests.support.databases import stored
-from transcripts.accounts.models import User
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
 
 
 @stored
-def annotator(study: Study, owner: User) -> Annotator:
+def annotator(study, owner):
     add_reader()
     return ensure_annotator(study=study, name="reader", by=owner)
 
 
 @stored
-def batch(study: Study, interview: Interview, annotator: Annotator, owner: User) -> Batch:
+def batch(study, interview, annotator, owner):
     return launch_preannotation(study=study, annotator=annotator, families=["themes", "moves"], by=owner)
 
 
 @stored
-def arm(batch: Batch) -> Arm:
+def arm(batch):
     return batch.arms.get(task="themes")
 
 
 class TestAskedAgain:
     @pytest.fixture
-    def again(self, arm: Arm, study: Study) -> Arm:
+    def again(self, arm, study):
         """The same question once more, with two control sentences and a code told under another name."""
         controls = [
             ControlSentence.objects.create(
@@ -60,9 +55,7 @@ class TestAskedAgain:
             settings=settings,
         )
 
-    def test_control_sentences_stand_among_the_turns_own_under_numbers_of_their_own(
-        self, again: Arm, sentence: Sentence
-    ) -> None:
+    def test_control_sentences_stand_among_the_turns_own_under_numbers_of_their_own(self, again, sentence):
         prompts = [render_turn_prompts(again, [sentence.turn_id])[sentence.turn_id] for _ in range(2)]
         assert prompts[0] == prompts[1]
         turn = read_material(prompts[0])["turn"]
@@ -73,7 +66,7 @@ class TestAskedAgain:
         assert asked.controls.keys() == added.keys()
         assert dict(asked.texts) == {piece["sentence"]: piece["text"] for piece in turn}
 
-    def test_the_answer_is_kept_from_the_desk(self, again: Arm, sentence: Sentence) -> None:
+    def test_the_answer_is_kept_from_the_desk(self, again, sentence):
         own = standing(sentence.turn)
         controls = read_asked_turns(again, [sentence.turn_id])[sentence.turn_id].controls
         answer = json.loads(say(own, of_0=[coding("ask", "A1")]))
@@ -92,7 +85,7 @@ class TestAskedAgain:
         assert not Suggestion.objects.exists()
         assert not TurnAnswer.objects.exists()
 
-    def test_a_control_sentence_left_out_makes_the_answer_partial(self, again: Arm, sentence: Sentence) -> None:
+    def test_a_control_sentence_left_out_makes_the_answer_partial(self, again, sentence):
         cell = Cell.objects.create(batch=again.batch, arm=again, input_id=sentence.turn_id)
         answered = Answered(cell.pk, again.pk, sentence.turn_id, say(standing(sentence.turn)), "stop", "")
         assert KIND.store_answers(again.batch, [answered]) == {cell.pk: "partial"}

@@ -1,17 +1,12 @@
 """Who may look into the calls of a machine that read interviews, and what it costs her blindness."""
 
-from __future__ import annotations
-
 import uuid
-from collections.abc import Callable, Iterator
 
 import pytest
-from django.test import Client
 from django.urls import URLResolver, reverse
 from django.utils import timezone
 
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.models import Annotator, Suggestion
 from auditapp.annotators.queries.withholding import find_critic_visibility
 from auditapp.batches import kinds
 from auditapp.batches.models import Attempt, Batch
@@ -25,27 +20,23 @@ from tests.support.databases import stored
 from tests.transcripts.blinding.cast import unblind_on
 from tests.transcripts.coding.cast import find_code, put
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
 from transcripts.coding.models import Blinding, Unblinding
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Turn
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered() -> None:
+def _nothing_is_remembered():
     progress._watched.clear()
 
 
 @stored
-def annotator(study: Study) -> Annotator:
+def annotator(study):
     return add_annotator(study)
 
 
 @stored
-def suggestion(annotator: Annotator, study: Study, interview: Interview) -> Suggestion:
+def suggestion(annotator, study, interview):
     """Balance on the first sentence of the model, nothing withheld."""
     show_all(study)
     [found] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
@@ -53,31 +44,31 @@ def suggestion(annotator: Annotator, study: Study, interview: Interview) -> Sugg
 
 
 @stored
-def batch(suggestion: Suggestion) -> Batch:
+def batch(suggestion):
     """The turn answer that proposed it, answered."""
     assert suggestion.cell is not None
     answer_all(suggestion.cell.batch)
     return suggestion.cell.batch
 
 
-def address(name: str, batch: Batch, *more: object) -> str:
+def address(name, batch, *more):
     return reverse(f"batches:{name}", args=[batch.study.slug, batch.pk, *more])
 
 
-def read(client: Client, path: str, status: int = 200, method: str = "GET") -> str:
+def read(client, path, status=200, method="GET"):
     got = client.generic(method, path)
     assert got.status_code == status
     return " ".join(got.content.decode().split())
 
 
-def list_routes() -> Iterator[tuple[str, object]]:
+def list_routes():
     for pattern in urlpatterns:
         if isinstance(pattern, URLResolver):
             yield from ((str(each), getattr(each, "callback", None)) for each in pattern.url_patterns)
 
 
 @pytest.mark.parametrize(("name", "view"), list(list_routes()))
-def test_every_address_of_a_batch_goes_through_the_gate(name: str, view: object) -> None:
+def test_every_address_of_a_batch_goes_through_the_gate(name, view):
     inner = view
     while not hasattr(inner, "goes_through_the_gate") and hasattr(inner, "__wrapped__"):
         inner = inner.__wrapped__
@@ -86,31 +77,25 @@ def test_every_address_of_a_batch_goes_through_the_gate(name: str, view: object)
 
 class TestCoders:
     @pytest.mark.parametrize(("name", "method"), [("attempts", "GET"), ("spend", "GET"), ("spend_file", "POST")])
-    def test_see_nothing_of_single_calls_and_are_told_why(
-        self, batch: Batch, coder: User, client_of: ClientOf, name: str, method: str
-    ) -> None:
+    def test_see_nothing_of_single_calls_and_are_told_why(self, batch, coder, client_of, name, method):
         page = read(client_of(coder), address(name, batch), method=method)
         assert "could reveal the answers of a machine" in page
         assert "Tokens" not in page
         assert "tokens_out" not in page
 
-    def test_see_the_state_and_the_share_of_calls_alone(self, batch: Batch, coder: User, client_of: ClientOf) -> None:
+    def test_see_the_state_and_the_share_of_calls_alone(self, batch, coder, client_of):
         page = read(client_of(coder), address("detail", batch))
         assert "100 %<small> of the calls have ended" in page
         for kept_back in ("Outcomes", "valid", "spent", "Attempts", "Spend", "Arms", "throughput"):
             assert kept_back not in page
         assert "100 %" in read(client_of(coder), reverse("batches:list", args=[batch.study.slug]))
 
-    def test_see_no_outcomes_where_the_page_asks_for_what_changed(
-        self, batch: Batch, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_see_no_outcomes_where_the_page_asks_for_what_changed(self, batch, coder, client_of):
         got = client_of(coder).get(address("detail", batch), headers={"hx-request": "true"}).content.decode()
         assert "live-progress" in got
         assert "valid" not in got
 
-    def test_see_no_alarm_of_answers_they_may_not_see(
-        self, batch: Batch, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_see_no_alarm_of_answers_they_may_not_see(self, batch, coder, client_of, monkeypatch):
         parts = kinds._parts[batch.kind]._replace(find_alarms=lambda outcomes: ["worthless"])
         monkeypatch.setitem(kinds._parts, batch.kind, parts)
         client = client_of(coder)
@@ -119,9 +104,7 @@ class TestCoders:
         assert "live-alarms" in got
         assert "worthless" not in got
 
-    def test_get_null_for_what_calls_tell_from_the_interface_for_programs(
-        self, batch: Batch, coder: User, client: Client
-    ) -> None:
+    def test_get_null_for_what_calls_tell_from_the_interface_for_programs(self, batch, coder, client):
         headers = {"authorization": f"Bearer {create_token(user=coder, name='x', by=coder)[1]}"}
         [row] = client.get(f"/api/v1/studies/{batch.study.slug}/batches/", headers=headers).json()["results"]
         one = client.get(f"/api/v1/studies/{batch.study.slug}/batches/{batch.pk}/", headers=headers).json()
@@ -131,7 +114,7 @@ class TestCoders:
         assert (one["outcomes"], one["states"], one["throughput"], one["arms"]) == (None, None, None, [])
 
 
-def fail_once(batch: Batch, end: str) -> Attempt:
+def fail_once(batch, end):
     """An attempt of the batch's one cell that brought no answer, with everything that a provider may have sent."""
     cell, now = batch.cells.get(), timezone.now()
     return Attempt.objects.create(
@@ -155,7 +138,7 @@ def fail_once(batch: Batch, end: str) -> Attempt:
 
 
 class TestReaders:
-    def test_see_everything_and_open_nothing(self, batch: Batch, reader: User, client_of: ClientOf) -> None:
+    def test_see_everything_and_open_nothing(self, batch, reader, client_of):
         client = client_of(reader)
         assert "Tokens out" in read(client, address("attempts", batch))
         assert "Tokens out" in read(client, address("spend", batch))
@@ -164,9 +147,7 @@ class TestReaders:
 
 
 class TestWhoRunsBatchesAndCodes:
-    def test_opens_first_and_what_she_codes_after_is_assisted(
-        self, batch: Batch, suggestion: Suggestion, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_opens_first_and_what_she_codes_after_is_assisted(self, batch, suggestion, lead, client_of):
         client, attempt = client_of(lead), batch.cells.get().attempts.get().pk
         for path in (address("attempts", batch), address("spend", batch), address("attempt", batch, attempt)):
             page = read(client, path)
@@ -181,9 +162,7 @@ class TestWhoRunsBatchesAndCodes:
         assert put(suggestion.sentence, balance, lead, reason="So.").blinding == Blinding.ASSISTED
 
     @pytest.mark.parametrize("end", ["refused", "failed", "unsent", "unknown"])
-    def test_reads_why_a_call_failed_without_unblinding(
-        self, batch: Batch, lead: User, coder: User, client_of: ClientOf, end: str
-    ) -> None:
+    def test_reads_why_a_call_failed_without_unblinding(self, batch, lead, coder, client_of, end):
         failed, answered = fail_once(batch, end), batch.cells.get().attempts.get(end="answered")
         page = read(client_of(lead), address("attempt", batch, failed.pk))
         for shown in ("context overflow", "It needs 2,640 tokens.", "400"):
@@ -200,9 +179,7 @@ class TestWhoRunsBatchesAndCodes:
         assert client_of(coder).get(address("attempt", batch, failed.pk)).status_code == 403
         assert "context overflow" not in read(client_of(coder), address("attempts", batch))
 
-    def test_a_critics_message_that_could_quote_labels_stays_hidden(
-        self, batch: Batch, lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_critics_message_that_could_quote_labels_stays_hidden(self, batch, lead, client_of, monkeypatch):
         failed = fail_once(batch, "refused")
         parts = kinds._parts[batch.kind]._replace(find_visibility=find_critic_visibility)
         monkeypatch.setitem(kinds._parts, batch.kind, parts)
@@ -211,8 +188,8 @@ class TestWhoRunsBatchesAndCodes:
         assert "2,640" not in page
 
     def test_sees_no_call_about_a_withheld_turn_before_she_has_decided_about_it(
-        self, annotator: Annotator, study: Study, interview: Interview, lead: User, client_of: ClientOf
-    ) -> None:
+        self, annotator, study, interview, lead, client_of
+    ):
         withhold_all(study, interview)
         sentences = list_sentences(interview)
         [found] = suggest(annotator, {sentences[0]: ["theme.balance"]})
@@ -231,14 +208,8 @@ class TestWhoRunsBatchesAndCodes:
         assert "Tokens out" in read(client, address("spend", batch))
 
     def test_of_an_interview_that_is_closed_to_her_she_reads_the_withheld_turns_too_once_she_has_unblinded_it(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        owner: User,
-        coder: User,
-        client_of: ClientOf,
-    ) -> None:
+        self, annotator, study, interview, owner, coder, client_of
+    ):
         withhold_all(study, interview)
         [found] = suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
         assert found.cell is not None
@@ -255,9 +226,7 @@ class TestWhoRunsBatchesAndCodes:
         assert "Nothing here." in read(client, address("attempt", batch, attempt.pk))
         assert "Tokens out" in read(client, address("spend", batch))
 
-    def test_unblinding_on_a_call_unblinds_its_interview_alone(
-        self, annotator: Annotator, study: Study, owner: User, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_unblinding_on_a_call_unblinds_its_interview_alone(self, annotator, study, owner, lead, client_of):
         first, second = add_interviews(study, "first", "second")
         show_all(study)
         turn_answer = launch_preannotation(
@@ -270,14 +239,8 @@ class TestWhoRunsBatchesAndCodes:
         assert [each.interview for each in Unblinding.objects.all()] == [first]
 
     def test_takes_no_requests_of_a_critic_out_before_she_opened(
-        self,
-        annotator: Annotator,
-        batch: Batch,
-        study: Study,
-        interview: Interview,
-        lead: User,
-        client_of: ClientOf,
-    ) -> None:
+        self, annotator, batch, study, interview, lead, client_of
+    ):
         critics = launch(annotator, add_critic())
         Batch.objects.filter(pk=critics.pk).update(route=Batch.Route.FILE)
         client = client_of(lead)
@@ -287,15 +250,7 @@ class TestWhoRunsBatchesAndCodes:
         open_to(study, interview, lead)
         assert client.post(address("requests", critics)).status_code == 200
 
-    def test_sees_the_verdicts_of_a_critic_after_she_opened(
-        self,
-        annotator: Annotator,
-        batch: Batch,
-        study: Study,
-        interview: Interview,
-        lead: User,
-        client_of: ClientOf,
-    ) -> None:
+    def test_sees_the_verdicts_of_a_critic_after_she_opened(self, annotator, batch, study, interview, lead, client_of):
         critics = launch(annotator, add_critic())
         answer_all(critics)
         critics.cells.update(outcome="rejected")
@@ -306,14 +261,8 @@ class TestWhoRunsBatchesAndCodes:
         assert "rejected" in read(client, address("detail", critics))
 
     def test_finds_no_answer_behind_the_counts_of_an_annotator_before_she_opened(
-        self,
-        annotator: Annotator,
-        batch: Batch,
-        study: Study,
-        interview: Interview,
-        lead: User,
-        client_of: ClientOf,
-    ) -> None:
+        self, annotator, batch, study, interview, lead, client_of
+    ):
         path = reverse("annotators:turn_answers", args=[study.slug, annotator.pk])
         assert "No answers match." in read(client_of(lead), path)
         page = reverse("annotators:annotator", args=[study.slug, annotator.pk])
@@ -321,7 +270,7 @@ class TestWhoRunsBatchesAndCodes:
         open_to(study, interview, lead)
         assert address("attempt", batch, batch.cells.get().attempts.get().pk) in read(client_of(lead), path)
 
-    def test_is_told_the_sum_of_enough_calls_that_rest(self, batch: Batch) -> None:
+    def test_is_told_the_sum_of_enough_calls_that_rest(self, batch):
         stood = read_progress(batch)
         enough = stood._replace(finished=ENOUGH_CALLS)
         batch.state = Batch.State.PAUSED
@@ -332,8 +281,8 @@ class TestWhoRunsBatchesAndCodes:
 
 
 def test_how_much_a_run_without_a_model_suggested_is_told_once_its_interviews_are_opened(
-    study: Study, interview: Interview, lead: User, reader: User, client_of: ClientOf
-) -> None:
+    study, interview, lead, reader, client_of
+):
     rules = add_annotator(study, "rules", kind="rules")
     [found] = read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
     path = reverse("annotators:run", args=[study.slug, found.run_id])
@@ -343,6 +292,6 @@ def test_how_much_a_run_without_a_model_suggested_is_told_once_its_interviews_ar
     assert "<dt>Suggestions</dt> <dd>1</dd>" in read(client_of(lead), path)
 
 
-def test_a_batch_of_another_kind_stays_open_to_coders(batch: Batch, coder: User, client_of: ClientOf) -> None:
+def test_a_batch_of_another_kind_stays_open_to_coders(batch, coder, client_of):
     Batch.objects.filter(pk=batch.pk).update(kind="sob")
     assert "Tokens out" in read(client_of(coder), address("attempts", batch))

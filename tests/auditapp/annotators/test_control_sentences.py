@@ -1,12 +1,8 @@
 """Invented sentences with known codes."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.actions.annotators import (
@@ -16,17 +12,12 @@ from auditapp.annotators.actions.annotators import (
 )
 from auditapp.annotators.models import ControlSentence
 from auditapp.annotators.queries.annotators import read_own_set
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import Code
-from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
-def test_the_own_set_has_two_sentences_for_each_seeded_theme_and_move_and_ten_without_a_code(study: Study) -> None:
+def test_the_own_set_has_two_sentences_for_each_seeded_theme_and_move_and_ten_without_a_code(study):
     rows = read_own_set()
     counts = Counter(code for _, codes in rows for code in codes)
     seeded = Code.objects.filter(version__study=study, family__identifier__in=["themes", "moves"])
@@ -36,7 +27,7 @@ def test_the_own_set_has_two_sentences_for_each_seeded_theme_and_move_and_ten_wi
     assert len({text for text, _ in rows}) == len(rows)
 
 
-def test_planting_the_set_twice_adds_only_what_was_withdrawn(study: Study, owner: User) -> None:
+def test_planting_the_set_twice_adds_only_what_was_withdrawn(study, owner):
     controls = add_built_in_control_sentences(study=study, by=owner)
     assert len(controls) == 40
     with pytest.raises(Refused, match="already a control sentence"):
@@ -45,7 +36,7 @@ def test_planting_the_set_twice_adds_only_what_was_withdrawn(study: Study, owner
     assert [row.text for row in add_built_in_control_sentences(study=study, by=owner)] == [controls[3].text]
 
 
-def test_withdrawing_keeps_the_row_and_happens_once(study: Study, owner: User) -> None:
+def test_withdrawing_keeps_the_row_and_happens_once(study, owner):
     row = add_control_sentence(study=study, text="Invented.", codes=[], by=owner)
     withdraw_control_sentence(controls=row, by=owner)
     assert ControlSentence.objects.get().withdrawn_at
@@ -62,26 +53,24 @@ def test_withdrawing_keeps_the_row_and_happens_once(study: Study, owner: User) -
         ("Invented.", ["feature.task"], "no code feature.task"),
     ],
 )
-def test_what_cannot_be_a_control_sentence_is_refused(
-    study: Study, owner: User, text: str, codes: list[str], words: str
-) -> None:
+def test_what_cannot_be_a_control_sentence_is_refused(study, owner, text, codes, words):
     with pytest.raises(Refused, match=words):
         add_control_sentence(study=study, text=text, codes=codes, by=owner)
     assert not ControlSentence.objects.exists()
 
 
-def test_a_sentence_that_somebody_said_is_not_invented(study: Study, sentence: Sentence, owner: User) -> None:
+def test_a_sentence_that_somebody_said_is_not_invented(study, sentence, owner):
     with pytest.raises(Refused, match="occurs in one of the interviews"):
         add_control_sentence(study=study, text=sentence.read_text(), codes=[], by=owner)
 
 
-def test_the_trail_knows_the_act_and_not_the_text(study: Study, owner: User) -> None:
+def test_the_trail_knows_the_act_and_not_the_text(study, owner):
     add_control_sentence(study=study, text="Invented words.", codes=["theme.balance"], by=owner)
     event = AuditEvent.objects.get(action="annotators.control_sentence.added")
     assert event.details == {"codes": 1}
 
 
-def test_the_page_plants_withdraws_and_adds_the_set(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_the_page_plants_withdraws_and_adds_the_set(study, lead, client_of):
     client, path = client_of(lead), reverse("annotators:control_sentences", args=[study.slug])
     assert client.post(path, {"text": "Invented.", "codes": ["theme.balance", "move.elicit"]}).status_code == 302
     row = ControlSentence.objects.get()

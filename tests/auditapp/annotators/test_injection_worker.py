@@ -1,13 +1,11 @@
 """The payloads again, as they meet a study: a real worker asks the obeying model over the wire, and stores what it says."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
 from tests.auditapp.annotators.test_injection import BY_NAME, OUTCOMES
-from tests.support.instance import FakeProvider, Instance, wait_until
+from tests.support.instance import wait_until
 
 pytestmark = pytest.mark.processes
 
@@ -46,9 +44,7 @@ print(json.dumps({"ends": ends, "suggested": suggested, "machine": machine, "hum
 
 
 @pytest.mark.full
-def test_a_worker_that_asks_an_obeying_model_stores_nothing_that_was_not_asked_for(
-    instance: Instance, fake_provider: FakeProvider
-) -> None:
+def test_a_worker_that_asks_an_obeying_model_stores_nothing_that_was_not_asked_for(instance, fake_provider):
     fake_provider.order(obey=True)
     instance.start_worker()
     launched = json.loads(instance.run_code(LAUNCH, fake_provider.base_url))

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 
@@ -19,14 +15,11 @@ from auditapp.annotators.pure.learning import (
 )
 from auditapp.annotators.pure.prompts import list_read_codes, list_taught, read_ranges, write_ranges
 
-if TYPE_CHECKING:
-    from auditapp.annotators.pure.learning import Bools, Shares
-
 INTERVIEWS = np.repeat(np.arange(8), 30)
 ABOUT = ("A stereotype is at work in case %d.", "It depends on the weather of day %d.")
 
 
-def teach(*, share: float = 0.3, interviews: int = 8, noise: float = 0.0) -> Lesson:
+def teach(*, share=0.3, interviews=8, noise=0.0):
     """A code that goes with one word, in some interviews; ``noise``: so often the word is wrong."""
     source = np.random.default_rng(7)
     yes = (source.random(len(INTERVIEWS)) < share) & (interviews > INTERVIEWS)
@@ -35,7 +28,7 @@ def teach(*, share: float = 0.3, interviews: int = 8, noise: float = 0.0) -> Les
     return Lesson(texts, INTERVIEWS, {"code": (np.arange(len(texts)), yes)})
 
 
-def test_what_a_word_tells_is_learnt_and_judged_on_unseen_interviews() -> None:
+def test_what_a_word_tells_is_learnt_and_judged_on_unseen_interviews():
     reader, outcomes = learn(teach(), seed=1)
     outcome = outcomes["code"]
     assert outcome["reason"] == ""
@@ -49,10 +42,10 @@ def test_what_a_word_tells_is_learnt_and_judged_on_unseen_interviews() -> None:
     assert "“stereotype" in first[0].rationale
 
 
-def test_no_part_has_a_say_in_the_threshold_it_is_judged_by(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_part_has_a_say_in_the_threshold_it_is_judged_by(monkeypatch):
     lesson, asked = teach(noise=0.1), []
 
-    def choose(scores: Shares, yes: Bools) -> float | None:
+    def choose(scores, yes):
         asked.append(len(scores))
         return choose_threshold(scores, yes)
 
@@ -64,7 +57,7 @@ def test_no_part_has_a_say_in_the_threshold_it_is_judged_by(monkeypatch: pytest.
     assert sum(parts) == (PARTS - 1) * len(lesson.texts)
 
 
-def test_the_same_examples_give_the_same_reader() -> None:
+def test_the_same_examples_give_the_same_reader():
     lesson = teach(noise=0.1)
     reader, outcomes = learn(lesson, seed=1)
     again = fit(lesson, {"code": outcomes["code"]["threshold"] or 0.0})
@@ -72,7 +65,7 @@ def test_the_same_examples_give_the_same_reader() -> None:
     assert learn(lesson, seed=1)[1] == outcomes
 
 
-def test_what_cannot_be_told_is_not_suggested_and_says_so() -> None:
+def test_what_cannot_be_told_is_not_suggested_and_says_so():
     reader, outcomes = learn(teach(noise=0.5), seed=1)
     assert outcomes["code"]["threshold"] is None
     assert "wrong more often than right" in outcomes["code"]["reason"]
@@ -80,9 +73,7 @@ def test_what_cannot_be_told_is_not_suggested_and_says_so() -> None:
     assert reader.read(["A stereotype."]) == [[]]
 
 
-def test_a_code_that_is_wrong_more_often_than_right_on_unseen_interviews_is_not_learnt(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_code_that_is_wrong_more_often_than_right_on_unseen_interviews_is_not_learnt(monkeypatch):
     monkeypatch.setattr(learning, "choose_threshold", lambda scores, _yes: float(scores.min() + scores.max()) / 2)
     _, outcomes = learn(teach(share=0.15, noise=0.2), seed=1)
     outcome = outcomes["code"]
@@ -92,9 +83,7 @@ def test_a_code_that_is_wrong_more_often_than_right_on_unseen_interviews_is_not_
     assert (outcome["threshold"], outcome["reason"]) == (None, NOT_LEARNT)
 
 
-def test_a_code_that_is_suggested_for_everything_is_not_learnt_though_most_have_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_code_that_is_suggested_for_everything_is_not_learnt_though_most_have_it(monkeypatch):
     monkeypatch.setattr(learning, "choose_threshold", lambda _scores, _yes: 0.0)
     _, outcomes = learn(teach(share=0.6), seed=1)
     outcome = outcomes["code"]
@@ -107,20 +96,20 @@ def test_a_code_that_is_suggested_for_everything_is_not_learnt_though_most_have_
     ("share", "interviews", "says"),
     [(0.03, 8, "of 20 needed"), (0.9, 2, "Interviews with an example: 2"), (0.99, 8, "needed for comparison")],
 )
-def test_a_code_with_too_few_examples_says_what_is_missing(share: float, interviews: int, says: str) -> None:
+def test_a_code_with_too_few_examples_says_what_is_missing(share, interviews, says):
     lesson = teach(share=share, interviews=interviews)
     assert says in count_examples(*lesson.codes["code"], lesson.interviews)["reason"]
     with pytest.raises(NothingToLearn):
         learn(lesson, seed=1)
 
 
-def test_texts_without_words_teach_nothing() -> None:
+def test_texts_without_words_teach_nothing():
     lesson = teach()
     with pytest.raises(NothingToLearn, match="no words"):
         learn(lesson._replace(texts=["…"] * len(lesson.texts)), seed=1)
 
 
-def test_an_interview_is_whole_in_one_part_and_every_part_lacks_only_some_positives() -> None:
+def test_an_interview_is_whole_in_one_part_and_every_part_lacks_only_some_positives():
     lesson = teach(interviews=3)
     _, yes = lesson.codes["code"]
     parts = deal_parts(INTERVIEWS, yes, seed="1 code")
@@ -145,19 +134,17 @@ def test_an_interview_is_whole_in_one_part_and_every_part_lacks_only_some_positi
         ([0.5, 0.5, 0.5, 0.5], [1, 1, 1, 0], None),
     ],
 )
-def test_the_threshold_is_the_best_f1_where_half_is_right(
-    scores: list[float], yes: list[int], threshold: float | None
-) -> None:
+def test_the_threshold_is_the_best_f1_where_half_is_right(scores, yes, threshold):
     assert choose_threshold(np.array(scores), np.array(yes, dtype=bool)) == threshold
 
 
-def test_numbers_are_written_as_ranges_and_read_back() -> None:
+def test_numbers_are_written_as_ranges_and_read_back():
     assert write_ranges([9, 4, 5, 6, 12, 13]) == "4-6 9 12-13"
     assert read_ranges("4-6 9 12-13") == [4, 5, 6, 9, 12, 13]
     assert read_ranges(write_ranges([])) == []
 
 
-def test_a_recipe_tells_what_is_read_and_what_taught() -> None:
+def test_a_recipe_tells_what_is_read_and_what_taught():
     learnt = {
         "set": {"families": {"themes": {"decided": "1-3", "codes": {}}, "moves": {"decided": "3 7", "codes": {}}}},
         "codes": {"a": {"threshold": 0.2}, "b": {"threshold": None}, "c": {}},

@@ -1,9 +1,5 @@
-from __future__ import annotations
-
 import csv
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,21 +11,20 @@ from transcripts.formats.problems import ReadError
 COLUMNS = ["unit", "group", "text", "codes"]
 
 
-def write_csv(folder: Path, rows: list[list[str]], *, header: list[str] | None = None) -> Path:
+def write_csv(folder, rows, *, header=None):
     path = folder / "codings.csv"
     with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows([header or COLUMNS, *rows])
     return path
 
 
-def report(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, Any]:
+def report(path, capsys, *options):
     call_command("annotator", "learn", str(path), *options, "--json")
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
+    return json.loads(capsys.readouterr().out)
 
 
 @pytest.fixture
-def plain(tmp_path: Path) -> Path:
+def plain(tmp_path):
     """Twelve groups in which one word tells one code, and nothing tells the other."""
     rows = [
         [
@@ -44,7 +39,7 @@ def plain(tmp_path: Path) -> Path:
     return write_csv(tmp_path, rows)
 
 
-def test_one_half_is_learnt_from_and_the_other_scored(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_half_is_learnt_from_and_the_other_scored(plain, capsys):
     found = report(plain, capsys)
     assert found["taught"] == found["read"] == {"units": 60, "groups": 6}
     wet = found["codes"]["wet"]
@@ -53,7 +48,7 @@ def test_one_half_is_learnt_from_and_the_other_scored(plain: Path, capsys: pytes
     assert wet["precision_ci"] == pytest.approx([0.8865, 1.0], abs=1e-4)
 
 
-def test_what_a_study_would_not_go_by_is_scored_and_says_why(plain: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_study_would_not_go_by_is_scored_and_says_why(plain, capsys):
     odd = report(plain, capsys)["codes"]["odd"]
     assert odd["learnt"] is False
     assert "of 20 needed" in odd["reason"]
@@ -62,7 +57,7 @@ def test_what_a_study_would_not_go_by_is_scored_and_says_why(plain: Path, capsys
     assert "A study would not use it." in capsys.readouterr().out
 
 
-def test_a_group_is_whole_in_one_half(plain: Path) -> None:
+def test_a_group_is_whole_in_one_half(plain):
     taught, tested = halve(read_texts(plain), seed=3)
     assert not {text.group for text in taught} & {text.group for text in tested}
 
@@ -84,7 +79,7 @@ def test_a_group_is_whole_in_one_half(plain: Path) -> None:
         ("unit,group,text,codes\na,g, ,\n", "line 2: found a text of 1 character for “text”; expected a text"),
     ],
 )
-def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path: Path, content: str, says: str) -> None:
+def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path, content, says):
     path = tmp_path / "x.csv"
     path.write_text(content, encoding="utf-8")
     with pytest.raises(CommandError, match=says):
@@ -104,21 +99,21 @@ def test_a_wrong_csv_is_refused_with_a_sentence(tmp_path: Path, content: str, sa
         ('"x"', "text"),
     ],
 )
-def test_a_wrong_line_is_named(tmp_path: Path, line: str, says: str) -> None:
+def test_a_wrong_line_is_named(tmp_path, line, says):
     path = tmp_path / "x.jsonl"
     path.write_text(f"\n{line}\n", encoding="utf-8")
     with pytest.raises(ReadError, match=f"line 2: found {says}"):
         read_texts(path)
 
 
-def test_a_column_that_a_csv_has_besides_changes_nothing(tmp_path: Path) -> None:
+def test_a_column_that_a_csv_has_besides_changes_nothing(tmp_path):
     path = tmp_path / "codings.csv"
     path.write_text("unit,group,text,codes,id,theme\nu1,g,One. Two.,a;b,7,care\n", encoding="utf-8")
     [text] = read_texts(path)
     assert (text.unit, text.group, text.text, set(text.codes)) == ("u1", "g", "One. Two.", {"a", "b"})
 
 
-def test_excerpts_as_papers_publish_them_are_read_sentence_by_sentence(tmp_path: Path) -> None:
+def test_excerpts_as_papers_publish_them_are_read_sentence_by_sentence(tmp_path):
     turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": "It depends. Ask first."}]
     path = tmp_path / "x.jsonl"
     lines = [{"id": "e1", "theme": "Care", "turns": turns}, {"id": "e2", "theme": None, "turns": turns}]
@@ -129,9 +124,7 @@ def test_excerpts_as_papers_publish_them_are_read_sentence_by_sentence(tmp_path:
     ]
 
 
-def test_the_published_excerpts_are_too_few_and_their_figures_are_printed(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_published_excerpts_are_too_few_and_their_figures_are_printed(capsys):
     found = report(shared("data/interviews/excerpts.jsonl"), capsys)
     assert found["taught"]["groups"] + found["read"]["groups"] == 18
     assert len(found["codes"]) == 7

@@ -1,11 +1,6 @@
-from __future__ import annotations
-
 import datetime
 import uuid
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -25,49 +20,45 @@ from auditapp.batches.runner import recovery
 from auditapp.outbound.clock import read_now
 from tests.auditapp.annotators.cast import OTHER, TAUGHT, add_interviews_to_teach, code_blind, list_sentences, set_rules
 from tests.auditapp.suggestions.cast import show_all
-from tests.transcripts.corpus.consent_cast import refuse
+from tests.transcripts.corpus.cast import refuse
 from transcripts import hooks
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import split_sentence
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 
 @pytest.fixture(autouse=True)
-def rung(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def rung(monkeypatch):
     """The runs that workers were told of; nobody hears it here."""
-    heard: list[int] = []
+    heard = []
     monkeypatch.setattr(tasks, "ring_run", heard.append)
     return heard
 
 
 @pytest.fixture
-def coded(study: Study, owner: User, coder: User) -> list[Interview]:
+def coded(study, owner, coder):
     """Five interviews of 24 answers, all decided blind by one coder."""
     interviews = add_interviews_to_teach(study, owner)
     code_blind(study, coder, interviews)
     return interviews
 
 
-def launch(study: Study, by: User, kind: str = "learnt", **more: Any) -> OfflineRun:
+def launch(study, by, kind="learnt", **more):
     return launch_offline(study=study, kind=kind, by=by, **more)
 
 
-def finish(run: OfflineRun) -> OfflineRun:
+def finish(run):
     run_offline(run.pk)
     run.refresh_from_db()
     return run
 
 
 class TestRules:
-    def test_rules_propose_codes_with_their_words_as_evidence(
-        self, study: Study, lead: User, interview: Interview
-    ) -> None:
+    def test_rules_propose_codes_with_their_words_as_evidence(self, study, lead, interview):
         set_rules(study, balance=["background - weather"], compassion=["ask & first"])
         run = finish(launch(study, lead, "rules"))
         assert run.state == "done"
@@ -85,9 +76,7 @@ class TestRules:
         assert turn_answer.sentences == list(said.order_by("turn__position", "start").values_list("pk", flat=True))
         assert turn_answer.accepted == 2
 
-    def test_a_code_applied_once_per_answer_is_proposed_once_even_after_a_boundary_edit(
-        self, study: Study, lead: User, interview: Interview
-    ) -> None:
+    def test_a_code_applied_once_per_answer_is_proposed_once_even_after_a_boundary_edit(self, study, lead, interview):
         CodeFamily.objects.filter(identifier="themes").update(once_per_answer=True)
         set_rules(study, balance=["a*", "i*", "the"])
         run = finish(launch(study, lead, "rules"))
@@ -100,25 +89,23 @@ class TestRules:
         turns = Suggestion.objects.values_list("sentence__turn", flat=True)
         assert len(turns) == len(set(turns))
 
-    def test_rules_read_for_the_codes_that_have_some(self, study: Study, lead: User, interview: Interview) -> None:
+    def test_rules_read_for_the_codes_that_have_some(self, study, lead, interview):
         set_rules(study, balance=["first"])
         assert list_read_codes(launch(study, lead, "rules").annotator.recipe) == [TAUGHT]
 
-    def test_without_a_rule_nothing_is_launched(self, study: Study, lead: User, interview: Interview) -> None:
+    def test_without_a_rule_nothing_is_launched(self, study, lead, interview):
         set_rules(study)
         with pytest.raises(Refused, match="keyword rule"):
             launch(study, lead, "rules")
         assert not TurnArm.objects.exists()
 
-    def test_a_published_rule_that_cannot_be_read_ends_the_run_with_a_sentence(
-        self, study: Study, lead: User, interview: Interview
-    ) -> None:
+    def test_a_published_rule_that_cannot_be_read_ends_the_run_with_a_sentence(self, study, lead, interview):
         set_rules(study, balance=["(a+)+$"])
         run = finish(launch(study, lead, "rules"))
         assert run.state == "failed"
         assert "has no meaning in a rule" in run.problem
 
-    def test_other_rules_are_another_annotator(self, study: Study, lead: User, interview: Interview) -> None:
+    def test_other_rules_are_another_annotator(self, study, lead, interview):
         set_rules(study, balance=["first"])
         one = launch(study, lead, "rules").annotator
         set_rules(study, balance=["first", "second"])
@@ -128,9 +115,7 @@ class TestRules:
 
 
 class TestLearning:
-    def test_a_code_is_learnt_from_blind_codings_and_read_for(
-        self, study: Study, lead: User, owner: User, coded: list[Interview]
-    ) -> None:
+    def test_a_code_is_learnt_from_blind_codings_and_read_for(self, study, lead, owner, coded):
         add_interviews_to_teach(study, owner, number=1, first=50)
         run = finish(launch(study, lead))
         assert run.state == "done", run.problem
@@ -143,9 +128,7 @@ class TestLearning:
         assert new.count() == 8
         assert all(0 < (each.score or 0) < 1 and "weigh" in each.rationale for each in new)
 
-    def test_withheld_turns_are_spared_to_say_how_good_it_is(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_withheld_turns_are_spared_to_say_how_good_it_is(self, study, lead, coded):
         annotator = launch(study, lead).annotator
         taught = Sentence.objects.filter(pk__in=list_taught(annotator.recipe))
         withheld = list_withheld_answers(study)
@@ -158,8 +141,8 @@ class TestLearning:
         }
 
     def test_of_several_coders_the_majority_counts_and_a_tie_teaches_nothing(
-        self, study: Study, lead: User, owner: User, coded: list[Interview], second_coder: User
-    ) -> None:
+        self, study, lead, owner, coded, second_coder
+    ):
         code_blind(study, second_coder, coded[:1], turned=True)
         code_blind(study, owner, coded[1:2])
         code_blind(study, second_coder, coded[1:2], turned=True)
@@ -167,28 +150,22 @@ class TestLearning:
         # The first interview is a tie throughout; in the second two are against one.
         assert (found["positives"], found["negatives"], found["interviews"]) == (32, 64, 4)
 
-    def test_what_is_not_blind_or_not_decided_teaches_nothing(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_what_is_not_blind_or_not_decided_teaches_nothing(self, study, lead, coded):
         Coding.objects.filter(sentence__turn__interview=coded[0]).update(blinding="assisted")
         Decision.objects.filter(sentence__turn__interview=coded[0]).update(blinding="assisted")
         found = preview_training_set(study)["codes"][TAUGHT]
         assert (found["positives"], found["negatives"]) == (32, 64)
 
-    def test_too_few_examples_are_refused_with_their_number(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_too_few_examples_are_refused_with_their_number(self, study, lead, coded):
         with pytest.raises(Refused, match=r"theme\.balance has the most"):
             launch(study, lead, minimum=60)
         assert not OfflineRun.objects.exists()
 
-    def test_without_codings_there_is_nothing_to_learn(self, study: Study, lead: User, interview: Interview) -> None:
+    def test_without_codings_there_is_nothing_to_learn(self, study, lead, interview):
         with pytest.raises(Refused, match="nothing to learn from yet"):
             launch(study, lead)
 
-    def test_it_is_learnt_again_alike_however_the_coding_goes_on(
-        self, study: Study, lead: User, owner: User, second_coder: User, coded: list[Interview]
-    ) -> None:
+    def test_it_is_learnt_again_alike_however_the_coding_goes_on(self, study, lead, owner, second_coder, coded):
         annotator = finish(launch(study, lead)).annotator
         annotator.refresh_from_db()
         before = make_reader(annotator).read(["On balance I weigh it."])
@@ -198,16 +175,14 @@ class TestLearning:
         code_blind(study, second_coder, add_interviews_to_teach(study, owner, number=1, first=70))
         assert launch(study, lead).annotator != annotator, "what was coded since makes another annotator"
 
-    def test_the_same_codings_make_the_same_annotator(
-        self, study: Study, lead: User, owner: User, coded: list[Interview]
-    ) -> None:
+    def test_the_same_codings_make_the_same_annotator(self, study, lead, owner, coded):
         one = finish(launch(study, lead))
         add_interviews_to_teach(study, owner, number=1, first=50)
         other = finish(launch(study, lead))
         assert one.annotator == other.annotator
         assert [turn_answer.interview.external_id for turn_answer in other.turn_answers.all()] == ["t50"]
 
-    def test_a_set_that_is_not_what_it_was_is_refused(self, study: Study, lead: User, coded: list[Interview]) -> None:
+    def test_a_set_that_is_not_what_it_was_is_refused(self, study, lead, coded):
         run = launch(study, lead)
         changed = min(list_taught(run.annotator.recipe))
         Sentence.objects.filter(pk=changed).update(text_hash="0" * 32)
@@ -216,9 +191,7 @@ class TestLearning:
         assert finish(run).state == "failed"
         assert "Launch the learning again" in run.problem
 
-    def test_what_was_learnt_badly_suggests_nothing_and_says_why(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_what_was_learnt_badly_suggests_nothing_and_says_why(self, study, lead, coded):
         show_all(study)
         Coding.objects.filter(withdrawn_at=None).update(withdrawn_at=read_now())
         code = Coding.objects.select_related("code").first()
@@ -239,9 +212,7 @@ class TestLearning:
         run.annotator.refresh_from_db()
         assert run.annotator.recipe["codes"][TAUGHT]["reason"]
 
-    def test_what_was_learnt_badly_is_not_read_for_the_next_time_either(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_what_was_learnt_badly_is_not_read_for_the_next_time_either(self, study, lead, coded):
         run = launch(study, lead)
         annotator = run.annotator
         codes = {code: found | {"threshold": None} for code, found in annotator.recipe["codes"].items()}
@@ -251,9 +222,7 @@ class TestLearning:
         assert "No code was learnt well enough" in run.problem
         assert not OfflineAnswer.objects.exists()
 
-    def test_another_release_of_what_it_learns_with_is_another_annotator(
-        self, study: Study, lead: User, coded: list[Interview], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_another_release_of_what_it_learns_with_is_another_annotator(self, study, lead, coded, monkeypatch):
         run = launch(study, lead)
         monkeypatch.setattr(learning, "version", lambda name: "99.0")
         assert finish(run).state == "failed"
@@ -263,14 +232,12 @@ class TestLearning:
 
 class TestRuns:
     @pytest.fixture
-    def run(self, study: Study, lead: User, owner: User) -> OfflineRun:
+    def run(self, study, lead, owner):
         add_interviews_to_teach(study, owner, number=3, turns=3)
         set_rules(study, balance=["balance"])
         return launch(study, lead, "rules")
 
-    def test_a_launch_tells_the_workers_draws_the_arms_and_goes_on_record(
-        self, study: Study, lead: User, owner: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_launch_tells_the_workers_draws_the_arms_and_goes_on_record(self, study, lead, owner, monkeypatch):
         add_interviews_to_teach(study, owner, number=1, turns=3)
         set_rules(study, balance=["balance"])
         run = launch(study, lead, "rules")
@@ -279,20 +246,18 @@ class TestRuns:
         assert event.details == {"annotator": run.annotator_id, "kind": "rules", "interviews": 1}
         assert find_idle_runs(read_now()) == [run.pk]
 
-    def test_the_same_form_sent_twice_is_one_run(self, study: Study, lead: User, owner: User) -> None:
+    def test_the_same_form_sent_twice_is_one_run(self, study, lead, owner):
         add_interviews_to_teach(study, owner, number=1, turns=3)
         set_rules(study, balance=["balance"])
         key = uuid.uuid4()
         assert launch(study, lead, "rules", idempotency_key=key) == launch(study, lead, "rules", idempotency_key=key)
 
-    def test_a_form_sent_again_with_other_settings_is_refused_and_names_its_run(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_a_form_sent_again_with_other_settings_is_refused_and_names_its_run(self, study, lead, coded):
         set_rules(study, balance=["balance"])
         key, some = uuid.uuid4(), coded[:2]
         run = launch(study, lead, idempotency_key=key, interviews=some)
         assert launch(study, lead, idempotency_key=key, interviews=some[::-1]) == run
-        others: list[dict[str, Any]] = [
+        others = [
             {"interviews": some, "minimum": 21},
             {"interviews": coded[:1]},
             {},
@@ -304,18 +269,14 @@ class TestRuns:
         assert OfflineRun.objects.count() == 1
         assert launch(study, lead, idempotency_key=uuid.uuid4(), interviews=coded[2:]) != run
 
-    def test_a_number_of_examples_changes_nothing_of_a_turn_answer_by_rules(
-        self, study: Study, lead: User, interview: Interview
-    ) -> None:
+    def test_a_number_of_examples_changes_nothing_of_a_turn_answer_by_rules(self, study, lead, interview):
         set_rules(study, balance=["first"])
         key = uuid.uuid4()
         assert launch(study, lead, "rules", idempotency_key=key, minimum=20) == launch(
             study, lead, "rules", idempotency_key=key, minimum=30
         )
 
-    def test_a_form_that_launched_in_another_study_is_refused_here(
-        self, study: Study, lead: User, owner: User, interview: Interview
-    ) -> None:
+    def test_a_form_that_launched_in_another_study_is_refused_here(self, study, lead, owner, interview):
         set_rules(study, balance=["first"])
         key = uuid.uuid4()
         run = launch(study, lead, "rules", idempotency_key=key)
@@ -324,16 +285,14 @@ class TestRuns:
         with pytest.raises(Refused, match="another study"):
             launch(study, lead, "rules", idempotency_key=key)
 
-    def test_a_form_of_before_its_settings_were_kept_still_gives_its_run(
-        self, study: Study, lead: User, interview: Interview
-    ) -> None:
+    def test_a_form_of_before_its_settings_were_kept_still_gives_its_run(self, study, lead, interview):
         set_rules(study, balance=["first"])
         key = uuid.uuid4()
         run = launch(study, lead, "rules", idempotency_key=key)
         OfflineRun.objects.update(asked="")
         assert launch(study, lead, "rules", idempotency_key=key, interviews=[interview]) == run
 
-    def test_some_interviews_are_read_and_the_rest_later(self, study: Study, lead: User, owner: User) -> None:
+    def test_some_interviews_are_read_and_the_rest_later(self, study, lead, owner):
         interviews = add_interviews_to_teach(study, owner, number=3, turns=3)
         set_rules(study, balance=["balance"])
         first = finish(launch(study, lead, "rules", interviews=interviews[:1]))
@@ -344,18 +303,16 @@ class TestRuns:
         with pytest.raises(Refused, match="nothing to annotate"):
             launch(study, lead, "rules")
 
-    def test_a_run_that_somebody_is_at_is_left_to_them(self, run: OfflineRun) -> None:
+    def test_a_run_that_somebody_is_at_is_left_to_them(self, run):
         OfflineRun.objects.update(state="running", claimed_by="x", claimed_until=read_now() + offline.LEASE)
         assert finish(run).state == "running"
         assert find_idle_runs(read_now()) == []
         assert not OfflineAnswer.objects.exists()
 
-    def test_whoever_finds_a_dead_worker_s_run_goes_on_where_it_stopped(
-        self, run: OfflineRun, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_whoever_finds_a_dead_worker_s_run_goes_on_where_it_stopped(self, run, monkeypatch):
         whole, read = offline._read_interview, list[int]()
 
-        def die_after_one(*args: Any) -> bool:
+        def die_after_one(*args):
             if read:
                 raise KeyboardInterrupt
             read.append(1)
@@ -374,12 +331,10 @@ class TestRuns:
         assert OfflineAnswer.objects.count() == 3
         assert Suggestion.objects.count() == 3
 
-    def test_who_lost_a_run_meanwhile_stores_nothing_more(
-        self, run: OfflineRun, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_who_lost_a_run_meanwhile_stores_nothing_more(self, run, monkeypatch):
         find = find_unread
 
-        def lose(annotator: Annotator, interview: int) -> Any:
+        def lose(annotator, interview):
             OfflineRun.objects.update(claimed_by="another")
             return find(annotator, interview)
 
@@ -387,12 +342,10 @@ class TestRuns:
         assert finish(run).state == "running"
         assert not Suggestion.objects.exists()
 
-    def test_a_cancelled_run_stops_and_keeps_what_was_read(
-        self, run: OfflineRun, lead: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_cancelled_run_stops_and_keeps_what_was_read(self, run, lead, monkeypatch):
         whole = offline._read_interview
 
-        def cancel_after_one(*args: Any) -> bool:
+        def cancel_after_one(*args):
             done = whole(*args)
             if OfflineRun.objects.filter(state="running").exists():
                 cancel_run(run=run, by=lead)
@@ -404,10 +357,8 @@ class TestRuns:
         with pytest.raises(Refused, match="already ended"):
             cancel_run(run=run, by=lead)
 
-    def test_a_run_that_is_cancelled_while_it_learns_stops_and_says_how_far_it_was(
-        self, run: OfflineRun, lead: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def learn_slowly(_annotator: Annotator, *, heartbeat: Callable[[int, int], object]) -> Any:
+    def test_a_run_that_is_cancelled_while_it_learns_stops_and_says_how_far_it_was(self, run, lead, monkeypatch):
+        def learn_slowly(_annotator, *, heartbeat):
             heartbeat(3, 10)
             assert (OfflineRun.objects.get().learnt_steps, OfflineRun.objects.get().learning_steps) == (3, 10)
             cancel_run(run=run, by=lead)
@@ -419,10 +370,8 @@ class TestRuns:
         assert OfflineRun.objects.get().learnt_steps == 3
         assert not OfflineAnswer.objects.exists()
 
-    def test_an_error_nobody_expected_ends_the_run_with_its_kind(
-        self, run: OfflineRun, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def fail(*args: Any) -> bool:
+    def test_an_error_nobody_expected_ends_the_run_with_its_kind(self, run, monkeypatch):
+        def fail(*args):
             raise ZeroDivisionError
 
         monkeypatch.setattr(offline, "_read_interview", fail)
@@ -433,9 +382,9 @@ class TestRuns:
 
     @pytest.mark.parametrize(("error", "state"), [(OperationalError, "running"), (IntegrityError, "failed")])
     def test_a_run_goes_on_after_an_error_of_the_database_that_passes_and_after_no_other(
-        self, run: OfflineRun, error: type[Exception], state: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def fail(*args: Any) -> bool:
+        self, run, error, state, monkeypatch
+    ):
+        def fail(*args):
             raise error
 
         monkeypatch.setattr(offline, "_read_interview", fail)
@@ -444,15 +393,13 @@ class TestRuns:
         run.refresh_from_db()
         assert run.state == state
 
-    def test_the_sweep_rings_an_idle_run_once_in_a_while(self, run: OfflineRun, rung: list[int]) -> None:
+    def test_the_sweep_rings_an_idle_run_once_in_a_while(self, run, rung):
         rung.clear()
         tasks.ring_idle_runs()
         tasks.ring_idle_runs()
         assert rung == [run.pk]
 
-    def test_suggestions_of_a_sentence_stand_in_an_order_that_is_not_the_codebook_s(
-        self, study: Study, lead: User, owner: User
-    ) -> None:
+    def test_suggestions_of_a_sentence_stand_in_an_order_that_is_not_the_codebook_s(self, study, lead, owner):
         add_interviews_to_teach(study, owner, number=1, turns=30)
         set_rules(study, balance=["balance"], compassion=["weigh"])
         finish(launch(study, lead, "rules"))
@@ -463,9 +410,7 @@ class TestRuns:
         assert len(orders) == 2
 
 
-def test_the_command_reads_without_a_worker(
-    study: Study, owner: User, coded: list[Interview], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_reads_without_a_worker(study, owner, coded, capsys):
     set_rules(study, balance=["balance"])
     call_command("annotator", "run", "--study", study.slug, "--annotator", "rules", "--wait")
     call_command("annotator", "run", "--study", study.slug, "--annotator", "learnt", "--wait")
@@ -473,15 +418,13 @@ def test_the_command_reads_without_a_worker(
     assert Annotator.objects.count() == 2
 
 
-def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    done: list[str] = []
+def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(monkeypatch, caplog):
+    done = []
 
-    def fail() -> None:
+    def fail():
         raise ZeroDivisionError
 
-    def append() -> None:
+    def append():
         done.append("whole")
 
     monkeypatch.setattr(recovery, "worker_swept", sweep := Signal())
@@ -494,31 +437,29 @@ def test_what_a_sweep_of_another_room_trips_over_keeps_nothing_waiting(
 
 class TestWithoutScikitLearn:
     @pytest.fixture(autouse=True)
-    def no_scikit_learn(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        def find_no_version(name: str) -> str:
+    def no_scikit_learn(self, monkeypatch):
+        def find_no_version(name):
             raise PackageNotFoundError(name)
 
         monkeypatch.setattr(learning, "version", find_no_version)
 
-    def test_a_launch_says_what_to_install_and_stores_nothing(self, study: Study, lead: User) -> None:
+    def test_a_launch_says_what_to_install_and_stores_nothing(self, study, lead):
         with pytest.raises(Refused, match="make learn"):
             launch_offline(study=study, kind="learnt", by=lead)
         assert not OfflineRun.objects.exists()
 
-    def test_an_annotator_learnt_elsewhere_is_not_called_outdated(self) -> None:
+    def test_an_annotator_learnt_elsewhere_is_not_called_outdated(self):
         annotator = Annotator(kind="learnt", recipe={"reader": "learnt-2, scikit-learn 1.9.1"})
         with pytest.raises(CannotRead, match="make learn"):
             make_reader(annotator)
 
-    def test_the_report_of_a_file_says_what_to_install(self, tmp_path: Path) -> None:
+    def test_the_report_of_a_file_says_what_to_install(self, tmp_path):
         with pytest.raises(CommandError, match="make learn"):
             call_command("annotator", "learn", str(tmp_path / "codings.csv"))
 
 
 class TestConsent:
-    def test_what_says_nothing_teaches_and_what_says_no_does_not(
-        self, study: Study, lead: User, owner: User, coder: User, coded: list[Interview]
-    ) -> None:
+    def test_what_says_nothing_teaches_and_what_says_no_does_not(self, study, lead, owner, coder, coded):
         code_blind(study, coder, add_interviews_to_teach(study, owner, number=2, first=60))
         everything = preview_training_set(study)["taught"]
         assert everything["interviews"] == 7
@@ -532,9 +473,7 @@ class TestConsent:
         taught = Sentence.objects.filter(pk__in=list_taught(run.annotator.recipe))
         assert not {coded[0].pk, coded[1].pk} & set(taught.values_list("turn__interview", flat=True))
 
-    def test_a_consent_that_is_taken_back_stops_it_before_it_learns(
-        self, study: Study, lead: User, coded: list[Interview]
-    ) -> None:
+    def test_a_consent_that_is_taken_back_stops_it_before_it_learns(self, study, lead, coded):
         run = launch(study, lead)
         refuse(lead, coded[0], scope="reuse")
         assert finish(run).state == "failed"

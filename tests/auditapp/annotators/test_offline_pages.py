@@ -1,9 +1,4 @@
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators import tasks
@@ -14,37 +9,31 @@ from tests.auditapp.annotators.cast import OTHER, TAUGHT, add_interviews_to_teac
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.corpus.models import Interview
 from transcripts.studies.actions import create_study, set_member_role, set_method
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture(autouse=True)
-def _nobody_hears(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nobody_hears(monkeypatch):
     monkeypatch.setattr(tasks, "ring_run", lambda run_id: True)
 
 
 @pytest.fixture
-def address(study: Study) -> str:
+def address(study):
     return reverse("annotators:launch_offline", args=[study.slug])
 
 
 @pytest.fixture
-def coded(study: Study, owner: User, coder: User) -> list[Interview]:
+def coded(study, owner, coder):
     interviews = add_interviews_to_teach(study, owner)
     code_blind(study, coder, interviews)
     return interviews
 
 
-def show(client: Client, run: OfflineRun) -> str:
+def show(client, run):
     return client.get(reverse("annotators:run", args=[run.annotator.study.slug, run.pk])).content.decode()
 
 
-def test_the_page_counts_what_there_is_to_go_by(
-    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
-) -> None:
+def test_the_page_counts_what_there_is_to_go_by(address, study, lead, coded, client_of):
     set_rules(study, compassion=["weather & fine"])
     page = client_of(lead).get(address).content.decode()
     assert "weather &amp; fine" in page
@@ -53,9 +42,7 @@ def test_the_page_counts_what_there_is_to_go_by(
     assert not OfflineRun.objects.exists()
 
 
-def test_another_number_is_looked_at_without_a_launch(
-    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
-) -> None:
+def test_another_number_is_looked_at_without_a_launch(address, study, lead, coded, client_of):
     client = client_of(lead)
     form = client.get(address).context["form"]
     sent = {"kind": "learnt", "minimum": "60", "idempotency_key": form["idempotency_key"].value(), "look": "1"}
@@ -66,8 +53,8 @@ def test_another_number_is_looked_at_without_a_launch(
 
 
 def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_another_launch(
-    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
-) -> None:
+    address, study, lead, coded, client_of
+):
     set_rules(study, balance=["balance"])
     client = client_of(lead)
     sent = {
@@ -90,9 +77,7 @@ def test_a_form_changed_after_its_launch_is_refused_and_what_comes_back_is_anoth
     assert OfflineRun.objects.count() == 2
 
 
-def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(
-    address: str, study: Study, lead: User, coded: list[Interview], client_of: SignIn
-) -> None:
+def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(address, study, lead, coded, client_of):
     client = client_of(lead)
     sent = {
         "kind": "learnt",
@@ -106,9 +91,7 @@ def test_a_form_that_was_only_looked_at_is_another_launch_than_one_sent_before(
     assert looked.context["form"]["minimum"].value() == "30"
 
 
-def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
-    address: str, study: Study, owner: User, lead: User, coded: list[Interview], client_of: SignIn
-) -> None:
+def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(address, study, owner, lead, coded, client_of):
     set_method(study=study, method="codebook", by=owner)
     client = client_of(lead)
     form = client.get(address).context["form"]
@@ -137,16 +120,14 @@ def test_a_launch_leads_to_the_page_of_its_run_which_shows_how_it_did(
 
 
 @pytest.fixture
-def learnt(study: Study, owner: User, coded: list[Interview]) -> OfflineRun:
+def learnt(study, owner, coded):
     """A run in a study whose themes are read reflexively."""
     run = launch_offline(study=study, kind="learnt", by=owner)
     run_offline(run.pk)
     return run
 
 
-def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(
-    learnt: OfflineRun, study: Study, lead: User, client_of: SignIn
-) -> None:
+def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(learnt, study, lead, client_of):
     client = client_of(lead)
     told = reverse("annotators:annotator", args=[study.slug, learnt.annotator_id])
     asked = reverse("annotators:compute_learnt", args=[study.slug, learnt.annotator_id])
@@ -166,9 +147,7 @@ def test_how_a_reflexive_family_was_learnt_stays_out_until_there_is_a_reason(
     assert "100.0 %" not in client.get(told).content.decode()
 
 
-def test_who_does_not_set_the_method_is_not_offered_the_figures(
-    learnt: OfflineRun, study: Study, client_of: SignIn
-) -> None:
+def test_who_does_not_set_the_method_is_not_offered_the_figures(learnt, study, client_of):
     reader = User.objects.create_user(username="only-reads", password=None)
     set_member_role(study=study, user=reader, role="reader", by=trail.SYSTEM)
     told = reverse("annotators:annotator", args=[study.slug, learnt.annotator_id])
@@ -186,15 +165,7 @@ def test_who_does_not_set_the_method_is_not_offered_the_figures(
         ({"kind": "learnt", "minimum": "1"}, "greater than or equal to 2"),
     ],
 )
-def test_what_cannot_be_launched_is_said_above_the_same_form(
-    *,
-    address: str,
-    lead: User,
-    interview: Interview,
-    client_of: SignIn,
-    sent: dict[str, str],
-    says: str,
-) -> None:
+def test_what_cannot_be_launched_is_said_above_the_same_form(*, address, lead, interview, client_of, sent, says):
     set_rules(interview.study)
     client = client_of(lead)
     key = client.get(address).context["form"]["idempotency_key"].value()
@@ -203,9 +174,7 @@ def test_what_cannot_be_launched_is_said_above_the_same_form(
     assert says in answer.content.decode()
 
 
-def test_a_run_is_cancelled_by_those_who_may(
-    study: Study, lead: User, owner: User, coder: User, client_of: SignIn
-) -> None:
+def test_a_run_is_cancelled_by_those_who_may(study, lead, owner, coder, client_of):
     add_interviews_to_teach(study, owner, number=1, turns=3)
     set_rules(study, balance=["balance"])
     run = launch_offline(study=study, kind="rules", by=lead)
@@ -217,20 +186,15 @@ def test_a_run_is_cancelled_by_those_who_may(
     assert "already ended" in client_of(lead).post(address, follow=True).content.decode()
 
 
-def test_a_study_without_a_published_codebook_is_told_so(owner: User, client_of: SignIn) -> None:
+def test_a_study_without_a_published_codebook_is_told_so(owner, client_of):
     bare = create_study(slug="bare", name="Bare", by=owner)
     address = reverse("annotators:launch_offline", args=[bare.slug])
     assert "Publish one first" in client_of(owner).get(address).content.decode()
 
 
 def test_the_pages_take_few_queries_however_many_interviews(
-    address: str,
-    study: Study,
-    lead: User,
-    coded: list[Interview],
-    client_of: SignIn,
-    django_assert_max_num_queries: Callable[[int], Callable[[], None]],
-) -> None:
+    address, study, lead, coded, client_of, django_assert_max_num_queries
+):
     client = client_of(lead)
-    with django_assert_max_num_queries(40):  # type: ignore[attr-defined]
+    with django_assert_max_num_queries(40):
         client.get(address)

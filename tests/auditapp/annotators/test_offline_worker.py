@@ -1,10 +1,8 @@
 """A run in a real worker process that is killed in the middle: nothing is lost, and nothing is there twice."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support.instance import Instance, wait_until
+from tests.support.instance import wait_until
 from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
@@ -33,12 +31,12 @@ READINGS = "SELECT count(*) FROM annotators_offlineanswer"
 STATE = "SELECT state FROM annotators_offlinerun"
 
 
-def count(instance: Instance, sql: str) -> int:
+def count(instance, sql):
     return int(instance.query(sql)[0][0])
 
 
 @pytest.mark.full
-def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
+def test_a_run_outlives_the_worker_that_was_at_it(instance):
     instance.run_code(MAKE_STUDY)
     worker = instance.start_worker("--queues", "2")
     instance.manage("annotator", "run", "--study", "culture", "--annotator", "rules")
@@ -62,7 +60,7 @@ def test_a_run_outlives_the_worker_that_was_at_it(instance: Instance) -> None:
 
 
 @pytest.mark.full
-def test_a_command_that_waits_reads_where_no_worker_is(instance: Instance) -> None:
+def test_a_command_that_waits_reads_where_no_worker_is(instance):
     instance.run_code(MAKE_STUDY.replace(f"number={INTERVIEWS}", "number=2"))
     instance.ask("annotator", "run", "--study", "culture", "--annotator", "rules", "--wait")
     assert instance.query(STATE) == [("done",)]

@@ -1,11 +1,8 @@
 """The command that has a study read."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,22 +10,19 @@ from django.core.management import CommandError, call_command
 from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.batches.models import Batch
 from tests.auditapp.annotators.cast import OFF_SITE, add_interviews_to_teach, add_reader, allow, set_rules
-from tests.support.instance import Instance
-from transcripts.accounts.models import User
 from transcripts.codebook.actions import edit_code, publish_version, start_draft
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import read_content
-from transcripts.studies.models import Study
 
 
-def preannotate(study: Study, *more: str, err: StringIO | None = None) -> dict[str, Any]:
+def preannotate(study, *more, err=None):
     out = StringIO()
     call_command("annotator", "run", "--study", study.slug, *more, "--json", stdout=out, stderr=err or StringIO())
     return dict(json.loads(out.getvalue()))
 
 
 @pytest.fixture
-def rules(study: Study, owner: User) -> None:
+def rules(study, owner):
     """A published codebook in which one code has keyword rules."""
     set_rules(study)
     draft = start_draft(study=study, by=owner)
@@ -45,7 +39,7 @@ def rules(study: Study, owner: User) -> None:
     publish_version(version=draft, by=owner)
 
 
-def test_a_model_reads_and_everything_is_counted(instance: Instance) -> None:
+def test_a_model_reads_and_everything_is_counted(instance):
     instance.manage("study", "create", "culture", "--name", "Culture")
     turns = [
         {"role": "model", "text": f"I would ask about topic {number} first. Then I listen."} for number in range(25)
@@ -64,7 +58,7 @@ def test_a_model_reads_and_everything_is_counted(instance: Instance) -> None:
     assert (found["annotator"], found["annotator_number"]) == ("reader", 1)
 
 
-def test_mode_and_latent_make_another_annotator(study: Study) -> None:
+def test_mode_and_latent_make_another_annotator(study):
     add_interviews_to_teach(study, "one")
     add_reader()
     first = preannotate(study, "--annotator", "reader", "--family", "themes")
@@ -76,7 +70,7 @@ def test_mode_and_latent_make_another_annotator(study: Study) -> None:
     assert (newest.reads_latent, newest.mode) == (True, "family")
 
 
-def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study: Study) -> None:
+def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study):
     add_interviews_to_teach(study, "one")
     add_reader()
     chosen = ("--family", "themes")
@@ -97,7 +91,7 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study: Stu
     )
 
 
-def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study: Study) -> None:
+def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study):
     add_interviews_to_teach(study, "one", answers=30)
     add_reader()
     preannotate(study, "--annotator", "reader", "--family", "themes", "--mode", "code")
@@ -108,14 +102,14 @@ def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study: Study) 
 
 
 @pytest.mark.parametrize("name", ["rules", "learnt", "Keyword rules"])
-def test_who_asks_nobody_needs_no_check(study: Study, rules: None, name: str) -> None:
+def test_who_asks_nobody_needs_no_check(study, rules, name):
     add_interviews_to_teach(study, "one")
     preannotate(study, "--annotator", "rules")
     with pytest.raises(CommandError, match=f"{name} needs no check"):
         call_command("annotator", "check", "--study", study.slug, "--annotator", name)
 
 
-def test_interviews_without_consent_are_left_out_and_counted(study: Study) -> None:
+def test_interviews_without_consent_are_left_out_and_counted(study):
     first, _ = add_interviews_to_teach(study, "one", "two")
     allow(study, first)
     add_reader(**OFF_SITE)
@@ -125,7 +119,7 @@ def test_interviews_without_consent_are_left_out_and_counted(study: Study) -> No
         preannotate(study, "--annotator", "reader", "--interview", "two")
 
 
-def test_interviews_are_named_by_their_id(study: Study) -> None:
+def test_interviews_are_named_by_their_id(study):
     add_interviews_to_teach(study, "one", "two")
     add_reader()
     assert preannotate(study, "--annotator", "reader", "--interview", "two", "--family", "themes")["turns"] == 2
@@ -133,7 +127,7 @@ def test_interviews_are_named_by_their_id(study: Study) -> None:
         preannotate(study, "--annotator", "reader", "--interview", "nine")
 
 
-def test_rules_need_no_model(study: Study, rules: None) -> None:
+def test_rules_need_no_model(study, rules):
     add_interviews_to_teach(study, "one", "two")
     found = preannotate(study, "--annotator", "rules", "--wait")
     assert (found["state"], found["interviews"], found["turn_answers"], found["sentences"]) == ("done", 2, 2, 8)
@@ -155,7 +149,7 @@ def test_rules_need_no_model(study: Study, rules: None) -> None:
         (["nobody"], "no annotator and no model 'nobody'"),
     ],
 )
-def test_what_cannot_be_read_by_is_refused_in_a_sentence(study: Study, more: list[str], words: str) -> None:
+def test_what_cannot_be_read_by_is_refused_in_a_sentence(study, more, words):
     set_rules(study)
     add_interviews_to_teach(study, "one")
     with pytest.raises(CommandError, match=words):
@@ -163,7 +157,7 @@ def test_what_cannot_be_read_by_is_refused_in_a_sentence(study: Study, more: lis
     assert not Annotator.objects.exists()
 
 
-def test_people_are_told_in_words(study: Study) -> None:
+def test_people_are_told_in_words(study):
     add_interviews_to_teach(study, "one")
     add_reader()
     out = StringIO()
@@ -179,9 +173,7 @@ def test_people_are_told_in_words(study: Study) -> None:
 
 
 @pytest.mark.parametrize(("answers", "named", "pilot"), [(5, (), 2), (99, (), 7), (5, ("--pilot", "0"), 0)])
-def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(
-    study: Study, answers: int, named: tuple[str, ...], pilot: int
-) -> None:
+def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(study, answers, named, pilot):
     """Two arms: the turns, and the two that are asked again."""
     add_interviews_to_teach(study, "one", answers=answers)
     add_reader()
@@ -189,7 +181,7 @@ def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(
     assert (found["pilot_cells"], found["state"]) == (pilot, "pilot" if pilot else "running")
 
 
-def test_a_run_without_a_model_says_where_to_watch_it(study: Study, rules: None) -> None:
+def test_a_run_without_a_model_says_where_to_watch_it(study, rules):
     add_interviews_to_teach(study, "one")
     out = StringIO()
     call_command("annotator", "run", "--study", study.slug, "--annotator", "rules", stdout=out)

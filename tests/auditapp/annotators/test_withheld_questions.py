@@ -1,53 +1,43 @@
 """A turn of the interviewer whose answer is withheld: what a machine says of it is listed to nobody."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.actions.withholding import ensure_arms
-from auditapp.annotators.models import Suggestion, TurnArm
+from auditapp.annotators.models import TurnArm
 from auditapp.batches.models import Arm, Cell
 from tests.auditapp.annotators.cast import FACT, answer, bring_in, find_arm, launch, store
 from tests.auditapp.suggestions.cast import show_all
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 Talk = list[list[Sentence]]
 CHALLENGED, REPLY = 2, 3
 
 
 @pytest.fixture
-def talk(study: Study) -> Talk:
+def talk(study):
     """Nothing of it is withheld."""
     show_all(study)
     return bring_in(study)
 
 
 @pytest.fixture
-def arm(study: Study, owner: User, talk: Talk) -> Arm:
+def arm(study, owner, talk):
     return find_arm(launch(study, owner))
 
 
-def propose(arm: Arm, talk: Talk) -> Suggestion:
+def propose(arm, talk):
     return answer(arm, talk[CHALLENGED], {FACT: "manager has left"})[FACT]
 
 
-def withhold(study: Study, talk: Talk) -> None:
+def withhold(study, talk):
     """Withhold the answer to the challenge."""
     ensure_arms(study=study, interviews=None, by=trail.SYSTEM)
     TurnArm.objects.filter(turn=talk[REPLY][0].turn_id).update(arm=TurnArm.Arm.WITHHELD)
 
 
-def test_what_was_asked_again_about_a_withheld_question_is_listed_to_nobody(
-    study: Study, reader: User, arm: Arm, talk: Talk, client_of: ClientOf
-) -> None:
+def test_what_was_asked_again_about_a_withheld_question_is_listed_to_nobody(study, reader, arm, talk, client_of):
     propose(arm, talk)
     settings = {**arm.settings, "condition": "reask", "seed": 5, "controls": [], "names": {}}
     again = Arm.objects.create(

@@ -1,7 +1,5 @@
 """Turns are drawn once, with exactly the share that is on record, and what is withheld is never shown."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 
@@ -13,13 +11,12 @@ from auditapp.annotators.queries.withholding import count_drawn, find_arms, list
 from tests.conftest import make_user
 from tests.transcripts.coding.cast import last_event
 from tests.transcripts.rounds.cast import bring_in
-from transcripts.accounts.models import User
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Turn
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 
 
-def model_turns(interview: Interview) -> list[int]:
+def model_turns(interview):
     return list(
         Turn.objects.filter(interview=interview, role="model").order_by("position").values_list("pk", flat=True)
     )
@@ -27,8 +24,8 @@ def model_turns(interview: Interview) -> list[int]:
 
 class TestDraw:
     def test_the_first_draw_makes_a_plan_of_twenty_per_cent_and_draws_every_turn_of_the_model(
-        self, study: Study, interview: Interview, lead: User
-    ) -> None:
+        self, study, interview, lead
+    ):
         assert ensure_arms(study=study, interviews=[interview.pk], by=lead) == 2
         plan = WithholdingPlan.objects.get()
         assert (plan.number, plan.share_percent) == (1, 20)
@@ -38,9 +35,7 @@ class TestDraw:
         event = last_event(study)
         assert (event.action, event.details["turns"]) == ("annotators.arms.drawn", 2)
 
-    def test_a_turn_is_drawn_once_whatever_the_plan_says_later(
-        self, study: Study, interview: Interview, lead: User
-    ) -> None:
+    def test_a_turn_is_drawn_once_whatever_the_plan_says_later(self, study, interview, lead):
         set_withholding(study=study, share_percent=100, reason="All of it.", by=lead)
         assert ensure_arms(study=study, interviews=None, by=lead) == 2
         set_withholding(study=study, share_percent=0, reason="None of it.", by=lead)
@@ -51,7 +46,7 @@ class TestDraw:
         assert {arm.arm for arm in find_arms(model_turns(later)).values()} == {"shown"}
         assert [row["plans"] for row in count_drawn(study)] == [[1], [2]]
 
-    def test_the_same_seed_draws_the_same_turns(self, study: Study, interview: Interview, lead: User) -> None:
+    def test_the_same_seed_draws_the_same_turns(self, study, interview, lead):
         set_withholding(study=study, share_percent=50, reason="Half.", by=lead, seed=7)
         ensure_arms(study=study, interviews=[interview.pk], by=lead)
         first = list_withheld_answers(study)
@@ -60,7 +55,7 @@ class TestDraw:
         assert list_withheld_answers(study) == first
         assert len(first) == 1
 
-    def test_every_turn_is_withheld_with_a_probability_of_exactly_the_share(self) -> None:
+    def test_every_turn_is_withheld_with_a_probability_of_exactly_the_share(self):
         turns = list(range(7))
         source = random.Random(1)
         draws = [choose_withheld(turns, 20, source) for _ in range(20_000)]
@@ -68,7 +63,7 @@ class TestDraw:
         counts = Counter(turn for draw in draws for turn in draw)
         assert all(abs(counts[turn] / 20_000 - 0.2) < 0.015 for turn in turns)
 
-    def test_nought_withholds_nothing_and_a_hundred_everything(self) -> None:
+    def test_nought_withholds_nothing_and_a_hundred_everything(self):
         source = random.Random(1)
         assert choose_withheld([1, 2, 3], 0, source) == set()
         assert choose_withheld([1, 2, 3], 100, source) == {1, 2, 3}
@@ -79,20 +74,18 @@ class TestPlan:
     @pytest.mark.parametrize(
         ("share", "reason", "words"), [(101, "x", "0 to 100"), (-1, "x", "0 to 100"), (20, " ", "Give a reason")]
     )
-    def test_a_share_that_is_none_or_without_a_reason_is_refused(
-        self, study: Study, lead: User, share: int, reason: str, words: str
-    ) -> None:
+    def test_a_share_that_is_none_or_without_a_reason_is_refused(self, study, lead, share, reason, words):
         with pytest.raises(Refused, match=words):
             set_withholding(study=study, share_percent=share, reason=reason, by=lead)
         assert not WithholdingPlan.objects.exists()
 
-    def test_plans_are_numbered_and_none_is_changed(self, study: Study, lead: User) -> None:
+    def test_plans_are_numbered_and_none_is_changed(self, study, lead):
         for share in (20, 30):
             set_withholding(study=study, share_percent=share, reason="So.", by=lead)
         plans = WithholdingPlan.objects.order_by("number").values_list("number", "share_percent", "made_by_name")
         assert list(plans) == [(1, 20, "lead"), (2, 30, "lead")]
 
-    def test_two_studies_do_not_draw_for_each_other(self, study: Study, interview: Interview, lead: User) -> None:
+    def test_two_studies_do_not_draw_for_each_other(self, study, interview, lead):
         other = Study.objects.create(slug="other", name="Other", created_at=study.created_at)
         set_withholding(study=other, share_percent=100, reason="Theirs.", by=make_user("stranger"))
         assert ensure_arms(study=other, interviews=None, by=lead) == 0

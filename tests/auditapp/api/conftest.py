@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.conf import settings
 from django.test import Client
 
-from auditapp.batches.models import Batch, Cell
+from auditapp.batches.models import Cell
 from auditapp.benchmarks.sob.judging.launching import launch_sob
-from auditapp.benchmarks.sob.models import Dataset, Judgment
+from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.support.databases import stored
 from transcripts.accounts.actions import create_token, note_token_use
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
-from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
-from transcripts.coding.models import Coding
-from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
 TEXTS = b"text,target\nCat people never return borrowed books.,cat people\nDog people walk loudly.,dog people\n"
 
@@ -41,7 +35,7 @@ class Answer:
     headers: dict[str, str]
 
     @property
-    def error(self) -> dict[str, Any]:
+    def error(self):
         """The one error shape, checked."""
         assert set(self.body) == {"error"}
         error = self.body["error"]
@@ -55,20 +49,20 @@ class Answer:
 class Program:
     """Asks the API with a token, as a script would."""
 
-    def __init__(self, token: str = "") -> None:
+    def __init__(self, token=""):
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         self.client = Client(headers=headers, raise_request_exception=True)
 
-    def get(self, path: str, **query: str) -> Answer:
+    def get(self, path, **query):
         return self.ask("GET", path, query_params=query)
 
-    def post(self, path: str, body: object = None) -> Answer:
+    def post(self, path, body=None):
         return self.send(path, json.dumps({} if body is None else body).encode())
 
-    def send(self, path: str, data: bytes, content_type: str = "application/json") -> Answer:
+    def send(self, path, data, content_type="application/json"):
         return self.ask("POST", path, data=data, content_type=content_type)
 
-    def ask(self, method: str, path: str, **options: Any) -> Answer:
+    def ask(self, method, path, **options):
         response = self.client.generic(method, f"/api/v1/{path}", **options)
         kind = response.headers["Content-Type"]
         if response.headers.get("Content-Disposition"):
@@ -80,14 +74,8 @@ class Program:
         return Answer(response.status_code, body, dict(response.headers))
 
 
-class ProgramOf(Protocol):
-    """Makes a program with a token of a person; without ``scopes``, with all of them."""
-
-    def __call__(self, user: User, *, scopes: Collection[str] = ()) -> Program: ...
-
-
 @pytest.fixture
-def spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def spool(monkeypatch, tmp_path):
     """A worker's folder of its own, and a writer that sees what the test has not committed."""
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
     with borrowed_connection(monkeypatch):
@@ -95,10 +83,10 @@ def spool(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def program_of() -> ProgramOf:
+def program_of():
     """A program with a token of the given person."""
 
-    def make(user: User, *, scopes: Collection[str] = ()) -> Program:
+    def make(user, *, scopes=()):
         token, secret = create_token(user=user, name="test", by=user, scopes=scopes or Scope.values)
         # Its first use is noted here: tests count queries of the others.
         note_token_use(token)
@@ -108,22 +96,22 @@ def program_of() -> ProgramOf:
 
 
 @pytest.fixture
-def put_code(study: Study, sentence: Sentence, code: Code) -> Callable[[User], Coding]:
+def put_code(study, sentence, code):
     """Puts the code on the sentence as the given person."""
 
-    def put(user: User) -> Coding:
+    def put(user):
         return add_coding(study=study, sentence=sentence, code=code, by=user, idempotency_key=uuid4())
 
     return put
 
 
 @stored
-def dataset(study: Study) -> Dataset:
+def dataset(study):
     return load_dataset(study=study, name="texts", file_name="texts.csv", data=TEXTS, by=trail.SYSTEM)[0]
 
 
 @stored
-def batch(dataset: Dataset) -> Batch:
+def batch(dataset):
     """Two texts and one fake model; the first text was answered with three attributes, the second still waits."""
     variant = add_model(label="Fake model", provider="fake", by=trail.SYSTEM)
     launched = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=trail.SYSTEM)

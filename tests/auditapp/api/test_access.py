@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -12,8 +11,6 @@ import pytest
 from django.urls import URLPattern, reverse
 
 from auditapp.api import urls
-from auditapp.batches.models import Batch
-from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.evaluation.cast import make_annotator
 from tests.conftest import make_user
 from tests.support.whole_study import add_experiment, add_export, add_probe, add_provider_job, add_run, add_session
@@ -24,15 +21,12 @@ from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
-from transcripts.codebook.models import Code
 from transcripts.coding.actions import decide_sentence
 from transcripts.coding.actions.links import add_link
-from transcripts.coding.models import Coding, Memo
+from transcripts.coding.models import Memo
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions import Evidence, pair_threads, put_score, write_stance
 from transcripts.negotiation.models import NormativeStance
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -162,27 +156,19 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE")
 
 
 @pytest.fixture
-def people(owner: User, lead: User, coder: User, reader: User, outsider: User) -> dict[str, User]:
+def people(owner, lead, coder, reader, outsider):
     return {"owner": owner, "lead": lead, "coder": coder, "reader": reader, "outsider": outsider}
 
 
 @pytest.fixture
-def paths(
-    study: Study,
-    interview: Interview,
-    sentence: Sentence,
-    batch: Batch,
-    owner: User,
-    coder: User,
-    put_code: Callable[[User], Coding],
-) -> dict[str, str]:
+def paths(study, interview, sentence, batch, owner, coder, put_code):
     """Every named address of the API, with things that exist."""
     of_study = {"slug": study.slug}
     of_interview = {**of_study, "interview_id": interview.pk}
     of_batch = {**of_study, "batch_id": batch.pk}
     of_experiment = {**of_study, **add_experiment(study, owner)}
     of_session = {**of_study, "session_id": add_session(study, User.objects.get(username="owner"))["session_id"]}
-    arguments: dict[str, dict[str, object]] = {
+    arguments = {
         "interview": of_interview,
         "sentences": of_interview,
         "turns": of_interview,
@@ -213,14 +199,14 @@ def paths(
     return {name: address.removeprefix("/api/v1/") for name, address in addresses.items()}
 
 
-def link_up(study: Study, sentence: Sentence, by: User) -> int:
+def link_up(study, sentence, by):
     move, feature = find_code(study, "move.elicit"), find_code(study, "feature.power")
     coding = put(sentence, move, by)
     link = add_link(study=study, coding=coding, kind="acts_on", code=feature, by=by, idempotency_key=uuid4())
     return link.pk
 
 
-def judge(study: Study, sentence: Sentence, by: User) -> int:
+def judge(study, sentence, by):
     stance = NormativeStance(study=study, name="care", statement="Nobody is worse off.", author="The team")
     write_stance(stance=stance, by=User.objects.get(username="owner"))
     return put_score(
@@ -235,7 +221,7 @@ def judge(study: Study, sentence: Sentence, by: User) -> int:
     ).pk
 
 
-def pair(study: Study, interview: Interview) -> str:
+def pair(study, interview):
     line = b'{"id": "twin", "text": "It depends."}'
     import_file(study=study, name="twin.jsonl", data=line, by=trail.SYSTEM)
     twin = study.interviews.get(external_id="twin")
@@ -245,22 +231,22 @@ def pair(study: Study, interview: Interview) -> str:
     ).name
 
 
-def decide(study: Study, sentence: Sentence, by: User) -> int:
+def decide(study, sentence, by):
     return decide_sentence(study=study, sentence=sentence, by=by, idempotency_key=uuid4()).pk
 
 
-def note(study: Study, by: User) -> int:
+def note(study, by):
     place = Place(Memo.Subject.STUDY)
     return write_memo(study=study, place=place, text="N.", kind="reading", by=by, idempotency_key=uuid4()).pk
 
 
-def ask(program: Program, method: str, path: str, body: object) -> Answer:
+def ask(program, method, path, body):
     data = json.dumps(body).encode() if method in {"POST", "PUT", "PATCH"} else b""
     kind = "application/x-ndjson" if path.endswith("/bulk/") else "application/json"
     return program.ask(method, path, data=data, content_type=kind)
 
 
-def new_coding(sentence: Sentence, code: Code) -> dict[str, object]:
+def new_coding(sentence, code):
     return {
         "sentence": sentence.pk,
         "code": code.identifier,
@@ -270,13 +256,11 @@ def new_coding(sentence: Sentence, code: Code) -> dict[str, object]:
     }
 
 
-def test_every_address_has_a_row_in_the_policy(paths: dict[str, str]) -> None:
+def test_every_address_has_a_row_in_the_policy(paths):
     assert set(paths) == {row.name for row in POLICY}
 
 
-def test_each_role_gets_what_the_policy_says(
-    people: dict[str, User], paths: dict[str, str], program_of: ProgramOf, sentence: Sentence, code: Code
-) -> None:
+def test_each_role_gets_what_the_policy_says(people, paths, program_of, sentence, code):
     for name, person in people.items():
         program = program_of(person)
         for row in POLICY:
@@ -297,9 +281,7 @@ def test_each_role_gets_what_the_policy_says(
             assert answer.status == getattr(row, name), (row.method, row.name, name)
 
 
-def test_other_methods_are_refused_to_members_and_hidden_from_outsiders(
-    people: dict[str, User], paths: dict[str, str], program_of: ProgramOf
-) -> None:
+def test_other_methods_are_refused_to_members_and_hidden_from_outsiders(people, paths, program_of):
     taken = {(row.name, row.method) for row in POLICY}
     lead, outsider = program_of(people["lead"]), program_of(people["outsider"])
     for name, path in paths.items():
@@ -312,9 +294,7 @@ def test_other_methods_are_refused_to_members_and_hidden_from_outsiders(
                 assert ask(outsider, method, path, {}).status == hidden
 
 
-def test_things_of_another_study_are_not_there(
-    people: dict[str, User], paths: dict[str, str], program_of: ProgramOf, owner: User
-) -> None:
+def test_things_of_another_study_are_not_there(people, paths, program_of, owner):
     """A member of both studies cannot reach the first one's things through the second."""
     other = start_study(slug="other", name="Other", by=owner)
     program = program_of(owner)
@@ -324,14 +304,12 @@ def test_things_of_another_study_are_not_there(
             assert ask(program, row.method, path, {}).status == 404
 
 
-def test_an_outsider_learns_nothing_about_which_studies_exist(
-    study: Study, outsider: User, program_of: ProgramOf
-) -> None:
+def test_an_outsider_learns_nothing_about_which_studies_exist(study, outsider, program_of):
     program = program_of(outsider)
     assert program.get(f"studies/{study.slug}/").body == program.get("studies/no-such-study/").body
 
 
-def test_the_owner_of_the_site_reads_every_study(study: Study, program_of: ProgramOf) -> None:
+def test_the_owner_of_the_site_reads_every_study(study, program_of):
     site_owner = make_user("site_owner")
     User.objects.filter(pk=site_owner.pk).update(is_superuser=True)
     site_owner.refresh_from_db()
@@ -340,14 +318,8 @@ def test_the_owner_of_the_site_reads_every_study(study: Study, program_of: Progr
 
 
 def test_a_coder_sees_only_her_own_codings_whatever_she_asks_for(
-    study: Study,
-    interview: Interview,
-    coder: User,
-    second_coder: User,
-    lead: User,
-    put_code: Callable[[User], Coding],
-    program_of: ProgramOf,
-) -> None:
+    study, interview, coder, second_coder, lead, put_code, program_of
+):
     own = put_code(coder)
     for other in (second_coder, lead):
         put_code(other)
@@ -360,15 +332,9 @@ def test_a_coder_sees_only_her_own_codings_whatever_she_asks_for(
     assert program.get(path, coder="second_coder").body["results"] == []
 
 
-def test_nothing_a_coder_reads_changes_when_another_codes(
-    paths: dict[str, str],
-    coder: User,
-    second_coder: User,
-    put_code: Callable[[User], Coding],
-    program_of: ProgramOf,
-) -> None:
+def test_nothing_a_coder_reads_changes_when_another_codes(paths, coder, second_coder, put_code, program_of):
     program = program_of(coder)
-    asked: list[tuple[str, dict[str, str]]] = [(path, {}) for name, path in paths.items() if name != "withdraw"]
+    asked = [(path, {}) for name, path in paths.items() if name != "withdraw"]
     asked += [(paths["codings"], {"coder": name, "withdrawn": "any"}) for name in ("second_coder", "nobody")]
     before = [program.get(path, **query).body for path, query in asked]
     put_code(second_coder)
@@ -378,20 +344,13 @@ def test_nothing_a_coder_reads_changes_when_another_codes(
 
 
 def test_a_reader_sees_the_codings_of_all_and_a_lead_who_codes_those_of_unblinded_interviews(
-    study: Study,
-    interview: Interview,
-    coder: User,
-    second_coder: User,
-    lead: User,
-    reader: User,
-    put_code: Callable[[User], Coding],
-    program_of: ProgramOf,
-) -> None:
+    study, interview, coder, second_coder, lead, reader, put_code, program_of
+):
     put_code(coder)
     put_code(second_coder)
     own = put_code(lead)
 
-    def find(person: User) -> tuple[list[str], int]:
+    def find(person):
         found = program_of(person).get(f"studies/{study.slug}/codings/").body
         return [row["coder"] for row in found["results"]], found["hidden_interviews"]
 

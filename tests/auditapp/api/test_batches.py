@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from io import StringIO
 
@@ -8,20 +6,17 @@ from django.core.management import call_command
 
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.gender_cues.models import Purpose
-from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.support.whole_study import add_probe
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def program(study: Study, reader: User, program_of: ProgramOf) -> Program:
+def program(study, reader, program_of):
     return program_of(reader)
 
 
-def test_a_batch_tells_how_far_it_is_and_what_it_cost(program: Program, batch: Batch) -> None:
+def test_a_batch_tells_how_far_it_is_and_what_it_cost(program, batch):
     found = program.get(f"studies/culture/batches/{batch.pk}/").body
     assert (found["id"], found["kind"], found["state"]) == (batch.pk, "sob", "running")
     assert (found["cells"], found["finished"]) == (2, 1)
@@ -31,7 +26,7 @@ def test_a_batch_tells_how_far_it_is_and_what_it_cost(program: Program, batch: B
     assert found["launched_by"] == "system"
 
 
-def test_a_batch_says_that_its_model_is_fake(program: Program, batch: Batch) -> None:
+def test_a_batch_says_that_its_model_is_fake(program, batch):
     found = program.get(f"studies/culture/batches/{batch.pk}/").body
     assert found["fake"] is True
     assert [(arm["model"], arm["task"], arm["fake"]) for arm in found["arms"]] == [
@@ -41,7 +36,7 @@ def test_a_batch_says_that_its_model_is_fake(program: Program, batch: Batch) -> 
     assert report["fake_models"] == ["Fake model"]
 
 
-def test_a_batch_tells_the_same_as_the_command(program: Program, batch: Batch) -> None:
+def test_a_batch_tells_the_same_as_the_command(program, batch):
     out = StringIO()
     call_command("batch", "show", str(batch.pk), "--json", stdout=out)
     shown = json.loads(out.getvalue())
@@ -50,14 +45,14 @@ def test_a_batch_tells_the_same_as_the_command(program: Program, batch: Batch) -
     assert shown == {name: found[name] for name in shown}
 
 
-def test_the_list_of_batches_tells_the_same_in_brief(program: Program, batch: Batch) -> None:
+def test_the_list_of_batches_tells_the_same_in_brief(program, batch):
     whole = program.get(f"studies/culture/batches/{batch.pk}/").body
     [row] = program.get("studies/culture/batches/").body["results"]
     assert row == {name: whole[name] for name in row}
     assert {"id", "title", "state", "cells", "finished", "spent"} <= set(row)
 
 
-def test_the_sob_report_is_that_of_the_command(program: Program, batch: Batch) -> None:
+def test_the_sob_report_is_that_of_the_command(program, batch):
     out = StringIO()
     call_command("sob", "report", "--batch", str(batch.pk), "--json", stdout=out)
     report = program.get(f"studies/culture/batches/{batch.pk}/sob-report/").body
@@ -66,14 +61,14 @@ def test_the_sob_report_is_that_of_the_command(program: Program, batch: Batch) -
     assert (overall["target"], overall["n_responses"], overall["sob"]) == ("overall", 1, 3.0)
 
 
-def test_a_batch_of_another_kind_has_no_sob_report(program: Program, batch: Batch) -> None:
+def test_a_batch_of_another_kind_has_no_sob_report(program, batch):
     Batch.objects.filter(pk=batch.pk).update(kind="preannotation")
     answer = program.get(f"studies/culture/batches/{batch.pk}/sob-report/")
     assert answer.status == 404
     assert "sob batch" in answer.error["message"]
 
 
-def test_a_probe_is_read_only_while_it_is_allowed(study: Study, owner: User, program: Program) -> None:
+def test_a_probe_is_read_only_while_it_is_allowed(study, owner, program):
     batch = add_probe(study, owner)["batch_id"]
     path = f"studies/culture/batches/{batch}/probe-report/"
     report = program.get(path).body

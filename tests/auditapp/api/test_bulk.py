@@ -1,26 +1,19 @@
 """Many codings or decisions in one request."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import transaction
 
 from auditapp.api import bulk
-from tests.auditapp.api.conftest import Program, ProgramOf
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
-from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -30,36 +23,34 @@ LINES = "application/x-ndjson"
 
 
 @pytest.fixture
-def program(coder: User, program_of: ProgramOf) -> Program:
+def program(coder, program_of):
     return program_of(coder)
 
 
 @pytest.fixture
-def sentences(study: Study, owner: User) -> list[Sentence]:
+def sentences(study, owner):
     text = " ".join(f"It depends on {number}." for number in range(120))
     line = json.dumps({"id": "long", "turns": [{"role": "model", "text": text}]})
     import_file(study=study, name="long.jsonl", data=line.encode(), by=owner)
     return list(Sentence.objects.filter(turn__interview__external_id="long").order_by("position"))
 
 
-def write(*lines: dict[str, Any]) -> bytes:
+def write(*lines):
     return b"\n".join(json.dumps(line).encode() for line in lines)
 
 
-def send(program: Program, path: str, data: bytes) -> list[dict[str, Any]]:
+def send(program, path, data):
     answer = program.send(path, data, content_type=LINES)
     assert answer.status == 200, answer.body
     assert answer.headers["Content-Type"] == LINES
     return list(answer.body)
 
 
-def of(sentence: Sentence, **fields: Any) -> dict[str, Any]:
+def of(sentence, **fields):
     return {"sentence": sentence.pk, "idempotency_key": str(uuid4()), **fields}
 
 
-def test_each_line_is_a_coding_of_its_own_with_its_event(
-    program: Program, sentences: list[Sentence], code: Code, coder: User
-) -> None:
+def test_each_line_is_a_coding_of_its_own_with_its_event(program, sentences, code, coder):
     lines = [of(sentence, code=code.identifier, note=f"n {sentence.position}") for sentence in sentences]
     results = send(program, CODINGS, write(*lines))
     assert [(result["line"], result["status"], result["error"]) for result in results] == [
@@ -72,7 +63,7 @@ def test_each_line_is_a_coding_of_its_own_with_its_event(
     assert {broken for _, _, broken in verify_streams()} == {None}
 
 
-def test_sent_again_nothing_is_stored_twice(program: Program, sentences: list[Sentence], code: Code) -> None:
+def test_sent_again_nothing_is_stored_twice(program, sentences, code):
     first = of(sentences[0], code=code.identifier)
     same = write(first, of(sentences[1], code=code.identifier), first)
     before = send(program, CODINGS, same)
@@ -83,7 +74,7 @@ def test_sent_again_nothing_is_stored_twice(program: Program, sentences: list[Se
     assert Coding.objects.count() == 2
 
 
-def test_a_refused_line_is_named_and_stops_no_other(program: Program, sentences: list[Sentence], code: Code) -> None:
+def test_a_refused_line_is_named_and_stops_no_other(program, sentences, code):
     key = str(uuid4())
     data = b"\n".join(
         [
@@ -116,9 +107,7 @@ def test_a_refused_line_is_named_and_stops_no_other(program: Program, sentences:
     assert Coding.objects.count() == 2
 
 
-def test_decisions_come_in_bulk_and_say_which_sentences_have_no_code(
-    program: Program, sentences: list[Sentence], code: Code
-) -> None:
+def test_decisions_come_in_bulk_and_say_which_sentences_have_no_code(program, sentences, code):
     send(program, CODINGS, write(of(sentences[0], code=code.identifier)))
     results = send(program, DECISIONS, write(*(of(sentence) for sentence in sentences)))
     assert {result["status"] for result in results} == {201}
@@ -126,29 +115,27 @@ def test_decisions_come_in_bulk_and_say_which_sentences_have_no_code(
     assert Decision.objects.get(sentence=sentences[0]).none_applies is False
 
 
-def test_who_may_not_code_can_send_no_lines(reader: User, program_of: ProgramOf, sentences: list[Sentence]) -> None:
+def test_who_may_not_code_can_send_no_lines(reader, program_of, sentences):
     answer = program_of(reader).send(DECISIONS, write(of(sentences[0])), content_type=LINES)
     assert answer.status == 403
     assert not Decision.objects.exists()
 
 
-def test_another_kind_of_body_is_refused_with_the_kind_that_is_taken(program: Program) -> None:
+def test_another_kind_of_body_is_refused_with_the_kind_that_is_taken(program):
     answer = program.send(CODINGS, b"{}")
     assert (answer.status, answer.error["code"]) == (415, "unsupported_media_type")
     assert LINES in answer.error["message"]
 
 
-def test_too_many_lines_are_refused_before_any_is_stored(program: Program, sentences: list[Sentence]) -> None:
+def test_too_many_lines_are_refused_before_any_is_stored(program, sentences):
     answer = program.send(DECISIONS, b"\n".join([write(of(sentences[0]))] + [b"{}"] * 10_001), content_type=LINES)
     assert answer.status == 413
     assert "10,000 lines" in answer.error["message"]
     assert not Decision.objects.exists()
 
 
-def test_the_event_of_an_act_that_is_undone_is_not_written(
-    program: Program, sentences: list[Sentence], code: Code, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def add_and_refuse(*, sentence: Sentence, **given: Any) -> Coding:
+def test_the_event_of_an_act_that_is_undone_is_not_written(program, sentences, code, monkeypatch):
+    def add_and_refuse(*, sentence, **given):
         with transaction.atomic():
             coding = add_coding(sentence=sentence, **given)
             if sentence == sentences[1]:
@@ -164,9 +151,7 @@ def test_the_event_of_an_act_that_is_undone_is_not_written(
     assert {broken for _, _, broken in verify_streams()} == {None}
 
 
-def test_a_line_with_a_code_for_the_other_side_is_refused_and_stops_no_other(
-    program: Program, study: Study, sentences: list[Sentence], code: Code
-) -> None:
+def test_a_line_with_a_code_for_the_other_side_is_refused_and_stops_no_other(program, study, sentences, code):
     from transcripts.codebook.models import CodeFamily
 
     CodeFamily.objects.filter(version__study=study, identifier="case_features").update(applies_to="interviewer")

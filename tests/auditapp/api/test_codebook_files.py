@@ -1,18 +1,11 @@
 """A program brings a codebook in and publishes it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from django.db import connection
 
 from auditapp.api import codebook
-from tests.auditapp.api.conftest import Program, ProgramOf
-from transcripts.accounts.models import User
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 PATH = "studies/culture/codebook/"
@@ -21,15 +14,15 @@ TABLE = f"{COLUMNS}\ntone.calm,tone,Tone,Calm,Says it calmly.,,,,,,sentence,,,\n
 
 
 @pytest.fixture
-def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
+def program(study, lead, program_of):
     return program_of(lead)
 
 
-def send(program: Program, **fields: Any) -> Any:
+def send(program, **fields):
     return program.post(PATH, {"name": "tone.csv", "content": TABLE, "keep_missing": True, **fields})
 
 
-def test_a_dry_run_says_what_would_change_and_stores_nothing(program: Program, study: Study) -> None:
+def test_a_dry_run_says_what_would_change_and_stores_nothing(program, study):
     answer = send(program, dry_run=True)
     assert (answer.status, answer.body["format"], answer.body["added"]) == (200, "csv", ["tone.calm"])
     assert answer.body["version"] is None
@@ -37,7 +30,7 @@ def test_a_dry_run_says_what_would_change_and_stores_nothing(program: Program, s
     assert study.codebook_versions.count() == 1
 
 
-def test_a_file_becomes_a_draft_which_is_published_and_coded_with(program: Program, study: Study) -> None:
+def test_a_file_becomes_a_draft_which_is_published_and_coded_with(program, study):
     draft = send(program).body["version"]
     assert (draft["number"], draft["status"]) == (2, "draft")
     assert program.post(f"{PATH}versions/2/publish/").body["status"] == "published"
@@ -49,7 +42,7 @@ def test_a_file_becomes_a_draft_which_is_published_and_coded_with(program: Progr
     assert send(program).body["is_new"] is False
 
 
-def test_the_effect_of_a_new_wording_is_what_was_said(program: Program) -> None:
+def test_the_effect_of_a_new_wording_is_what_was_said(program):
     send(program)
     program.post(f"{PATH}versions/2/publish/")
     answer = send(program, content=TABLE.replace("calmly", "very calmly"), effects={"tone.calm": "narrowing"})
@@ -66,21 +59,21 @@ def test_the_effect_of_a_new_wording_is_what_was_said(program: Program) -> None:
         ({"base64": "?", "content": None}, "content"),
     ],
 )
-def test_a_file_with_a_fault_is_refused_whole(program: Program, fields: dict[str, Any], field: str) -> None:
+def test_a_file_with_a_fault_is_refused_whole(program, fields, field):
     answer = send(program, **fields)
     assert answer.status == 422
     assert list(answer.error["fields"]) == [field]
     assert CodebookVersion.objects.count() == 1
 
 
-def test_a_version_that_is_not_there_or_discarded_is_not_published(program: Program) -> None:
+def test_a_version_that_is_not_there_or_discarded_is_not_published(program):
     assert program.post(f"{PATH}versions/9/publish/").status == 404
     send(program)
     CodebookVersion.objects.filter(number=2).update(status=CodebookVersion.Status.DISCARDED)
     assert program.post(f"{PATH}versions/2/publish/").status == 409
 
 
-def test_a_coder_brings_no_codebook_in(coder: User, study: Study, program_of: ProgramOf) -> None:
+def test_a_coder_brings_no_codebook_in(coder, study, program_of):
     assert send(program_of(coder)).status == 403
     assert study.codebook_versions.count() == 1
 

@@ -1,10 +1,7 @@
 """Wrong requests: each is told what was wrong, in one shape, and none is answered with a failure of the server."""
 
-from __future__ import annotations
-
 import json
 import logging
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,13 +13,7 @@ from rest_framework.exceptions import Throttled
 from auditapp.api import studies
 from auditapp.api.errors import answer_exception, explain
 from auditapp.api.inputs import MAX_BODY
-from auditapp.batches.models import Batch
-from tests.auditapp.api.conftest import Program, ProgramOf
-from transcripts.accounts.models import User
-from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -31,12 +22,12 @@ LISTS = ("studies/", "studies/culture/interviews/", PATH, "studies/culture/batch
 
 
 @pytest.fixture
-def program(study: Study, coder: User, program_of: ProgramOf) -> Program:
+def program(study, coder, program_of):
     return program_of(coder)
 
 
 @pytest.fixture
-def body(sentence: Sentence, code: Code) -> dict[str, Any]:
+def body(sentence, code):
     return {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
 
 
@@ -52,45 +43,45 @@ MALFORMED = {
 }
 
 
-def test_a_body_that_is_no_json_is_refused(program: Program) -> None:
+def test_a_body_that_is_no_json_is_refused(program):
     for name, data in MALFORMED.items():
         answer = program.send(PATH, data)
         assert (answer.status, answer.error["code"]) == (400, "malformed_request"), name
 
 
-def test_a_body_that_is_no_json_is_told_where_it_breaks(program: Program) -> None:
+def test_a_body_that_is_no_json_is_told_where_it_breaks(program):
     assert (
         "line 2: found JSON that breaks off at the end of the line (character 1)"
         in program.send(PATH, b'{"sentence": 1,\n').error["message"]
     )
 
 
-def test_a_body_in_chunks_is_not_taken_for_an_empty_one(program: Program) -> None:
+def test_a_body_in_chunks_is_not_taken_for_an_empty_one(program):
     answer = program.ask("POST", PATH, headers={"Transfer-Encoding": "chunked"})
     assert (answer.status, answer.error["code"]) == (400, "malformed_request")
     assert "Content-Length" in answer.error["message"]
 
 
-def test_a_huge_body_is_refused_unread(program: Program, body: dict[str, Any]) -> None:
+def test_a_huge_body_is_refused_unread(program, body):
     data = json.dumps({**body, "note": "x" * MAX_BODY}).encode()
     answer = program.send(PATH, data)
     assert (answer.status, answer.error["code"]) == (413, "too_large")
 
 
-def test_a_body_that_is_no_object_is_refused(program: Program) -> None:
+def test_a_body_that_is_no_object_is_refused(program):
     for data in (b"[]", b"null", b"1", b'"text"', b"true"):
         answer = program.send(PATH, data)
         assert (answer.status, answer.error["fields"]) == (422, None), data
 
 
-def test_a_body_of_another_type_is_refused(program: Program) -> None:
+def test_a_body_of_another_type_is_refused(program):
     form, parts = "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"
     for content_type in (form, parts, "text/plain", "", "x" * 999):
         answer = program.send(PATH, b"sentence=1", content_type)
         assert (answer.status, answer.error["code"]) == (415, "unsupported_media_type"), content_type
 
 
-def test_a_charset_in_the_header_changes_nothing(program: Program, body: dict[str, Any]) -> None:
+def test_a_charset_in_the_header_changes_nothing(program, body):
     assert program.post(PATH, body).status == 201
     for charset in ("zlib", "bz2", "utf-16", "rot13", "idna", "nonsense", "utf-8"):
         content_type = f"application/json; charset={charset}"
@@ -136,7 +127,7 @@ WRONG = [
 ]
 
 
-def test_a_wrong_value_is_told_beside_its_field(program: Program, body: dict[str, Any]) -> None:
+def test_a_wrong_value_is_told_beside_its_field(program, body):
     for field, value in WRONG:
         answer = program.post(PATH, {**body, field: value})
         assert (answer.status, answer.error["code"]) == (422, "invalid_fields"), (field, ascii(value))
@@ -144,7 +135,7 @@ def test_a_wrong_value_is_told_beside_its_field(program: Program, body: dict[str
     assert not Coding.objects.exists()
 
 
-def test_a_missing_field_is_named(program: Program, body: dict[str, Any]) -> None:
+def test_a_missing_field_is_named(program, body):
     for field in body:
         answer = program.post(PATH, {name: value for name, value in body.items() if name != field})
         assert answer.status == 422
@@ -152,7 +143,7 @@ def test_a_missing_field_is_named(program: Program, body: dict[str, Any]) -> Non
         assert field in answer.error["message"]
 
 
-def test_an_unknown_field_is_refused(program: Program, body: dict[str, Any]) -> None:
+def test_an_unknown_field_is_refused(program, body):
     for name in ("coder", "blinding", "study", "created_at", "x" * 5_000, "\ud800", ""):
         answer = program.post(PATH, {**body, name: 1})
         assert (answer.status, answer.error["code"]) == (422, "invalid_fields"), ascii(name)
@@ -161,17 +152,17 @@ def test_an_unknown_field_is_refused(program: Program, body: dict[str, Any]) -> 
     assert not Coding.objects.exists()
 
 
-def test_thousands_of_unknown_fields_make_no_long_answer(program: Program) -> None:
+def test_thousands_of_unknown_fields_make_no_long_answer(program):
     answer = program.post(PATH, {f"field {number}": 1 for number in range(3_000)})
     assert answer.status == 422
     assert len(json.dumps(answer.body)) < 5_000
 
 
-def test_taking_off_takes_no_fields(program: Program) -> None:
+def test_taking_off_takes_no_fields(program):
     assert program.post(f"{PATH}1/withdraw/", {"why": "x"}).status == 422
 
 
-def test_taking_off_needs_no_body(program: Program) -> None:
+def test_taking_off_needs_no_body(program):
     assert program.send(f"{PATH}1/withdraw/", b"").status == 404
 
 
@@ -190,7 +181,7 @@ FOREIGN_FILTERS = (
 )
 
 
-def test_an_unknown_filter_is_refused(program: Program) -> None:
+def test_an_unknown_filter_is_refused(program):
     for path in LISTS:
         for name in FOREIGN_FILTERS:
             answer = program.get(path, **{name: "OR"})
@@ -220,23 +211,23 @@ WRONG_FILTERS = (
 )
 
 
-def test_a_wrong_filter_is_refused(program: Program) -> None:
+def test_a_wrong_filter_is_refused(program):
     for name, value in WRONG_FILTERS:
         answer = program.get(PATH, **{name: value})
         assert (answer.status, answer.error["code"]) == (400, "invalid_parameters"), (name, value)
         assert list(answer.error["fields"]) == [name]
 
 
-def test_a_filter_given_twice_is_refused(program: Program) -> None:
+def test_a_filter_given_twice_is_refused(program):
     answer = program.ask("GET", f"{PATH}?code=a&code=b")
     assert (answer.status, list(answer.error["fields"])) == (400, ["code"])
 
 
-def test_bytes_that_are_no_text_are_no_filter(program: Program) -> None:
+def test_bytes_that_are_no_text_are_no_filter(program):
     assert program.ask("GET", f"{PATH}?code=%ff%fe&coder=%00").status == 400
 
 
-def test_thousands_of_parameters_are_refused(program: Program) -> None:
+def test_thousands_of_parameters_are_refused(program):
     answer = program.ask("GET", f"{PATH}?" + "&".join(f"a{number}=1" for number in range(3_000)))
     assert answer.status == 400
 
@@ -247,7 +238,7 @@ STRANGE_IDS = (
 )
 
 
-def test_a_strange_id_is_not_there(program: Program, interview: Interview, batch: Batch) -> None:
+def test_a_strange_id_is_not_there(program, interview, batch):
     for pk in STRANGE_IDS:
         for path in (f"interviews/{pk}/", f"interviews/{pk}/sentences/", f"batches/{pk}/", f"batches/{pk}/sob-report/"):
             answer = program.get(f"studies/culture/{path}")
@@ -256,22 +247,20 @@ def test_a_strange_id_is_not_there(program: Program, interview: Interview, batch
         assert program.get(f"studies/{pk}/").status == 404, pk
 
 
-def test_an_unknown_address_has_the_shape_of_every_error(program: Program) -> None:
+def test_an_unknown_address_has_the_shape_of_every_error(program):
     for path in ("", "nothing/", "studies", "studies/culture/codings", "a%0ab", "schema", "studies/x/y/z/"):
         for method in ("GET", "POST", "DELETE", "OPTIONS"):
             answer = program.ask(method, path)
             assert (answer.status, answer.error["code"]) == (404, "not_found"), path
 
 
-def test_the_header_accept_changes_nothing(coder: User, program: Program) -> None:
+def test_the_header_accept_changes_nothing(coder, program):
     for accept in ("text/html", "application/xml", "x" * 9_000, "", "*/*;q=0"):
         assert program.ask("GET", "studies/", headers={"Accept": accept}).status == 200
 
 
-def test_a_failure_of_the_server_is_told_in_the_same_shape_and_logged(
-    coder: User, program_of: ProgramOf, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(user: User) -> list[object]:
+def test_a_failure_of_the_server_is_told_in_the_same_shape_and_logged(coder, program_of, monkeypatch, caplog):
+    def fail(user):
         raise ZeroDivisionError("nobody foresaw this")
 
     monkeypatch.setattr(studies, "studies_of", fail)
@@ -286,28 +275,26 @@ def test_a_failure_of_the_server_is_told_in_the_same_shape_and_logged(
     assert isinstance(record.exc_info[1], ZeroDivisionError)
 
 
-def test_a_failure_of_the_server_reaches_whoever_watches_for_such(
-    coder: User, program_of: ProgramOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failure_of_the_server_reaches_whoever_watches_for_such(coder, program_of, monkeypatch):
     monkeypatch.setattr(studies, "studies_of", None)
     with pytest.raises(TypeError):
         program_of(coder).get("studies/")
 
 
-def test_too_many_requests_are_told_when_to_come_back() -> None:
+def test_too_many_requests_are_told_when_to_come_back():
     response = answer_exception(Throttled(wait=2.4), {})
     assert response.status_code == 429
     assert response.headers["Retry-After"] == "3"
 
 
 @pytest.mark.parametrize("exception", [SuspiciousOperation("x"), UnreadablePostError("x")])
-def test_a_request_that_broke_off_is_no_failure_of_the_server(exception: Exception) -> None:
+def test_a_request_that_broke_off_is_no_failure_of_the_server(exception):
     refusal = explain(exception)
     assert refusal is not None
     assert refusal.status == 400
 
 
-def test_a_sign_in_page_is_never_the_answer(study: Study) -> None:
+def test_a_sign_in_page_is_never_the_answer(study):
     response = Client().get("/api/v1/studies/", headers={"Accept": "text/html"})
     assert response.status_code == 401
     assert response.headers["Content-Type"] == "application/json"

@@ -1,7 +1,5 @@
 """Experiments by API: plans are locked, units loaded and figures read by those who see all codings, as on pages."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import json
@@ -11,28 +9,25 @@ import pytest
 from django.core.management import call_command
 
 from auditapp.benchmarks.experiments.models import Enrolment, Experiment
-from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN, UNITS
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 ADDRESS = "studies/culture/experiments/"
 
 
 @pytest.fixture
-def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
+def program(study, lead, program_of):
     return program_of(lead)
 
 
 @pytest.fixture
-def experiment(program: Program) -> Experiment:
+def experiment(program):
     assert program.post(ADDRESS, {"plan": PLAN}).status == 201
     return Experiment.objects.get()
 
 
-def test_a_program_locks_a_plan_once(program: Program, lead: User) -> None:
+def test_a_program_locks_a_plan_once(program, lead):
     first = program.post(ADDRESS, {"name": "asking", "plan": PLAN})
     again = program.post(ADDRESS, {"name": "asking", "plan": PLAN})
     other = program.post(ADDRESS, {"name": "asking", "plan": {**PLAN, "others": []}})
@@ -49,7 +44,7 @@ def test_a_program_locks_a_plan_once(program: Program, lead: User) -> None:
 @pytest.mark.parametrize(
     "plan", [{}, {"outcome": 3}, {**PLAN, "variant": "old"}, {**PLAN, "\ud800": 1}, {**PLAN, "name": ""}]
 )
-def test_a_plan_that_cannot_be_locked_is_refused_with_a_reason(program: Program, plan: object) -> None:
+def test_a_plan_that_cannot_be_locked_is_refused_with_a_reason(program, plan):
     answer = program.post(ADDRESS, {"plan": plan})
 
     assert answer.status == 422
@@ -57,7 +52,7 @@ def test_a_plan_that_cannot_be_locked_is_refused_with_a_reason(program: Program,
     assert not Experiment.objects.exists()
 
 
-def test_units_are_loaded_whole_or_not_at_all(program: Program, experiment: Experiment) -> None:
+def test_units_are_loaded_whole_or_not_at_all(program, experiment):
     units = f"{ADDRESS}{experiment.pk}/units/"
 
     assert program.post(units, {"name": "units.csv", "content": UNITS}).body == {
@@ -74,7 +69,7 @@ def test_units_are_loaded_whole_or_not_at_all(program: Program, experiment: Expe
     assert not Enrolment.objects.filter(unit="u9").exists()
 
 
-def test_the_report_has_the_figures_of_the_command(program: Program, study: Study, experiment: Experiment) -> None:
+def test_the_report_has_the_figures_of_the_command(program, study, experiment):
     program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
     out = StringIO()
     call_command("experiment", "report", "--study", study.slug, "--experiment", experiment.name, "--json", stdout=out)
@@ -86,25 +81,21 @@ def test_the_report_has_the_figures_of_the_command(program: Program, study: Stud
     assert report["effect"]["variant"] == [2, 2]
 
 
-def test_the_moves_of_somebody_who_has_read_nothing_are_refused(program: Program, experiment: Experiment) -> None:
+def test_the_moves_of_somebody_who_has_read_nothing_are_refused(program, experiment):
     program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
 
     assert program.get(f"{ADDRESS}{experiment.pk}/report/", coder="nobody").status == 200
     assert program.get(f"{ADDRESS}999999/report/").status == 404
 
 
-def test_a_coder_gets_nothing_of_an_experiment(
-    program: Program, experiment: Experiment, coder: User, program_of: ProgramOf
-) -> None:
+def test_a_coder_gets_nothing_of_an_experiment(program, experiment, coder, program_of):
     hers = program_of(coder)
 
     assert hers.get(ADDRESS).status == 403
     assert hers.get(f"{ADDRESS}{experiment.pk}/report/").status == 403
 
 
-def test_the_units_are_taken_as_an_export(
-    program: Program, experiment: Experiment, reader: User, program_of: ProgramOf
-) -> None:
+def test_the_units_are_taken_as_an_export(program, experiment, reader, program_of):
     program.post(f"{ADDRESS}{experiment.pk}/units/", {"name": "units.csv", "content": UNITS})
 
     answer = program_of(reader).post("studies/culture/exports/enrolments/", {"format": "csv"})

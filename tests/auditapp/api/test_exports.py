@@ -1,43 +1,33 @@
 """A program takes exports."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.dispatch import Signal
 
-from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.coding.models import Coding
 from transcripts.exchange.actions import exporting
 from transcripts.jobs import runs
 from transcripts.jobs.actions import run_job
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 PATH = "studies/culture/exports/"
 
 
-def take(program: Program, path: str, **body: Any) -> tuple[Answer, bytes]:
+def take(program, path, **body):
     answer = program.post(path, body)
     assert answer.status == 200, answer.body
     return answer, answer.body
 
 
-def read_table(data: bytes) -> list[dict[str, str]]:
+def read_table(data):
     return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
 
 
-def test_the_exports_are_listed_with_their_formats_and_columns(
-    study: Study, reader: User, program_of: ProgramOf
-) -> None:
+def test_the_exports_are_listed_with_their_formats_and_columns(study, reader, program_of):
     rows = program_of(reader).get(PATH, limit="1000").body["results"]
     codings = next(row for row in rows if row["key"] == "codings")
     assert {"csv", "json", "jsonl"} <= set(codings["formats"])
@@ -45,14 +35,7 @@ def test_the_exports_are_listed_with_their_formats_and_columns(
     assert all(column["name"] for column in codings["columns"])
 
 
-def test_a_file_is_sent_at_once_and_recorded(
-    study: Study,
-    coder: User,
-    second_coder: User,
-    reader: User,
-    put_code: Callable[[User], Coding],
-    program_of: ProgramOf,
-) -> None:
+def test_a_file_is_sent_at_once_and_recorded(study, coder, second_coder, reader, put_code, program_of):
     put_code(coder)
     put_code(second_coder)
     answer, data = take(program_of(reader), f"{PATH}codings/", format="csv")
@@ -62,13 +45,8 @@ def test_a_file_is_sent_at_once_and_recorded(
 
 
 def test_a_coder_gets_her_own_rows_and_a_lead_is_not_unblinded_by_a_program(
-    study: Study,
-    coder: User,
-    second_coder: User,
-    lead: User,
-    put_code: Callable[[User], Coding],
-    program_of: ProgramOf,
-) -> None:
+    study, coder, second_coder, lead, put_code, program_of
+):
     put_code(coder)
     put_code(second_coder)
     _, data = take(program_of(coder), f"{PATH}codings/", format="csv")
@@ -82,13 +60,8 @@ def test_a_coder_gets_her_own_rows_and_a_lead_is_not_unblinded_by_a_program(
 
 
 def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_alone(
-    study: Study,
-    coder: User,
-    second_coder: User,
-    put_code: Callable[[User], Coding],
-    program_of: ProgramOf,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    study, coder, second_coder, put_code, program_of, monkeypatch
+):
     monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(exporting, "DIRECT_SECONDS", -1.0)
     put_code(coder)
@@ -106,7 +79,5 @@ def test_a_file_that_takes_long_is_written_by_a_worker_and_taken_by_its_person_a
 
 
 @pytest.mark.parametrize(("what", "format", "status"), [("nothing", "csv", 404), ("codings", "docx", 422)])
-def test_what_cannot_be_exported_is_refused(
-    study: Study, reader: User, program_of: ProgramOf, what: str, format: str, status: int
-) -> None:
+def test_what_cannot_be_exported_is_refused(study, reader, program_of, what, format, status):
     assert program_of(reader).post(f"{PATH}{what}/", {"format": format}).status == status

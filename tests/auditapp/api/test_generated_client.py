@@ -3,16 +3,12 @@
 What the client does stands in functions of their own, one for each task; a further task is one more of them.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -23,23 +19,20 @@ from django.core.wsgi import get_wsgi_application
 from auditapp.api.schema import build_schema
 from auditapp.batches.models import Batch, Result
 from auditapp.batches.routes import live_run
-from auditapp.benchmarks.sob.models import Dataset
 from auditapp.llm.actions import add_model
 from perf.serving import PRODUCT, serve
 from tests.auditapp.batches.queues import borrowed_connection
-from tests.support.instance import Instance
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
 PACKAGE = "client_of_the_tests"
 TEXT = "It depends on the person. Ask them first."
 
 
 @pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def generated(tmp_path_factory):
     """The name of a package that was generated from the schema, as its documentation says, and can be imported."""
     folder = tmp_path_factory.mktemp("client")
     (folder / "schema.json").write_text(json.dumps(build_schema(), default=str), encoding="utf-8")
@@ -70,18 +63,18 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 class Stranger:
     """Somebody with the generated package, an address and a token."""
 
-    def __init__(self, package: str, base_url: str, token: str, slug: str) -> None:
+    def __init__(self, package, base_url, token, slug):
         self.package, self.slug = package, slug
         client = self.load("client").AuthenticatedClient
         self.client = client(base_url=base_url, token=token, raise_on_unexpected_status=True)
 
-    def load(self, path: str) -> Any:
+    def load(self, path):
         return importlib.import_module(f"{self.package}.{path}")
 
-    def model(self, name: str) -> Any:
+    def model(self, name):
         return getattr(self.load("models"), name)
 
-    def call(self, operation: str, *address: object, **sent: object) -> Any:
+    def call(self, operation, *address, **sent):
         """What an operation answers, which is no error."""
         answer = self.load(f"api.{operation}").sync(self.slug, *address, client=self.client, **sent)
         assert not isinstance(answer, self.model("Error")), answer
@@ -89,7 +82,7 @@ class Stranger:
         return answer
 
 
-def connect(package: str, study: Study, user: User) -> Stranger:
+def connect(package, study, user):
     """A stranger with a token of ``user``, who asks the application in this process."""
     _, token = create_token(user=user, name="generated", by=user, scopes=Scope.values)
     stranger = Stranger(package, "http://testserver", token, study.slug)
@@ -99,11 +92,11 @@ def connect(package: str, study: Study, user: User) -> Stranger:
     return stranger
 
 
-def list_titles(stranger: Stranger) -> list[str]:
+def list_titles(stranger):
     return [interview.title for interview in stranger.call("interviews.list_interviews", limit=1000).results]
 
 
-def bring_in_a_file(stranger: Stranger) -> int:
+def bring_in_a_file(stranger):
     """The number of the interview that came in."""
     content = json.dumps({"id": "generated", "title": "Brought in", "turns": [{"role": "model", "text": TEXT}]})
     new_file = stranger.model("NewFileRequest")(name="new.jsonl", content=content)
@@ -112,7 +105,7 @@ def bring_in_a_file(stranger: Stranger) -> int:
     return int(interview_id)
 
 
-def code_a_sentence(stranger: Stranger, interview_id: int) -> Any:
+def code_a_sentence(stranger, interview_id):
     """The coding of the first sentence of an interview."""
     sentences = stranger.call("interviews.list_sentences", interview_id).results
     assert [sentence.text for sentence in sentences] == ["It depends on the person.", "Ask them first."]
@@ -128,7 +121,7 @@ def code_a_sentence(stranger: Stranger, interview_id: int) -> Any:
     return stranger.call("codings.add_coding", body=coding)
 
 
-def launch_a_batch(stranger: Stranger, dataset: str, model: str) -> int:
+def launch_a_batch(stranger, dataset, model):
     """The number of a batch that asks ``model`` about the texts of ``dataset``, reviewed first."""
     asked = {
         "dataset": dataset,
@@ -144,7 +137,7 @@ def launch_a_batch(stranger: Stranger, dataset: str, model: str) -> int:
     return int(launched.id)
 
 
-def read_answers(stranger: Stranger, batch_id: int) -> list[dict[str, Any]]:
+def read_answers(stranger, batch_id):
     """The answers of a batch: lines, which generators leave out, by the client's own connection."""
     http = stranger.client.get_httpx_client()
     answer = http.get(f"/api/v1/studies/{stranger.slug}/batches/{batch_id}/answers/")
@@ -152,7 +145,7 @@ def read_answers(stranger: Stranger, batch_id: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in answer.text.splitlines()]
 
 
-def work(stranger: Stranger) -> None:
+def work(stranger):
     """Everything that the client is to be able to do."""
     with stranger.client:
         before = list_titles(stranger)
@@ -164,7 +157,7 @@ def work(stranger: Stranger) -> None:
     assert (found.count, coding.note, coding.withdrawn_at) == (1, "It leaves the answer open.", None)
 
 
-def test_every_operation_in_json_is_generated(generated: str) -> None:
+def test_every_operation_in_json_is_generated(generated):
     """Generators leave out what takes or answers lines of JSON; those are sent as the reference shows."""
     package = importlib.import_module(generated)
     [folder] = package.__path__
@@ -180,7 +173,7 @@ def test_every_operation_in_json_is_generated(generated: str) -> None:
 
 
 @pytest.mark.django_db
-def test_a_client_generated_from_the_schema_lists_imports_and_codes(generated: str, study: Study, lead: User) -> None:
+def test_a_client_generated_from_the_schema_lists_imports_and_codes(generated, study, lead):
     work(connect(generated, study, lead))
     assert Sentence.objects.filter(turn__interview__external_id="generated").count() == 2
 
@@ -188,8 +181,8 @@ def test_a_client_generated_from_the_schema_lists_imports_and_codes(generated: s
 @pytest.mark.django_db
 @pytest.mark.full
 def test_a_generated_client_launches_a_batch_and_reads_its_answers(
-    generated: str, study: Study, lead: User, dataset: Dataset, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    generated, study, lead, dataset, monkeypatch, tmp_path
+):
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
     add_model(label="judge", provider="fake", by=trail.SYSTEM)
     stranger = connect(generated, study, lead)
@@ -206,7 +199,7 @@ def test_a_generated_client_launches_a_batch_and_reads_its_answers(
 
 @pytest.mark.full
 @pytest.mark.processes
-def test_a_generated_client_works_with_a_running_server(generated: str, instance: Instance, tmp_path: Path) -> None:
+def test_a_generated_client_works_with_a_running_server(generated, instance, tmp_path):
     instance.manage("prepare")
     # In the demo one codes what one is assigned.
     instance.manage("study", "create", "generated", "--name", "Generated")

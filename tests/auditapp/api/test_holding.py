@@ -1,57 +1,52 @@
 """Interviews that are held by programs: opened, asked in, branched and closed by the rules of their pages."""
 
-from __future__ import annotations
-
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from auditapp.batches.models import Cell
-from auditapp.benchmarks.scenarios.models import Script, Session
+from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.queries.sessions import read_talk
-from tests.auditapp.api.conftest import Answer, Program, ProgramOf
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import PAPER, hear, open_recorded, write_guide
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
-from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
 
 
 @pytest.fixture
-def script(study: Study) -> Script:
+def script(study):
     return write_guide(study)
 
 
 @pytest.fixture
-def program(program_of: ProgramOf, lead: User) -> Program:
+def program(program_of, lead):
     return program_of(lead)
 
 
 @pytest.fixture
-def path(study: Study) -> str:
+def path(study):
     return f"studies/{study.slug}/sessions/"
 
 
-def key() -> str:
+def key():
     return str(uuid4())
 
 
-def open_one(program: Program, path: str, **more: Any) -> Answer:
+def open_one(program, path, **more):
     return program.post(path, {"script": "gender", "opening": "paper", "idempotency_key": key(), **more})
 
 
-def record(program: Program, path: str, session: int, **more: Any) -> Answer:
+def record(program, path, session, **more):
     given = {"kind": "open", "text": "Why?", "answer": "Because.", "idempotency_key": key(), **more}
     return program.post(f"{path}{session}/questions/", given)
 
 
 @pytest.mark.usefixtures("script")
 class TestOpening:
-    def test_a_model_is_sent_the_opening_once_for_a_key(self, program: Program, path: str) -> None:
+    def test_a_model_is_sent_the_opening_once_for_a_key(self, program, path):
         make_variant("model b")
         given = {"model": "model b", "cap": 2, "name": "By program", "idempotency_key": key()}
         first = open_one(program, path, **given)
@@ -60,7 +55,7 @@ class TestOpening:
         assert again.body == first.body
         assert (first.body["name"], first.body["model"], first.body["state"]) == ("By program", "model b", "open")
         session = Session.objects.get()
-        assert (session.opened_by_name, session.arm.batch.cap_nano) == ("lead", 2_000_000_000)  # type: ignore[union-attr]
+        assert (session.opened_by_name, session.arm.batch.cap_nano) == ("lead", 2_000_000_000)
         hear(session, "Gladly.")
         [told] = program.get(f"{path}{session.pk}/questions/").body["results"]
         assert (told["text"], told["answer"]) == (PAPER, "Gladly.")
@@ -80,29 +75,25 @@ class TestOpening:
             ({"idempotency_key": "x"}, "idempotency_key"),
         ],
     )
-    def test_what_is_wrong_is_named_by_its_field_and_nothing_is_opened(
-        self, program: Program, path: str, wrong: dict[str, Any], field: str
-    ) -> None:
+    def test_what_is_wrong_is_named_by_its_field_and_nothing_is_opened(self, program, path, wrong, field):
         make_variant("model b")
         refused = open_one(program, path, **{"model": "model b", **wrong})
         assert (refused.status, list(refused.error["fields"])) == (422, [field]), refused.body
         assert not Session.objects.exists()
         assert not Cell.objects.exists()
 
-    def test_a_cap_that_the_opening_could_exceed_is_refused(self, program: Program, path: str) -> None:
+    def test_a_cap_that_the_opening_could_exceed_is_refused(self, program, path):
         make_variant("model b")
         refused = open_one(program, path, model="model b", cap=0.000001)
         assert (refused.status, "could cost as much as" in refused.error["message"]) == (409, True)
         assert not Cell.objects.exists()
 
-    def test_a_key_that_somebody_else_sent_shows_nothing_of_hers(
-        self, program_of: ProgramOf, program: Program, path: str, owner: User
-    ) -> None:
+    def test_a_key_that_somebody_else_sent_shows_nothing_of_hers(self, program_of, program, path, owner):
         given = {"model_as_shown": "Chat 4", "surface": "chat.example", "idempotency_key": key()}
         assert open_one(program, path, **given).status == 201
         assert open_one(program_of(owner), path, **given).status == 409
 
-    def test_it_takes_a_token_that_may_launch(self, program_of: ProgramOf, lead: User, path: str) -> None:
+    def test_it_takes_a_token_that_may_launch(self, program_of, lead, path):
         scopes = [scope for scope in Scope.values if scope != Scope.LAUNCH]
         refused = open_one(program_of(lead, scopes=scopes), path, model_as_shown="Chat 4", surface="chat.example")
         assert (refused.status, refused.error["code"]) == (403, "scope_missing")
@@ -110,12 +101,10 @@ class TestOpening:
 
 class TestHolding:
     @pytest.fixture
-    def session(self, script: Script, lead: User) -> Session:
+    def session(self, script, lead):
         return open_recorded(script, lead)
 
-    def test_a_question_is_asked_once_for_a_key_and_says_what_it_raises(
-        self, program: Program, path: str, script: Script
-    ) -> None:
+    def test_a_question_is_asked_once_for_a_key_and_says_what_it_raises(self, program, path, script):
         make_variant("model b")
         number = open_one(program, path, model="model b").body["id"]
         session = Session.objects.get(pk=number)
@@ -148,14 +137,12 @@ class TestHolding:
             ({"seen": -1}, "seen"),
         ],
     )
-    def test_what_is_no_question_is_refused_by_its_field(
-        self, program: Program, path: str, session: Session, wrong: dict[str, Any], field: str
-    ) -> None:
+    def test_what_is_no_question_is_refused_by_its_field(self, program, path, session, wrong, field):
         refused = record(program, path, session.pk, **wrong)
         assert (refused.status, list(refused.error["fields"])) == (422, [field]), refused.body
         assert not session.questions.exists()
 
-    def test_one_is_recorded_branched_and_closed(self, program: Program, path: str, session: Session) -> None:
+    def test_one_is_recorded_branched_and_closed(self, program, path, session):
         assert record(program, path, session.pk, reasoning="Let me think.").body["state"] == "answered"
         given = {"after": 1, "idempotency_key": key()}
         branches = [program.post(f"{path}{session.pk}/branches/", given) for _ in range(2)]
@@ -178,15 +165,13 @@ class TestHolding:
         assert record(program, path, session.pk).status == 409
         assert program.post(f"{path}{branch['id']}/close/", words).status == 200
 
-    def test_closing_says_why(self, program: Program, path: str, session: Session) -> None:
+    def test_closing_says_why(self, program, path, session):
         record(program, path, session.pk)
         refused = program.post(f"{path}{session.pk}/close/", {"inclusion": "included", "reason": " "})
         assert (refused.status, list(refused.error["fields"])) == (422, ["reason"])
         assert not Interview.objects.filter(external_id=f"session-{session.pk}").exists()
 
-    def test_who_may_code_it_and_did_not_hold_it_can_do_nothing_in_it(
-        self, program: Program, program_of: ProgramOf, path: str, session: Session, owner: User
-    ) -> None:
+    def test_who_may_code_it_and_did_not_hold_it_can_do_nothing_in_it(self, program, program_of, path, session, owner):
         record(program, path, session.pk)
         other = program_of(owner)
         assert record(other, path, session.pk).status == 404

@@ -1,20 +1,14 @@
 """A program brings in files."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
-from typing import Any
 
 import pytest
 
-from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.transcripts.corpus.test_account_exports import TREE, make_tree, pack
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Consent, Interview
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 PATH = "studies/culture/interviews/"
@@ -24,15 +18,15 @@ LINE = json.dumps(
 
 
 @pytest.fixture
-def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
+def program(study, lead, program_of):
     return program_of(lead)
 
 
-def send(program: Program, **body: Any) -> Any:
+def send(program, **body):
     return program.post(PATH, {"name": "t.jsonl", "content": LINE, **body})
 
 
-def test_a_dry_run_tells_what_would_come_in_and_stores_nothing(program: Program) -> None:
+def test_a_dry_run_tells_what_would_come_in_and_stores_nothing(program):
     answer = send(program, dry_run=True)
     assert answer.status == 200
     [file] = answer.body["files"]
@@ -42,7 +36,7 @@ def test_a_dry_run_tells_what_would_come_in_and_stores_nothing(program: Program)
     assert not Interview.objects.exists()
 
 
-def test_a_file_comes_in_under_the_persons_name_and_once(program: Program, lead: User) -> None:
+def test_a_file_comes_in_under_the_persons_name_and_once(program, lead):
     [file] = send(program).body["files"]
     interview = Interview.objects.get()
     assert file["interview_ids"] == [interview.pk]
@@ -53,7 +47,7 @@ def test_a_file_comes_in_under_the_persons_name_and_once(program: Program, lead:
     assert Interview.objects.count() == 1
 
 
-def test_an_archive_comes_as_base64_and_what_is_left_out_stays_out(program: Program) -> None:
+def test_an_archive_comes_as_base64_and_what_is_left_out_stays_out(program):
     data = base64.b64encode(pack({"conversations.json": json.dumps([make_tree(*TREE)])})).decode()
     [file] = program.post(PATH, {"name": "export.zip", "base64": data, "dry_run": True}).body["files"]
     assert file["format"] == "chatgpt_export"
@@ -75,9 +69,7 @@ def test_an_archive_comes_as_base64_and_what_is_left_out_stays_out(program: Prog
         ({"name": ""}, "name", ""),
     ],
 )
-def test_what_cannot_be_taken_is_named_and_nothing_comes_in(
-    program: Program, body: dict[str, Any], field: str, said: str
-) -> None:
+def test_what_cannot_be_taken_is_named_and_nothing_comes_in(program, body, field, said):
     answer = send(program, **body)
     assert answer.status == 422
     assert said in str(answer.error["fields"][field])
@@ -85,7 +77,7 @@ def test_what_cannot_be_taken_is_named_and_nothing_comes_in(
     assert not Consent.objects.exists()
 
 
-def test_base64_that_is_none_is_refused(program: Program) -> None:
+def test_base64_that_is_none_is_refused(program):
     answer = program.post(PATH, {"name": "a.zip", "base64": "not base64!"})
     assert answer.status == 422
     assert list(answer.error["fields"]) == ["base64"]

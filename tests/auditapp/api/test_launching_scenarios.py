@@ -1,11 +1,7 @@
 """A script that has a suite played: reviewed, launched, run by the worker's function, approved after its pilot and reported."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -17,15 +13,12 @@ from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import set_grant
-from auditapp.llm.models import ModelVariant
-from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.api.test_running_batches import PAID, work
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import PROMPTED, SUITE, load_suite, make_script
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 LAUNCH = "studies/culture/batches/scenario/"
@@ -33,17 +26,17 @@ ESTIMATE = f"{LAUNCH}estimate/"
 
 
 @pytest.fixture
-def model(db: None) -> ModelVariant:
+def model(db):
     return add_model(label="qwertzmodel", provider="fake", by=trail.SYSTEM)
 
 
 @pytest.fixture
-def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
+def program(study, lead, program_of):
     return program_of(lead)
 
 
 @pytest.fixture
-def asked(study: Study, model: ModelVariant) -> dict[str, Any]:
+def asked(study, model):
     """The body of a launch of a suite with two cases of two turns, prompted and not."""
     load_suite(study)
     return {
@@ -55,9 +48,7 @@ def asked(study: Study, model: ModelVariant) -> dict[str, Any]:
     }
 
 
-def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(
-    program: Program, asked: dict[str, Any]
-) -> None:
+def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(program, asked):
     asked["pilot"] = 2
     told = program.post(ESTIMATE, asked)
     assert told.status == 200, told.body
@@ -83,16 +74,14 @@ def test_a_suite_is_reviewed_launched_approved_after_its_pilot_and_stored(
 
 
 @pytest.mark.usefixtures("without_grants")
-def test_a_review_names_the_likely_cost_beside_the_highest(program: Program, asked: dict[str, Any]) -> None:
+def test_a_review_names_the_likely_cost_beside_the_highest(program, asked):
     make_variant("paid")
     told = program.post(ESTIMATE, {**asked, "models": ["paid"]}).body
     assert 0 < told["likely"] < told["highest"]
     assert sum(arm["likely"] for arm in told["arms"]) == pytest.approx(told["likely"])
 
 
-def test_the_same_request_sent_again_launches_nothing_more_and_another_one_is_refused(
-    program: Program, asked: dict[str, Any]
-) -> None:
+def test_the_same_request_sent_again_launches_nothing_more_and_another_one_is_refused(program, asked):
     ends = [program.post(LAUNCH, asked) for _ in range(2)]
     assert [end.status for end in ends] == [201, 200]
     assert ends[0].body["id"] == ends[1].body["id"]
@@ -101,7 +90,7 @@ def test_the_same_request_sent_again_launches_nothing_more_and_another_one_is_re
     assert (Batch.objects.count(), Session.objects.count()) == (1, 4)
 
 
-def test_it_asks_what_the_command_asks(program: Program, study: Study, asked: dict[str, Any], tmp_path: Path) -> None:
+def test_it_asks_what_the_command_asks(program, study, asked, tmp_path):
     team = tmp_path / "team.txt"
     team.write_text(PROMPTED, encoding="utf-8")
     by_api = Batch.objects.get(pk=program.post(LAUNCH, {**asked, "repeats": 2, "has_unprompted": False}).body["id"])
@@ -134,9 +123,7 @@ def test_it_asks_what_the_command_asks(program: Program, study: Study, asked: di
         ({"tasks": []}, "tasks", "no such field"),
     ],
 )
-def test_a_wrong_field_is_named_and_nothing_is_launched(
-    program: Program, asked: dict[str, Any], change: dict[str, Any], field: str, says: str
-) -> None:
+def test_a_wrong_field_is_named_and_nothing_is_launched(program, asked, change, field, says):
     for address in (LAUNCH, ESTIMATE):
         refused = program.post(address, asked | change)
         assert (refused.status, list(refused.error["fields"])) == (422, [field])
@@ -144,18 +131,14 @@ def test_a_wrong_field_is_named_and_nothing_is_launched(
     assert not Batch.objects.exists()
 
 
-def test_a_case_that_names_a_code_which_the_codebook_lacks_is_told_before_the_launch(
-    program: Program, study: Study, asked: dict[str, Any]
-) -> None:
+def test_a_case_that_names_a_code_which_the_codebook_lacks_is_told_before_the_launch(program, study, asked):
     case = {"answer": {"code": "theme.nowhere"}}
     named = [replace(make_script(side), case=case) for side in "ab"]
     load_scripts(study=study, scripts=named, by=trail.SYSTEM, reason="names a code")
     assert any("theme.nowhere" in sentence for sentence in program.post(ESTIMATE, asked).body["warnings"])
 
 
-def test_money_needs_a_grant_a_cap_keeps_to_it_and_the_token_the_scope(
-    program: Program, program_of: ProgramOf, study: Study, lead: User, asked: dict[str, Any]
-) -> None:
+def test_money_needs_a_grant_a_cap_keeps_to_it_and_the_token_the_scope(program, program_of, study, lead, asked):
     paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
     body = {**asked, "models": ["paid"], "cap": 1}
     for address in (LAUNCH, ESTIMATE):

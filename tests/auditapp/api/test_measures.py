@@ -1,28 +1,19 @@
 """Agreement and calibration as programs read them: the figures of the pages, hidden where the pages hide them."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.models import Annotator
-from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.auditapp.evaluation.cast import BALANCE, list_sentences, make_annotator, suggest
 from tests.auditapp.suggestions.cast import show_all
-from tests.transcripts.agreement.cast import Dispute, stage_dispute
+from tests.transcripts.agreement.cast import stage_dispute
 from tests.transcripts.coding.cast import decide, find_code, put
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
-from transcripts.corpus.models import Interview
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -30,19 +21,17 @@ AGREEMENT = "studies/culture/agreement/"
 
 
 @pytest.fixture
-def program(study: Study, reader: User, program_of: ProgramOf) -> Program:
+def program(study, reader, program_of):
     return program_of(reader)
 
 
 class TestAgreement:
     @pytest.fixture(autouse=True)
-    def dispute(self, study: Study, owner: User, coder: User, second_coder: User) -> Dispute:
+    def dispute(self, study, owner, coder, second_coder):
         set_method(study=study, method="codebook", by=owner)
         return stage_dispute(study, owner, coder, second_coder)
 
-    def test_the_figures_are_those_of_the_page_s_file(
-        self, program: Program, study: Study, reader: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_the_figures_are_those_of_the_page_s_file(self, program, study, reader, client_of):
         found = program.get(AGREEMENT, family="themes").body
         file = client_of(reader).post(reverse("agreement:download", args=[study.slug]), {"family": "themes"})
         rows = {
@@ -61,7 +50,7 @@ class TestAgreement:
                 ends = [float(row[f"{name}_{end}"]) for end in ("low", "high") if row[f"{name}_{end}"]]
                 assert code["intervals"].get(name, []) == ends
 
-    def test_it_says_what_was_compared_and_how(self, program: Program, coder: User, second_coder: User) -> None:
+    def test_it_says_what_was_compared_and_how(self, program, coder, second_coder):
         found = program.get(AGREEMENT, model="*").body
         assert found["models"] == {"Model A": 3, "Model B": 3}
         assert (found["family"], found["unit"], found["method"]) == ("themes", "sentence", "codebook")
@@ -75,7 +64,7 @@ class TestAgreement:
         [pair] = found["codes"][0]["pairs"]
         assert {pair["a"], pair["b"]} == {coder.username, second_coder.username}
 
-    def test_it_narrows_to_coders_models_and_versions(self, program: Program, coder: User) -> None:
+    def test_it_narrows_to_coders_models_and_versions(self, program, coder):
         alone = program.get(AGREEMENT, coders=coder.username).body
         assert (alone["coders"], alone["units_shared"]) == ([coder.username], 0)
         assert program.get(AGREEMENT, model="Model A").body["interviews"] == 1
@@ -94,19 +83,19 @@ class TestAgreement:
             {"what": "1"},
         ],
     )
-    def test_a_wrong_parameter_is_named(self, program: Program, query: dict[str, str]) -> None:
+    def test_a_wrong_parameter_is_named(self, program, query):
         refused = program.get(AGREEMENT, **query)
         assert (refused.status, list(refused.error["fields"])) == (400, list(query))
 
-    def test_a_family_read_reflexively_has_no_figures(self, program: Program, study: Study, owner: User) -> None:
+    def test_a_family_read_reflexively_has_no_figures(self, program, study, owner):
         set_method(study=study, method="reflexive", reason="To test.", by=owner)
         found = program.get(AGREEMENT, family="themes").body
         assert (found["method"], found["codes"], found["units_shared"]) == ("reflexive", None, None)
         assert "reflexive thematic analysis" in found["not_shown"]
 
     def test_whoever_codes_sees_figures_of_unblinded_interviews_only(
-        self, study: Study, lead: User, dispute: Dispute, program_of: ProgramOf, second_coder: User
-    ) -> None:
+        self, study, lead, dispute, program_of, second_coder
+    ):
         program = program_of(lead)
         hidden = program.get(AGREEMENT)
         assert (hidden.body["codes"], hidden.body["hidden_interviews"]) == (None, 2)
@@ -117,12 +106,12 @@ class TestAgreement:
         shown = program.get(AGREEMENT, model="*").body
         assert (shown["interviews"], shown["hidden_interviews"], shown["units_shared"]) == (2, 1, 3)
 
-    def test_a_coder_may_not_read_it(self, coder: User, program_of: ProgramOf) -> None:
+    def test_a_coder_may_not_read_it(self, coder, program_of):
         assert program_of(coder).get(AGREEMENT).status == 403
 
 
 class TestAnnotators:
-    def test_they_are_listed_newest_first(self, program: Program, study: Study) -> None:
+    def test_they_are_listed_newest_first(self, program, study):
         first, second = make_annotator(study, "one"), make_annotator(study, "two")
         found = program.get("studies/culture/annotators/").body
         assert found["count"] == 2
@@ -131,7 +120,7 @@ class TestAnnotators:
             (first.pk, "one", "one", "model"),
         ]
 
-    def test_one_without_a_model_has_none(self, program: Program, study: Study) -> None:
+    def test_one_without_a_model_has_none(self, program, study):
         make_annotator(study, "rules", kind=Annotator.Kind.RULES)
         [row] = program.get("studies/culture/annotators/").body["results"]
         assert (row["kind"], row["model"]) == ("rules", None)
@@ -139,7 +128,7 @@ class TestAnnotators:
 
 class TestCalibration:
     @pytest.fixture
-    def annotator(self, study: Study, owner: User, interview: Interview, coder: User) -> Annotator:
+    def annotator(self, study, owner, interview, coder):
         """A machine and a person who differ on one of the sentences they share."""
         set_method(study=study, method="codebook", by=owner)
         show_all(study)
@@ -151,19 +140,12 @@ class TestCalibration:
             decide(sentence, coder)
         return annotator
 
-    def read(self, program: Program, annotator: Annotator, **query: str) -> dict[str, Any]:
+    def read(self, program, annotator, **query):
         found = program.get(f"studies/culture/annotators/{annotator.pk}/calibration/", **query)
         assert found.status == 200, found.body
         return dict(found.body)
 
-    def test_the_figures_are_those_of_the_page_s_file(
-        self,
-        program: Program,
-        study: Study,
-        annotator: Annotator,
-        reader: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+    def test_the_figures_are_those_of_the_page_s_file(self, program, study, annotator, reader, client_of):
         found = self.read(program, annotator)
         address = reverse("evaluation:calibration_file", args=[study.slug])
         file = client_of(reader).post(address, {"annotator": annotator.pk, "format": "json"})
@@ -186,17 +168,15 @@ class TestCalibration:
             assert "; ".join(code["warnings"]) == row["warnings"]
         assert (found["seed"], found["resamples"], found["blinding"]) == (1, 1000, "blind")
 
-    def test_a_family_read_reflexively_has_no_figures(
-        self, program: Program, study: Study, owner: User, annotator: Annotator
-    ) -> None:
+    def test_a_family_read_reflexively_has_no_figures(self, program, study, owner, annotator):
         set_method(study=study, method="reflexive", reason="To test.", by=owner)
         [family, *_] = self.read(program, annotator)["families"]
         assert (family["method"], family["codes"]) == ("reflexive", None)
         assert "reflexive thematic analysis" in family["not_shown"]
 
     def test_whoever_codes_sees_figures_of_unblinded_interviews_only(
-        self, study: Study, interview: Interview, lead: User, annotator: Annotator, program_of: ProgramOf
-    ) -> None:
+        self, study, interview, lead, annotator, program_of
+    ):
         program = program_of(lead)
         hidden = self.read(program, annotator)
         assert (hidden["families"], hidden["labels"], hidden["hidden_interviews"]) == (None, None, 1)
@@ -205,9 +185,9 @@ class TestCalibration:
         unblind_interviews(study=study, interviews=[interview], by=lead, where="calibration")
         assert self.read(program, annotator)["families"]
 
-    def test_it_compares_withheld_turns_alone(self, program: Program, annotator: Annotator) -> None:
+    def test_it_compares_withheld_turns_alone(self, program, annotator):
         found = self.read(program, annotator, turns="withheld", critic="with", seed="3")
         assert (found["turns"], found["critic"], found["labels"], found["seed"]) == ("withheld", "with", 0, 3)
 
-    def test_one_that_has_read_nothing_has_no_families(self, program: Program, study: Study) -> None:
+    def test_one_that_has_read_nothing_has_no_families(self, program, study):
         assert self.read(program, make_annotator(study, "idle"))["families"] == []

@@ -1,38 +1,28 @@
 """A program writes memos and reads them."""
 
-from __future__ import annotations
-
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
-from tests.auditapp.api.conftest import Program, ProgramOf
-from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import write_memo
 from transcripts.analysis.notebook.queries import Place
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.codebook.models import Code
 from transcripts.coding.models import Memo
-from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 PATH = "studies/culture/memos/"
 
 
 @pytest.fixture
-def program(coder: User, program_of: ProgramOf) -> Program:
+def program(coder, program_of):
     return program_of(coder)
 
 
-def new(text: str = "A hedge.", **fields: Any) -> dict[str, Any]:
+def new(text="A hedge.", **fields):
     return {"text": text, "idempotency_key": str(uuid4()), **fields}
 
 
-def test_a_memo_on_a_sentence_is_stored_once_revised_and_withdrawn(
-    program: Program, sentence: Sentence, coder: User
-) -> None:
+def test_a_memo_on_a_sentence_is_stored_once_revised_and_withdrawn(program, sentence, coder):
     body = new(sentence=sentence.pk, kind="interpretive")
     first = program.post(PATH, body)
     assert (first.status, first.body["subject"], first.body["sentence"]) == (201, "sentence", sentence.pk)
@@ -51,7 +41,7 @@ def test_a_memo_on_a_sentence_is_stored_once_revised_and_withdrawn(
     assert [each.action for each in actions] == ["coding.memo.written", "coding.memo.written", "memo.withdrawn"]
 
 
-def test_memos_lie_on_interviews_codes_and_the_study(program: Program, sentence: Sentence, code: Code) -> None:
+def test_memos_lie_on_interviews_codes_and_the_study(program, sentence, code):
     for place, subject in (
         ({"interview": sentence.turn.interview_id}, "interview"),
         ({"code": code.identifier}, "code"),
@@ -62,9 +52,7 @@ def test_memos_lie_on_interviews_codes_and_the_study(program: Program, sentence:
     assert program.get(PATH, subject="code").body["results"][0]["key"] == code.identifier
 
 
-def test_a_second_memo_on_a_sentence_is_refused_with_the_number_of_the_first(
-    program: Program, sentence: Sentence
-) -> None:
+def test_a_second_memo_on_a_sentence_is_refused_with_the_number_of_the_first(program, sentence):
     first = program.post(PATH, new(sentence=sentence.pk))
     answer = program.post(PATH, new("Another.", sentence=sentence.pk))
     assert answer.status == 409
@@ -86,16 +74,14 @@ def test_a_second_memo_on_a_sentence_is_refused_with_the_number_of_the_first(
         ({"kind": "poem"}, "kind"),
     ],
 )
-def test_what_is_not_there_is_named(program: Program, sentence: Sentence, place: dict[str, Any], field: str) -> None:
+def test_what_is_not_there_is_named(program, sentence, place, field):
     answer = program.post(PATH, {**new(), **place})
     assert answer.status == 422
     assert list(answer.error["fields"]) == [field]
     assert not Memo.objects.exists()
 
 
-def test_a_coder_sees_no_memo_of_a_colleague_and_cannot_change_it(
-    program: Program, study: Study, sentence: Sentence, second_coder: User
-) -> None:
+def test_a_coder_sees_no_memo_of_a_colleague_and_cannot_change_it(program, study, sentence, second_coder):
     place = Place(Memo.Subject.SENTENCE, "", sentence.turn.interview, sentence)
     theirs = write_memo(
         study=study, place=place, text="Secret.", kind="reading", by=second_coder, idempotency_key=uuid4()

@@ -1,38 +1,31 @@
 """Case sheets, pairs, links and figures of trajectories through the API."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest
 
-from tests.auditapp.api.conftest import ProgramOf
 from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_negotiation_exports import link
 from tests.transcripts.negotiation.cast import DIFFERS, IRRELEVANT, RELEVANT, decide_all, finish, pair_up, write_sheet
 from tests.transcripts.rounds.cast import answers, bring_in
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import start_study
 from transcripts.coding.models import Link
-from transcripts.corpus.models import Interview
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 SHEETS, PAIRS = "studies/culture/case-sheets/", "studies/culture/pairs/"
 
 
 @pytest.fixture
-def threads(study: Study, owner: User) -> list[Interview]:
+def threads(study, owner):
     return bring_in(study, owner, ["A", "B"])
 
 
 class TestCaseSheets:
-    def test_a_lead_writes_one_and_then_its_next_number(
-        self, threads: list[Interview], lead: User, program_of: ProgramOf
-    ) -> None:
+    def test_a_lead_writes_one_and_then_its_next_number(self, threads, lead, program_of):
         program = program_of(lead)
         given = {"interview": threads[0].pk, "relevant": RELEVANT, "intents": {"1": "probe"}}
         first = program.post(SHEETS, given)
@@ -58,15 +51,13 @@ class TestCaseSheets:
         ],
     )
     def test_what_does_not_fit_is_422_with_the_sentence_and_stores_nothing(
-        self, given: dict[str, object], field: str, threads: list[Interview], lead: User, program_of: ProgramOf
-    ) -> None:
+        self, given, field, threads, lead, program_of
+    ):
         answer = program_of(lead).post(SHEETS, {"interview": threads[0].pk, **given})
         assert (answer.status, list(answer.error["fields"])) == (422, [field])
         assert not CaseSheet.objects.exists()
 
-    def test_it_is_closed_until_signed_off_and_is_not_overwritten_unread(
-        self, threads: list[Interview], owner: User, lead: User, coder: User, program_of: ProgramOf
-    ) -> None:
+    def test_it_is_closed_until_signed_off_and_is_not_overwritten_unread(self, threads, owner, lead, coder, program_of):
         write_sheet(threads[0], owner)
         assert program_of(coder).get(SHEETS).body["results"] == []
         answer = program_of(lead).post(SHEETS, {"interview": threads[0].pk, "relevant": RELEVANT, "reason": "x"})
@@ -77,7 +68,7 @@ class TestCaseSheets:
 
 
 class TestPairs:
-    def test_a_lead_pairs_and_withdraws(self, threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
+    def test_a_lead_pairs_and_withdraws(self, threads, lead, program_of):
         program = program_of(lead)
         given = {"name": "p 1", "a": threads[0].pk, "b": threads[1].pk, "differs": "x", "expect": "change"}
         made = program.post(PAIRS, given)
@@ -87,9 +78,7 @@ class TestPairs:
         assert program.get(PAIRS).body["results"] == []
         assert program.post(f"{PAIRS}p 1/withdraw/").status == 404
 
-    def test_a_pair_is_replaced_only_by_somebody_who_read_it(
-        self, threads: list[Interview], lead: User, program_of: ProgramOf
-    ) -> None:
+    def test_a_pair_is_replaced_only_by_somebody_who_read_it(self, threads, lead, program_of):
         program = program_of(lead)
         given = {"name": "p 1", "a": threads[0].pk, "b": threads[1].pk, "differs": "x", "expect": "change"}
         assert program.post(PAIRS, given).status == 201
@@ -99,14 +88,12 @@ class TestPairs:
         assert program.post(PAIRS, {**other, "based_on": 0}).status == 409
         assert program.post(PAIRS, {**other, "based_on": 1}).body["number"] == 2
 
-    def test_the_same_thread_twice_is_422(self, threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
+    def test_the_same_thread_twice_is_422(self, threads, lead, program_of):
         given = {"name": "p", "a": threads[0].pk, "b": threads[0].pk, "differs": "x", "expect": "change"}
         answer = program_of(lead).post(PAIRS, given)
         assert (answer.status, list(answer.error["fields"]), Pair.objects.count()) == (422, ["b"], 0)
 
-    def test_what_differs_is_closed_until_both_are_decided(
-        self, threads: list[Interview], owner: User, coder: User, program_of: ProgramOf
-    ) -> None:
+    def test_what_differs_is_closed_until_both_are_decided(self, threads, owner, coder, program_of):
         pair_up(threads, owner)
         decide_all(threads[0], coder)
         [row] = program_of(coder).get(PAIRS).body["results"]
@@ -116,9 +103,7 @@ class TestPairs:
         assert (row["open"], row["differs"], row["expect"]) == (True, DIFFERS, "no_change")
 
 
-def test_links_are_seen_by_the_rules_of_codings(
-    study: Study, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
-) -> None:
+def test_links_are_seen_by_the_rules_of_codings(study, threads, coder, second_coder, reader, program_of):
     for person in (coder, second_coder):
         move = put(answers(threads[0])[0], find_code(study, "move.elicit"), person)
         link(move, "acts_on", find_code(study, "feature.power"))
@@ -130,9 +115,7 @@ def test_links_are_seen_by_the_rules_of_codings(
     assert program_of(reader).get(path, interview=str(threads[1].pk)).body["results"] == []
 
 
-def test_the_trajectory_report_is_of_what_one_may_see(
-    study: Study, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
-) -> None:
+def test_the_trajectory_report_is_of_what_one_may_see(study, threads, coder, second_coder, reader, program_of):
     for person in (coder, second_coder):
         put(answers(threads[0])[0], find_code(study, "move.elicit"), person)
     path = "studies/culture/trajectory-report/"
@@ -150,8 +133,8 @@ def test_the_trajectory_report_is_of_what_one_may_see(
 
 
 def test_the_trajectory_report_of_a_reflexive_study_has_no_agreement(
-    study: Study, threads: list[Interview], coder: User, second_coder: User, reader: User, program_of: ProgramOf
-) -> None:
+    study, threads, coder, second_coder, reader, program_of
+):
     for person in (coder, second_coder):
         put(answers(threads[0])[0], find_code(study, "move.elicit"), person)
     path = "studies/culture/trajectory-report/"
@@ -163,12 +146,12 @@ def test_the_trajectory_report_of_a_reflexive_study_has_no_agreement(
     assert "reflexive" in " ".join(body["warnings"])
 
 
-def test_turns_say_their_stage(interview: Interview, coder: User, program_of: ProgramOf) -> None:
+def test_turns_say_their_stage(interview, coder, program_of):
     found = program_of(coder).get(f"studies/culture/interviews/{interview.pk}/turns/").body["results"]
     assert [row["stage"] for row in found] == [None, "front", None, "front"]
 
 
-def test_writing_cases_needs_the_scope_manage(threads: list[Interview], lead: User, program_of: ProgramOf) -> None:
+def test_writing_cases_needs_the_scope_manage(threads, lead, program_of):
     program = program_of(lead, scopes=[Scope.READ, Scope.CODE])
     for path in (SHEETS, PAIRS):
         assert program.post(path, {}).error["code"] == "scope_missing"
@@ -177,9 +160,7 @@ def test_writing_cases_needs_the_scope_manage(threads: list[Interview], lead: Us
 class TestLinks:
     PATH = "studies/culture/links/"
 
-    def test_a_coder_links_her_move_and_withdraws_it(
-        self, study: Study, threads: list[Interview], coder: User, program_of: ProgramOf
-    ) -> None:
+    def test_a_coder_links_her_move_and_withdraws_it(self, study, threads, coder, program_of):
         move, program = put(answers(threads[0])[0], find_code(study, "move.elicit"), coder), program_of(coder)
         given = {"coding": move.pk, "kind": "acts_on", "code": "feature.power", "idempotency_key": str(uuid4())}
         made = program.post(self.PATH, given)
@@ -189,12 +170,12 @@ class TestLinks:
         assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
 
     def test_a_later_sentence_another_study_and_a_code_that_is_no_feature_are_422_with_the_sentence(
-        self, study: Study, interview: Interview, coder: User, owner: User, program_of: ProgramOf
-    ) -> None:
+        self, study, interview, coder, owner, program_of
+    ):
         first, *_, later = answers(interview)
         revise = put(first, find_code(study, "move.revise"), coder)
         [theirs] = bring_in(start_study(slug="other", name="Other", by=owner), owner, ["A"])
-        wrong: list[tuple[dict[str, object], str]] = [
+        wrong = [
             ({"kind": "revises", "sentence": later.pk}, "sentence"),
             ({"kind": "revises", "sentence": answers(theirs)[0].pk}, "sentence"),
             ({"kind": "acts_on", "code": "move.elicit"}, "code"),
@@ -212,12 +193,12 @@ class TestScores:
     STANCES = "studies/culture/normative-stances/"
 
     @pytest.fixture
-    def stance(self, lead: User, study: Study, program_of: ProgramOf) -> int:
+    def stance(self, lead, study, program_of):
         made = program_of(lead).post(self.STANCES, {"name": "care", "statement": "Care first.", "author": "The team"})
         assert (made.status, made.body["number"]) == (201, 1)
         return int(made.body["id"])
 
-    def test_a_stance_gets_a_next_number_with_a_reason(self, stance: int, lead: User, program_of: ProgramOf) -> None:
+    def test_a_stance_gets_a_next_number_with_a_reason(self, stance, lead, program_of):
         given = {"name": "care", "statement": "Care, then rules.", "author": "The team"}
         program = program_of(lead)
         assert program.post(self.STANCES, given).status == 422
@@ -225,9 +206,7 @@ class TestScores:
         assert program.post(self.STANCES, {**given, "based_on": 1, "reason": "Rules matter."}).body["number"] == 2
         assert [row["number"] for row in program.get(self.STANCES).body["results"]] == [1, 2]
 
-    def test_a_text_may_be_as_long_as_the_schema_says_however_it_is_escaped(
-        self, lead: User, program_of: ProgramOf
-    ) -> None:
+    def test_a_text_may_be_as_long_as_the_schema_says_however_it_is_escaped(self, lead, program_of):
         given = {"name": "care", "statement": "Care.", "author": "The team"}
         program = program_of(lead)
         for name, most in (("priorities", 20_000), ("author", 200), ("statement", 20_000)):
@@ -240,9 +219,7 @@ class TestScores:
         assert answer.status == 201
         assert {name: answer.body[name] for name in longest} == longest
 
-    def test_a_score_needs_evidence_and_a_value_in_its_range(
-        self, stance: int, threads: list[Interview], coder: User, program_of: ProgramOf
-    ) -> None:
+    def test_a_score_needs_evidence_and_a_value_in_its_range(self, stance, threads, coder, program_of):
         program = program_of(coder)
         given = {"interview": threads[0].pk, "stance": stance, "criterion": "moves", "idempotency_key": str(uuid4())}
         evidence = [{"sentence": answers(threads[0])[0].pk}]
@@ -261,9 +238,7 @@ class TestScores:
         withdrawn = program.post(f"{self.PATH}{made.body['id']}/withdraw/")
         assert (withdrawn.status, withdrawn.body["withdrawn_at"] is not None) == (200, True)
 
-    def test_a_coder_sees_her_own_scores_only(
-        self, stance: int, threads: list[Interview], coder: User, second_coder: User, program_of: ProgramOf
-    ) -> None:
+    def test_a_coder_sees_her_own_scores_only(self, stance, threads, coder, second_coder, program_of):
         evidence = [{"sentence": answers(threads[0])[0].pk}]
         given = {"interview": threads[0].pk, "stance": stance, "criterion": "moves", "value": 1, "evidence": evidence}
         for person in (coder, second_coder):

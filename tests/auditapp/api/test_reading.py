@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 import hashlib
 import json
@@ -7,9 +5,7 @@ import json
 import pytest
 from django.utils import timezone
 
-from tests.auditapp.api.conftest import Program, ProgramOf
 from tests.transcripts.coding.cast import decide
-from transcripts.accounts.models import User
 from transcripts.codebook.actions import add_code, pin_example, publish_version, start_draft
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.codebook.queries import current_version
@@ -19,17 +15,16 @@ from transcripts.corpus.changes import edit_details
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Turn
 from transcripts.formats.codebook_rules import CodeContent
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def program(study: Study, coder: User, program_of: ProgramOf) -> Program:
+def program(study, coder, program_of):
     return program_of(coder)
 
 
-def test_a_study_tells_its_name_and_what_one_may_do_in_it(program: Program, study: Study) -> None:
+def test_a_study_tells_its_name_and_what_one_may_do_in_it(program, study):
     found = program.get("studies/culture/").body
     assert found.pop("created_at").endswith("Z")
     assert found == {
@@ -43,13 +38,13 @@ def test_a_study_tells_its_name_and_what_one_may_do_in_it(program: Program, stud
     assert [{**row, "created_at": None} for row in listed] == [{**found, "created_at": None}]
 
 
-def test_only_ones_own_studies_are_listed(program: Program, owner: User) -> None:
+def test_only_ones_own_studies_are_listed(program, owner):
     create_study(slug="hidden", name="Hidden", by=owner)
     found = program.get("studies/").body
     assert (found["count"], [row["slug"] for row in found["results"]]) == (1, ["culture"])
 
 
-def test_an_interview_tells_what_is_known_of_it(program: Program, interview: Interview) -> None:
+def test_an_interview_tells_what_is_known_of_it(program, interview):
     found = program.get(f"studies/culture/interviews/{interview.pk}/").body
     assert found["id"] == interview.pk
     assert (found["external_id"], found["title"], found["model"]) == ("i1", "First interview", "Model A")
@@ -59,14 +54,14 @@ def test_an_interview_tells_what_is_known_of_it(program: Program, interview: Int
     assert found["metadata"] == interview.metadata
 
 
-def test_the_list_of_interviews_tells_the_same_in_brief(program: Program, interview: Interview) -> None:
+def test_the_list_of_interviews_tells_the_same_in_brief(program, interview):
     whole = program.get(f"studies/culture/interviews/{interview.pk}/").body
     [row] = program.get("studies/culture/interviews/").body["results"]
     assert row == {name: whole[name] for name in row}
     assert {"id", "external_id", "title", "model", "sentences"} <= set(row)
 
 
-def test_sentences_come_in_order_with_their_exact_text(program: Program, interview: Interview) -> None:
+def test_sentences_come_in_order_with_their_exact_text(program, interview):
     found = program.get(f"studies/culture/interviews/{interview.pk}/sentences/").body
     assert found["count"] == interview.sentence_count
     stored = Sentence.objects.filter(turn__interview=interview).select_related("turn").order_by("position")
@@ -87,7 +82,7 @@ def test_sentences_come_in_order_with_their_exact_text(program: Program, intervi
     ]
 
 
-def test_text_is_cut_by_code_points(program: Program, study: Study, owner: User) -> None:
+def test_text_is_cut_by_code_points(program, study, owner):
     text = "Ja 👩‍👩‍👧 und 𝔘. Zweitens e\u0301; נכון?\r\nDrittens."
     line = json.dumps({"id": "astral", "turns": [{"role": "model", "text": text}]}).encode()
     import_file(study=study, name="astral.jsonl", data=line, by=owner)
@@ -98,7 +93,7 @@ def test_text_is_cut_by_code_points(program: Program, study: Study, owner: User)
         assert row["text"] == turn.text[row["start"] : row["end"]]
 
 
-def test_the_codebook_is_the_latest_published_version(program: Program, study: Study) -> None:
+def test_the_codebook_is_the_latest_published_version(program, study):
     version = current_version(study)
     assert version is not None
     CodebookVersion.objects.create(study=study, number=2, title="Draft", created_at=version.created_at)
@@ -116,9 +111,7 @@ def test_the_codebook_is_the_latest_published_version(program: Program, study: S
     assert {family["unit"] for family in found["families"]} == {"sentence", "turn"}
 
 
-def test_the_codebook_tells_places_questions_and_pinned_sentences(
-    program: Program, study: Study, owner: User, coder: User, sentence: Sentence
-) -> None:
+def test_the_codebook_tells_places_questions_and_pinned_sentences(program, study, owner, coder, sentence):
     draft = start_draft(study=study, by=owner)
     theme = draft.codes.get(identifier="theme.balance")
     given = CodeContent(identifier="", family="themes", parent="theme.balance", name="Child", terms=("t",))
@@ -148,7 +141,7 @@ def test_the_codebook_tells_places_questions_and_pinned_sentences(
     ]
 
 
-def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: ProgramOf) -> None:
+def test_a_study_without_a_published_codebook_says_so(owner, program_of):
     create_study(slug="empty", name="Empty", by=owner)
     answer = program_of(owner).get("studies/empty/codebook/")
     assert answer.status == 404
@@ -159,7 +152,7 @@ def test_a_study_without_a_published_codebook_says_so(owner: User, program_of: P
     assert refused.status == 422
 
 
-def test_turns_come_with_the_traffic_of_tools(program: Program, interview: Interview) -> None:
+def test_turns_come_with_the_traffic_of_tools(program, interview):
     interview.turns.filter(position=2).update(channel="tool_call", call_id="c1", details={"step": 3})
     turns = program.get(f"studies/culture/interviews/{interview.pk}/turns/").body["results"]
     assert [turn["position"] for turn in turns] == [1, 2, 3, 4]
@@ -167,7 +160,7 @@ def test_turns_come_with_the_traffic_of_tools(program: Program, interview: Inter
     assert [turn["text"] for turn in turns] == list(interview.turns.order_by("position").values_list("text", flat=True))
 
 
-def test_a_whole_study_is_read_by_following_next(program: Program, interview: Interview) -> None:
+def test_a_whole_study_is_read_by_following_next(program, interview):
     found, path = [], "studies/culture/sentences/?limit=2"
     while path:
         page = program.get(path).body
@@ -178,7 +171,7 @@ def test_a_whole_study_is_read_by_following_next(program: Program, interview: In
     assert len({pk for _, pk, _ in found}) == len(found)
 
 
-def test_interviews_are_narrowed_to_trajectories(program: Program, interview: Interview) -> None:
+def test_interviews_are_narrowed_to_trajectories(program, interview):
     path = "studies/culture/interviews/"
     assert program.get(f"{path}?kind=trajectory").body["count"] == 0
     Interview.objects.update(kind="trajectory")
@@ -186,9 +179,7 @@ def test_interviews_are_narrowed_to_trajectories(program: Program, interview: In
     assert program.get(f"{path}?kind=other").status == 400
 
 
-def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
-    study: Study, owner: User, reader: User, program_of: ProgramOf
-) -> None:
+def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(study, owner, reader, program_of):
     lines = [
         {
             "id": name,
@@ -202,7 +193,7 @@ def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
     import_file(study=study, name="runs.jsonl", data=data, by=owner)
     program, path = program_of(reader), f"studies/{study.slug}/interviews/"
 
-    def find(**query: str) -> list[str]:
+    def find(**query):
         return [row["external_id"] for row in program.get(path, **query).body["results"]]
 
     assert find(task="files") == ["x"]
@@ -216,9 +207,7 @@ def test_interviews_are_narrowed_by_their_run_their_file_and_since_when(
     assert find(since=now.strftime("%Y-%m-%dT%H:%M:%S.%fZ")) == ["y"]
 
 
-def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
-    study: Study, owner: User, coder: User, reader: User, program_of: ProgramOf
-) -> None:
+def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(study, owner, coder, reader, program_of):
     line = {
         "id": "run",
         "turns": [
@@ -230,7 +219,7 @@ def test_reasoning_is_closed_to_whoever_codes_until_she_opens_it_at_the_desk(
     interview = Interview.objects.get(external_id="run")
     path = f"studies/{study.slug}/interviews/{interview.pk}/"
 
-    def read(person: User, address: str) -> list[tuple[str, bool]]:
+    def read(person, address):
         return [(row["text"], row["closed"]) for row in program_of(person).get(address).body["results"]]
 
     for address in (f"{path}turns/", f"{path}sentences/", f"studies/{study.slug}/sentences/"):

@@ -1,22 +1,14 @@
 """What the page of the API is drawn from; tests/browser/test_reference.py looks at the page itself."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.api.schema import build_schema
-from transcripts.accounts.models import User
 
 pytestmark = pytest.mark.django_db
 
 
-def test_the_page_gets_the_schema_without_a_token_and_sends_nowhere_else(
-    coder: User, client_of: Callable[[User], Client]
-) -> None:
+def test_the_page_gets_the_schema_without_a_token_and_sends_nowhere_else(coder, client_of):
     client = client_of(coder)
     schema = client.get(reverse("api_schema")).json()
     assert schema["paths"] == build_schema()["paths"]
@@ -24,6 +16,6 @@ def test_the_page_gets_the_schema_without_a_token_and_sends_nowhere_else(
     assert f'data-schema="{reverse("api_schema")}"' in client.get(reverse("api_reference")).content.decode()
 
 
-def test_an_operation_says_which_scope_its_token_needs() -> None:
+def test_an_operation_says_which_scope_its_token_needs():
     add = build_schema()["paths"]["/api/v1/studies/{slug}/codings/"]["post"]
     assert add["description"].endswith("The token needs the scope `code`.")

@@ -1,11 +1,7 @@
 """A script that has a batch made: reviewed, launched, run by the worker's function, steered, and its answers collected."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -15,38 +11,33 @@ from auditapp.annotators.models import Annotator, ControlSentence, TurnArm
 from auditapp.api.batches import ReadAnswers
 from auditapp.batches.models import Batch, Cell, Result
 from auditapp.batches.routes import live_run
-from auditapp.benchmarks.sob.models import Dataset, TermsNotice
+from auditapp.benchmarks.sob.models import TermsNotice
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import set_grant
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow
-from tests.auditapp.api.conftest import Answer, Program, ProgramOf
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.codebook.actions import start_study
-from transcripts.corpus.models import Interview
-from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("spool")]
 
 BATCHES = "studies/culture/batches/"
-PAID: dict[str, Any] = {**OFF_SITE, "max_tokens": 100, "price_in": Decimal(1), "price_out": Decimal(2)}
+PAID = {**OFF_SITE, "max_tokens": 100, "price_in": Decimal(1), "price_out": Decimal(2)}
 
 
 @pytest.fixture
-def model(db: None) -> ModelVariant:
+def model(db):
     return add_model(label="judge", provider="fake", by=trail.SYSTEM)
 
 
 @pytest.fixture
-def program(study: Study, lead: User, program_of: ProgramOf) -> Program:
+def program(study, lead, program_of):
     return program_of(lead)
 
 
 @pytest.fixture
-def sob(dataset: Dataset, model: ModelVariant) -> dict[str, Any]:
+def sob(dataset, model):
     """The body of a launch of two texts and two tasks."""
     tasks = ["acceptability", "non_acceptability"]
     key = str(uuid4())
@@ -54,44 +45,42 @@ def sob(dataset: Dataset, model: ModelVariant) -> dict[str, Any]:
 
 
 @pytest.fixture
-def reading(interviews: list[Interview]) -> dict[str, Any]:
+def reading(interviews):
     """The body of a launch of a pre-annotation."""
     return {"annotator": "reader", "families": ["themes"], "pilot": 0, "idempotency_key": str(uuid4())}
 
 
 @pytest.fixture
-def interviews(study: Study) -> list[Interview]:
+def interviews(study):
     add_reader()
     return add_interviews(study, "one", "two")
 
 
-def grant(study: Study, model: ModelVariant, *, day: str = "9", person: str = "9") -> None:
+def grant(study, model, *, day="9", person="9"):
     """The study may use the model's account."""
     limits = {"study_usd": Decimal(9), "study_day_usd": Decimal(day), "person_day_usd": Decimal(person)}
     set_grant(study=study, account=model.account, by=trail.SYSTEM, **limits)
 
 
-def work(batch_id: int) -> None:
+def work(batch_id):
     """What a worker does for each queue of the batch."""
     for queue_id in Batch.objects.get(pk=batch_id).queues.values_list("pk", flat=True):
         live_run.run_queue(queue_id)
 
 
-def collect(program: Program, batch_id: int, **query: str) -> list[dict[str, Any]]:
+def collect(program, batch_id, **query):
     found = program.get(f"{BATCHES}{batch_id}/answers/", **query)
     assert found.status == 200, found.body
     assert found.headers["Content-Type"] == "application/x-ndjson"
     return list(found.body)
 
 
-def count_rows() -> list[int]:
+def count_rows():
     return [model.objects.count() for model in (Batch, Cell, Annotator, TurnArm, ControlSentence, AuditEvent)]
 
 
 class TestSob:
-    def test_a_script_launches_a_batch_has_it_run_and_collects_its_answers_by_cursor(
-        self, program: Program, sob: dict[str, Any]
-    ) -> None:
+    def test_a_script_launches_a_batch_has_it_run_and_collects_its_answers_by_cursor(self, program, sob):
         launched = program.post(f"{BATCHES}sob/", sob)
         assert launched.status == 201
         batch_id = launched.body["id"]
@@ -108,31 +97,31 @@ class TestSob:
         }
         assert program.get(f"{BATCHES}{batch_id}/").body["state"] == "done"
 
-    def test_a_line_has_the_fields_that_the_schema_declares(self, program: Program, sob: dict[str, Any]) -> None:
+    def test_a_line_has_the_fields_that_the_schema_declares(self, program, sob):
         batch_id = program.post(f"{BATCHES}sob/", sob).body["id"]
         work(batch_id)
         for row in collect(program, batch_id):
             assert set(row) == set(ReadAnswers.Output().fields)
 
-    def test_the_same_request_sent_again_launches_nothing_more(self, program: Program, sob: dict[str, Any]) -> None:
+    def test_the_same_request_sent_again_launches_nothing_more(self, program, sob):
         first, again = program.post(f"{BATCHES}sob/", sob), program.post(f"{BATCHES}sob/", sob)
         assert (first.status, again.status) == (201, 200)
         assert first.body["id"] == again.body["id"]
         assert Batch.objects.count() == 1
 
-    def test_a_key_that_launched_something_else_is_refused(self, program: Program, sob: dict[str, Any]) -> None:
+    def test_a_key_that_launched_something_else_is_refused(self, program, sob):
         launched = program.post(f"{BATCHES}sob/", sob).body["id"]
         refused = program.post(f"{BATCHES}sob/", {**sob, "repeats": 2})
         assert (refused.status, refused.error["code"]) == (409, "conflict")
         assert f"launched batch {launched}, with other settings" in refused.error["message"]
         assert Batch.objects.count() == 1
 
-    def test_a_launch_without_a_key_is_refused(self, program: Program, sob: dict[str, Any]) -> None:
+    def test_a_launch_without_a_key_is_refused(self, program, sob):
         del sob["idempotency_key"]
         refused = program.post(f"{BATCHES}sob/", sob)
         assert (refused.status, list(refused.error["fields"])) == (422, ["idempotency_key"])
 
-    def test_it_sends_what_the_command_sends(self, program: Program, study: Study, sob: dict[str, Any]) -> None:
+    def test_it_sends_what_the_command_sends(self, program, study, sob):
         options = {
             "limit": 1,
             "repeats": 2,
@@ -173,17 +162,13 @@ class TestSob:
             ({"nothing": 1}, "nothing"),
         ],
     )
-    def test_a_wrong_field_is_named_and_nothing_is_launched(
-        self, program: Program, sob: dict[str, Any], change: dict[str, Any], field: str
-    ) -> None:
+    def test_a_wrong_field_is_named_and_nothing_is_launched(self, program, sob, change, field):
         for address in (f"{BATCHES}sob/", f"{BATCHES}sob/estimate/"):
             refused = program.post(address, sob | change)
             assert (refused.status, list(refused.error["fields"])) == (422, [field])
         assert not Batch.objects.exists()
 
-    def test_terms_are_confirmed_once_before_texts_go_to_somebody(
-        self, program: Program, study: Study, sob: dict[str, Any]
-    ) -> None:
+    def test_terms_are_confirmed_once_before_texts_go_to_somebody(self, program, study, sob):
         paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
         set_grant(
             study=study,
@@ -201,7 +186,7 @@ class TestSob:
         assert TermsNotice.objects.get().made_by_name == "lead"
         assert program.post(f"{BATCHES}sob/", {**body, "idempotency_key": str(uuid4())}).status == 201
 
-    def test_what_is_not_granted_is_not_launched(self, program: Program, sob: dict[str, Any]) -> None:
+    def test_what_is_not_granted_is_not_launched(self, program, sob):
         add_model(label="paid", by=trail.SYSTEM, **PAID)
         body = {**sob, "models": ["paid"], "cap": 1, "confirms_terms": True}
         for address in (f"{BATCHES}sob/", f"{BATCHES}sob/estimate/"):
@@ -212,9 +197,7 @@ class TestSob:
 
 
 class TestEstimate:
-    def test_it_tells_calls_tokens_and_money_and_stores_nothing(
-        self, program: Program, study: Study, sob: dict[str, Any]
-    ) -> None:
+    def test_it_tells_calls_tokens_and_money_and_stores_nothing(self, program, study, sob):
         paid = add_model(label="paid", by=trail.SYSTEM, **PAID)
         set_grant(
             study=study,
@@ -242,9 +225,7 @@ class TestEstimate:
         assert any("cap is lower than the maximum cost" in sentence for sentence in told["warnings"])
         assert not any("&" in sentence or "  " in sentence for sentence in told["warnings"])
 
-    def test_it_counts_interviews_without_consent(
-        self, program: Program, study: Study, interviews: list[Interview], reading: dict[str, Any]
-    ) -> None:
+    def test_it_counts_interviews_without_consent(self, program, study, interviews, reading):
         away = add_model(label="away", by=trail.SYSTEM, **PAID)
         set_grant(
             study=study,
@@ -261,9 +242,7 @@ class TestEstimate:
         assert (found.body["interviews"], found.body["left_out"], found.body["inputs"]) == (1, 1, 2)
         assert count_rows() == before
 
-    def test_it_tells_the_calls_that_the_launch_then_makes(
-        self, program: Program, interviews: list[Interview], reading: dict[str, Any]
-    ) -> None:
+    def test_it_tells_the_calls_that_the_launch_then_makes(self, program, interviews, reading):
         told = program.post(f"{BATCHES}preannotation/estimate/", {**reading, "pilot": None}).body
         launched = Batch.objects.get(pk=program.post(f"{BATCHES}preannotation/", {**reading, "pilot": None}).body["id"])
         assert (told["calls"], told["pilot_calls"]) == (launched.cells.count(), launched.pilot_cells)
@@ -273,13 +252,8 @@ class TestEstimate:
 
 class TestPreannotation:
     def test_a_script_has_interviews_annotated_and_whoever_does_not_code_collects_the_answers(
-        self,
-        program: Program,
-        program_of: ProgramOf,
-        reader: User,
-        interviews: list[Interview],
-        reading: dict[str, Any],
-    ) -> None:
+        self, program, program_of, reader, interviews, reading
+    ):
         launched = program.post(f"{BATCHES}preannotation/", {**reading, "interviews": [interviews[0].pk]})
         assert launched.status == 201, launched.body
         # The lead may code there: nothing that could tell what the machine says.
@@ -292,49 +266,34 @@ class TestPreannotation:
         assert {row["input"] for row in found} <= turns
         assert all(row["outcome"] and json.loads(row["answer"]) is not None for row in found)
 
-    def test_the_same_request_sent_again_makes_neither_batch_nor_annotator(
-        self, program: Program, interviews: list[Interview], reading: dict[str, Any]
-    ) -> None:
+    def test_the_same_request_sent_again_makes_neither_batch_nor_annotator(self, program, interviews, reading):
         ends = [program.post(f"{BATCHES}preannotation/", reading) for _ in range(2)]
         assert [end.status for end in ends] == [201, 200]
         assert ends[0].body["id"] == ends[1].body["id"]
         assert (Batch.objects.count(), Annotator.objects.count()) == (1, 1)
 
-    def test_latent_meaning_needs_a_reason(
-        self, program: Program, interviews: list[Interview], reading: dict[str, Any]
-    ) -> None:
+    def test_latent_meaning_needs_a_reason(self, program, interviews, reading):
         refused = program.post(f"{BATCHES}preannotation/", {**reading, "reads_latent": True})
         assert (refused.status, list(refused.error["fields"])) == (422, ["latent_reason"])
         latent = {**reading, "reads_latent": True, "latent_reason": "To compare."}
         assert program.post(f"{BATCHES}preannotation/", latent).status == 201
         assert Annotator.objects.get().reads_latent
 
-    def test_an_interview_of_another_study_is_not_annotated(
-        self, program: Program, owner: User, interviews: list[Interview], reading: dict[str, Any]
-    ) -> None:
+    def test_an_interview_of_another_study_is_not_annotated(self, program, owner, interviews, reading):
         [foreign] = add_interviews(start_study(slug="other", name="Other", by=owner), "foreign")
         refused = program.post(f"{BATCHES}preannotation/", {**reading, "interviews": [foreign.pk]})
         assert (refused.status, list(refused.error["fields"])) == (422, ["interviews"])
         assert not Batch.objects.exists()
 
-    def test_a_model_that_does_not_exist_is_refused(
-        self, program: Program, interviews: list[Interview], reading: dict[str, Any]
-    ) -> None:
+    def test_a_model_that_does_not_exist_is_refused(self, program, interviews, reading):
         refused = program.post(f"{BATCHES}preannotation/", {**reading, "annotator": "nobody"})
         assert refused.status == 409
         assert "no annotator and no model" in refused.error["message"]
         assert not Batch.objects.exists()
 
     def test_its_answers_are_closed_to_whoever_may_code_there_until_she_unblinds(
-        self,
-        study: Study,
-        program: Program,
-        program_of: ProgramOf,
-        coder: User,
-        lead: User,
-        interviews: list[Interview],
-        reading: dict[str, Any],
-    ) -> None:
+        self, study, program, program_of, coder, lead, interviews, reading
+    ):
         batch_id = program.post(f"{BATCHES}preannotation/", reading).body["id"]
         work(batch_id)
         TurnArm.objects.update(arm=TurnArm.Arm.SHOWN)
@@ -357,17 +316,17 @@ class TestPreannotation:
 
 class TestControl:
     @pytest.fixture
-    def batch(self, program: Program, sob: dict[str, Any]) -> Batch:
+    def batch(self, program, sob):
         return Batch.objects.get(pk=program.post(f"{BATCHES}sob/", {**sob, "pilot": 1}).body["id"])
 
     @pytest.fixture
-    def act(self, program: Program, batch: Batch) -> Callable[..., Answer]:
-        def send(control: str, **fields: object) -> Answer:
+    def act(self, program, batch):
+        def send(control, **fields):
             return program.post(f"{BATCHES}{batch.pk}/{control}/", fields)
 
         return send
 
-    def test_it_is_paused_and_goes_on(self, batch: Batch, act: Callable[..., Answer]) -> None:
+    def test_it_is_paused_and_goes_on(self, batch, act):
         paused = act("pause")
         assert (paused.status, paused.body["state"], paused.body["control"]) == (200, "paused", "pause")
         assert act("pause").body["state"] == "paused"
@@ -375,9 +334,7 @@ class TestControl:
         actions = AuditEvent.objects.filter(action__startswith="batch.").order_by("pk").values_list("action", flat=True)
         assert list(actions) == ["batch.launched", "batch.paused", "batch.resumed"]
 
-    def test_it_is_approved_after_its_pilot_by_its_estimate(
-        self, program: Program, batch: Batch, act: Callable[..., Answer]
-    ) -> None:
+    def test_it_is_approved_after_its_pilot_by_its_estimate(self, program, batch, act):
         early = act("approve")
         assert (early.status, early.error["code"]) == (409, "conflict")
         work(batch.pk)
@@ -392,20 +349,20 @@ class TestControl:
         work(batch.pk)
         assert [row["id"] for row in collect(program, batch.pk)] == [1, 2, 3, 4]
 
-    def test_it_is_cancelled_for_good(self, batch: Batch, act: Callable[..., Answer]) -> None:
+    def test_it_is_cancelled_for_good(self, batch, act):
         assert act("cancel").body["state"] == "cancelled"
         assert act("cancel").status == 200
         refused = act("resume")
         assert (refused.status, refused.error["code"]) == (409, "conflict")
         assert "has ended" in refused.error["message"]
 
-    def test_it_is_named(self, batch: Batch, act: Callable[..., Answer]) -> None:
+    def test_it_is_named(self, batch, act):
         assert act("name", name="  The\tsecond ").body["title"] == "The second"
         assert list(act("name", name="").error["fields"]) == ["name"]
         assert act("cancel").status == 200
         assert act("name", name="Over").body["title"] == "Over"
 
-    def test_only_who_may_run_batches_steers_them(self, batch: Batch, coder: User, program_of: ProgramOf) -> None:
+    def test_only_who_may_run_batches_steers_them(self, batch, coder, program_of):
         for name in ("pause", "resume", "cancel", "approve", "name"):
             assert program_of(coder).post(f"{BATCHES}{batch.pk}/{name}/", {}).status == 403
         assert program_of(coder).get(f"{BATCHES}{batch.pk}/estimate/").status == 403
@@ -413,9 +370,7 @@ class TestControl:
         assert batch.state == "pilot"
 
 
-def test_texts_stand_in_bodies_only_and_every_line_is_one_whatever_they_hold(
-    program: Program, sob: dict[str, Any]
-) -> None:
+def test_texts_stand_in_bodies_only_and_every_line_is_one_whatever_they_hold(program, sob):
     batch_id = program.post(f"{BATCHES}sob/", sob).body["id"]
     work(batch_id)
     words = "One\u2028two\u0085three\r\nfour “five” 🙂"
@@ -425,7 +380,7 @@ def test_texts_stand_in_bodies_only_and_every_line_is_one_whatever_they_hold(
     assert [json.loads(line)["answer"] for line in content.splitlines()] == [words] * 4
 
 
-def test_head_tells_that_there_are_answers_and_sends_none(program: Program, sob: dict[str, Any]) -> None:
+def test_head_tells_that_there_are_answers_and_sends_none(program, sob):
     batch_id = program.post(f"{BATCHES}sob/", sob).body["id"]
     work(batch_id)
     response = program.client.head(f"/api/v1/{BATCHES}{batch_id}/answers/")
@@ -433,7 +388,7 @@ def test_head_tells_that_there_are_answers_and_sends_none(program: Program, sob:
 
 
 @pytest.mark.parametrize("query", [{"after": "-1"}, {"after": "x"}, {"limit": "0"}, {"offset": "1"}])
-def test_wrong_parameters_are_named(program: Program, sob: dict[str, Any], query: dict[str, str]) -> None:
+def test_wrong_parameters_are_named(program, sob, query):
     batch_id = program.post(f"{BATCHES}sob/", sob).body["id"]
     refused = program.get(f"{BATCHES}{batch_id}/answers/", **query)
     assert (refused.status, list(refused.error["fields"])) == (400, list(query))

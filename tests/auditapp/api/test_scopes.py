@@ -1,9 +1,5 @@
 """What a program may do with a token: never more than the scopes of the token, nor than its person."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,19 +9,16 @@ from django.urls import URLPattern
 from auditapp.api import urls
 from auditapp.api.schema import build_schema
 from auditapp.api.views import ApiView, UnknownAddress, find_scope
-from tests.auditapp.api.conftest import ProgramOf
-from transcripts.accounts.models import Scope, User
-from transcripts.codebook.models import Code
+from transcripts.accounts.models import Scope
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
+from transcripts.corpus.models import Interview
 
 
-def list_operations() -> Iterator[tuple[str, str, type[ApiView]]]:
+def list_operations():
     """The name of each address, a method, and the class of what it does there."""
     for pattern in urls.urlpatterns:
         assert isinstance(pattern, URLPattern)
-        view: Any = pattern.callback.cls  # type: ignore[attr-defined]
+        view = pattern.callback.cls
         if issubclass(view, UnknownAddress):
             continue
         for method in view.http_method_names:
@@ -33,14 +26,14 @@ def list_operations() -> Iterator[tuple[str, str, type[ApiView]]]:
                 yield str(pattern.name), method.upper(), view().find_operation(method.upper())
 
 
-def test_every_operation_that_writes_declares_its_scope() -> None:
+def test_every_operation_that_writes_declares_its_scope():
     writing = [(name, operation) for name, method, operation in list_operations() if method != "GET"]
     assert writing
     for name, operation in writing:
         assert operation.scope is not None, f"{name}: {operation.__name__} has no line `scope = Scope.…`"
 
 
-def test_an_operation_that_writes_without_a_scope_is_refused_to_everybody() -> None:
+def test_an_operation_that_writes_without_a_scope_is_refused_to_everybody():
     class Undeclared(ApiView):
         """Writes."""
 
@@ -49,7 +42,7 @@ def test_an_operation_that_writes_without_a_scope_is_refused_to_everybody() -> N
     assert find_scope(Undeclared, "GET") == Scope.READ
 
 
-def test_the_schema_names_the_scope_of_each_operation() -> None:
+def test_the_schema_names_the_scope_of_each_operation():
     operations = build_schema()["paths"].values()
     named = {each["operationId"]: each["security"] for path in operations for each in path.values()}
     for _, method, operation in list_operations():
@@ -58,9 +51,7 @@ def test_the_schema_names_the_scope_of_each_operation() -> None:
 
 
 @pytest.mark.django_db
-def test_a_token_without_a_scope_is_told_which_is_missing(
-    study: Study, lead: User, sentence: Sentence, code: Code, program_of: ProgramOf
-) -> None:
+def test_a_token_without_a_scope_is_told_which_is_missing(study, lead, sentence, code, program_of):
     coding = {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
     new_file = {"name": "f.jsonl", "content": '{"id": "new", "text": "It depends."}'}
     tries = [
@@ -81,9 +72,7 @@ def test_a_token_without_a_scope_is_told_which_is_missing(
 
 
 @pytest.mark.django_db
-def test_a_token_with_the_one_scope_that_is_needed_suffices(
-    study: Study, lead: User, sentence: Sentence, code: Code, program_of: ProgramOf
-) -> None:
+def test_a_token_with_the_one_scope_that_is_needed_suffices(study, lead, sentence, code, program_of):
     coding = {"sentence": sentence.pk, "code": code.identifier, "idempotency_key": str(uuid4())}
     path = f"studies/{study.slug}/codings/"
     assert program_of(lead, scopes=[Scope.CODE]).post(path, coding).status in {201, 422}
@@ -93,9 +82,7 @@ def test_a_token_with_the_one_scope_that_is_needed_suffices(
 
 
 @pytest.mark.django_db
-def test_a_scope_gives_nothing_that_the_person_may_not_do(
-    study: Study, reader: User, outsider: User, program_of: ProgramOf
-) -> None:
+def test_a_scope_gives_nothing_that_the_person_may_not_do(study, reader, outsider, program_of):
     path = f"studies/{study.slug}/interviews/"
     answer = program_of(reader, scopes=Scope.values).post(path, {})
     assert (answer.status, answer.error["code"]) == (403, "permission_denied")
@@ -103,8 +90,6 @@ def test_a_scope_gives_nothing_that_the_person_may_not_do(
 
 
 @pytest.mark.django_db
-def test_a_missing_scope_tells_nothing_of_which_studies_exist(
-    study: Study, outsider: User, program_of: ProgramOf
-) -> None:
+def test_a_missing_scope_tells_nothing_of_which_studies_exist(study, outsider, program_of):
     program = program_of(outsider, scopes=[Scope.CODE])
     assert program.get(f"studies/{study.slug}/").body == program.get("studies/no-such-study/").body

@@ -1,18 +1,14 @@
-from __future__ import annotations
-
 import pytest
-from pytest_django import Settings
 
 from auditapp.api import authentication
-from tests.auditapp.api.conftest import Program, ProgramOf
+from tests.auditapp.api.conftest import Program
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[float]:
+def clock(monkeypatch, settings):
     """The time of the throttle, which a test moves on; four requests a minute are allowed."""
     settings.API_REQUESTS_PER_MINUTE = 4
     now = [1_000.0]
@@ -21,13 +17,11 @@ def clock(monkeypatch: pytest.MonkeyPatch, settings: Settings) -> list[float]:
     return now
 
 
-def ask(program: Program, times: int) -> list[int]:
+def ask(program, times):
     return [program.get("studies/").status for _ in range(times)]
 
 
-def test_a_token_beyond_its_limit_is_told_how_long_to_wait(
-    coder: User, program_of: ProgramOf, clock: list[float]
-) -> None:
+def test_a_token_beyond_its_limit_is_told_how_long_to_wait(coder, program_of, clock):
     program = program_of(coder)
     assert ask(program, 4) == [200] * 4
     answer = program.get("studies/")
@@ -40,24 +34,20 @@ def test_a_token_beyond_its_limit_is_told_how_long_to_wait(
     assert ask(program, 5) == [200] * 4 + [429]
 
 
-def test_a_refused_request_uses_up_nothing(coder: User, program_of: ProgramOf, clock: list[float]) -> None:
+def test_a_refused_request_uses_up_nothing(coder, program_of, clock):
     program = program_of(coder)
     assert ask(program, 100).count(200) == 4
     clock[0] += 15
     assert ask(program, 1) == [200]
 
 
-def test_tokens_have_limits_of_their_own_and_an_account_has_twice_as_much(
-    coder: User, second_coder: User, program_of: ProgramOf, clock: list[float]
-) -> None:
+def test_tokens_have_limits_of_their_own_and_an_account_has_twice_as_much(coder, second_coder, program_of, clock):
     programs = [program_of(coder) for _ in range(3)]
     assert [ask(program, 5).count(200) for program in programs] == [4, 4, 0]
     assert ask(program_of(second_coder), 1) == [200], "somebody else is not slowed down"
 
 
-def test_what_was_used_long_ago_takes_no_memory(
-    coder: User, program_of: ProgramOf, clock: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_used_long_ago_takes_no_memory(coder, program_of, clock, monkeypatch):
     monkeypatch.setattr(authentication, "MAX_KEYS", 3)
     for _ in range(3):
         program_of(coder).get("studies/")
@@ -65,11 +55,11 @@ def test_what_was_used_long_ago_takes_no_memory(
     assert len(authentication._whole_again_at) <= 3
 
 
-def test_requests_without_a_token_are_refused_as_such(clock: list[float]) -> None:
+def test_requests_without_a_token_are_refused_as_such(clock):
     assert ask(Program(), 6) == [401] * 6
 
 
-def test_counting_asks_the_database_nothing(coder: User, clock: list[float]) -> None:
+def test_counting_asks_the_database_nothing(coder, clock):
     token, _ = create_token(user=coder, name="test", by=coder)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("django.db.backends.utils.CursorWrapper.execute", None)

@@ -1,17 +1,13 @@
-from __future__ import annotations
-
 import pytest
 
 from auditapp.webhooks.models import Webhook
-from tests.auditapp.api.conftest import ProgramOf
-from transcripts.accounts.models import Scope, User
-from transcripts.studies.models import Study
+from transcripts.accounts.models import Scope
 
 pytestmark = pytest.mark.django_db
 NEW = {"address": "https://example.org/hook", "events": ["round.completed", "batch.ended"]}
 
 
-def test_a_webhook_is_added_and_listed_without_its_secret(study: Study, lead: User, program_of: ProgramOf) -> None:
+def test_a_webhook_is_added_and_listed_without_its_secret(study, lead, program_of):
     program, path = program_of(lead), f"studies/{study.slug}/webhooks/"
     answer = program.post(path, NEW)
     assert answer.status == 201
@@ -33,15 +29,13 @@ def test_a_webhook_is_added_and_listed_without_its_secret(study: Study, lead: Us
         ({"events": "batch.ended"}, "events"),
     ],
 )
-def test_a_wrong_webhook_is_422_and_names_its_field(
-    study: Study, lead: User, program_of: ProgramOf, change: dict[str, object], field: str
-) -> None:
+def test_a_wrong_webhook_is_422_and_names_its_field(study, lead, program_of, change, field):
     answer = program_of(lead).post(f"studies/{study.slug}/webhooks/", {**NEW, **change})
     assert answer.status == 422
     assert set(answer.error["fields"]) == {field}
     assert not Webhook.objects.exists()
 
 
-def test_addresses_are_not_for_a_token_that_only_reads(study: Study, lead: User, program_of: ProgramOf) -> None:
+def test_addresses_are_not_for_a_token_that_only_reads(study, lead, program_of):
     answer = program_of(lead, scopes=[Scope.READ]).get(f"studies/{study.slug}/webhooks/")
     assert (answer.status, answer.error["code"]) == (403, "scope_missing")

@@ -1,14 +1,10 @@
 """The ground of the fault tests: a study with a priced model at the fake paid API, and what must hold after every fault."""
 
-from __future__ import annotations
-
 import json
 import time
 import uuid
-from collections.abc import Iterator, Sequence
-from typing import Any
 
-from tests.support.instance import PATIENCE, FakeProvider, Instance, Process, find_children, wait_until
+from tests.support.instance import PATIENCE, find_children, wait_until
 
 TEXTS = 120
 IN_FLIGHT = 20
@@ -20,62 +16,62 @@ OPEN_STATES = {"pilot", "waiting", "running"}
 class Ground:
     """An instance and the paid API that counts what it answers."""
 
-    def __init__(self, instance: Instance, provider: FakeProvider) -> None:
+    def __init__(self, instance, provider):
         self.instance, self.provider = instance, provider
 
-    def launch(self, *more: str, model: str = "m", dataset: str = "texts", in_flight: int = IN_FLIGHT) -> int:
+    def launch(self, *more, model="m", dataset="texts", in_flight=IN_FLIGHT):
         """Launch a batch by command; its number."""
         asked = ("--dataset", dataset, "--model", model, "--task", "acceptability", "--concurrency", str(in_flight))
         return int(self.instance.ask("sob", "launch", *asked, "--confirm-terms", *more)["batch"])
 
-    def load(self, name: str, texts: Sequence[str]) -> None:
+    def load(self, name, texts):
         """A dataset of these texts; a text may hold a script of faults (tests/support/fake_provider.py)."""
         write_texts(self.instance, name, texts)
 
-    def show(self, batch: int) -> dict[str, Any]:
+    def show(self, batch):
         return dict(self.instance.ask("batch", "show", str(batch)))
 
-    def read_state(self, batch: int) -> str:
+    def read_state(self, batch):
         return str(self.instance.query(f"SELECT state FROM batches_batch WHERE id = {batch}")[0][0])
 
-    def count(self, table: str, where: str = "1 = 1") -> int:
+    def count(self, table, where="1 = 1"):
         return int(self.instance.query(f"SELECT count(*) FROM batches_{table} WHERE {where}")[0][0])
 
-    def wait_for_end(self, batch: int, *, patience: float = PATIENCE) -> dict[str, Any]:
+    def wait_for_end(self, batch, *, patience=PATIENCE):
         """What the batch shows once it neither runs nor waits for a yes."""
         wait_until(
             lambda: self.read_state(batch) not in OPEN_STATES, what=f"batch {batch} came to its end", patience=patience
         )
         return self.show(batch)
 
-    def wait_for_answers(self, count: int) -> None:
+    def wait_for_answers(self, count):
         wait_until(lambda: self.provider.stats()["answered"] >= count, what=f"{count} calls were answered")
 
-    def wait_for_results(self, count: int) -> None:
+    def wait_for_results(self, count):
         wait_until(lambda: self.count("result") >= count, what=f"{count} answers were stored")
 
-    def hold_calls(self, *, after: int) -> None:
+    def hold_calls(self, *, after):
         """After so many calls none is answered until they are let go, however long a test takes for what it does meanwhile."""
         self.provider.order(latency=0.1, slow_after=after, slow_latency=600)
 
-    def let_go_once_heard(self) -> None:
+    def let_go_once_heard(self):
         """The calls that are held are answered once the runner has heard that no more are wanted: it hands back at once what it
         had written ahead."""
         wait_until(lambda: self.count("attempt", "\"end\" = 'unsent'") > 0, what="what had not left was handed back")
         self.provider.order(slow_latency=0)
 
-    def is_at_rest(self) -> bool:
+    def is_at_rest(self):
         """Whether nothing was sent for two seconds."""
         before = self.provider.stats()["received"]
         time.sleep(2)
         return bool(self.provider.stats()["received"] == before)
 
-    def check_books(self) -> None:
+    def check_books(self):
         """What ``batch verify`` checks, with the paid API's own count of what it charges for, and call by call."""
         assert find_breaks(self.instance, self.provider) == []
         compare_books(self.instance, self.provider)
 
-    def check_whole(self, batch: int, *, cells: int, shown: dict[str, Any]) -> None:
+    def check_whole(self, batch, *, cells, shown):
         """Every cell has its one answer, every paid call is told of, and the ledger agrees with the paid API."""
         stats = self.provider.stats()
         assert shown["state"] == "done", shown
@@ -90,17 +86,17 @@ class Ground:
         self.check_books()
 
 
-def find_breaks(instance: Instance, provider: FakeProvider) -> list[Any]:
+def find_breaks(instance, provider):
     """What ``batch verify`` finds, given the paid API's count of what it charges for."""
     done = instance.run("batch", "verify", "--json", "--billed", str(provider.stats()["billed"]))
     assert done.stdout, done.stderr
     return list(json.loads(done.stdout)["breaks"])
 
 
-def compare_books(instance: Instance, provider: FakeProvider) -> None:
+def compare_books(instance, provider):
     """Every call that the paid API charges for stands in the ledger as paid, or as one whose end is unknown."""
     billed = {uuid.UUID(name) for name, call in provider.requests().items() if call["billed"]}
-    ends: dict[str, set[uuid.UUID]] = {}
+    ends = {}
     for request_id, end in instance.query('SELECT request_id, "end" FROM batches_attempt'):
         ends.setdefault(end, set()).add(uuid.UUID(str(request_id)))
     paid = ends.get("answered", set()) | ends.get("surplus", set()) | ends.get("failed", set())
@@ -109,7 +105,7 @@ def compare_books(instance: Instance, provider: FakeProvider) -> None:
     assert not untold, f"{len(untold)} calls were paid for and are booked otherwise"
 
 
-def write_texts(instance: Instance, name: str, texts: Sequence[str]) -> None:
+def write_texts(instance, name, texts):
     file = instance.folder / f"{name}.jsonl"
     file.write_text(
         "".join(json.dumps({"text": text, "target": "old"}) + "\n" for text in texts),
@@ -118,7 +114,7 @@ def write_texts(instance: Instance, name: str, texts: Sequence[str]) -> None:
     assert instance.ask("sob", "load", str(file), "--name", name)["texts"] == len(texts)
 
 
-def add_model(instance: Instance, provider: FakeProvider, label: str, *more: str) -> None:
+def add_model(instance, provider, label, *more):
     """A priced model at the fake paid API."""
     address = ("--base-url", provider.base_url, "--model", label)
     instance.manage(
@@ -138,14 +134,14 @@ def add_model(instance: Instance, provider: FakeProvider, label: str, *more: str
     )
 
 
-def prepare(instance: Instance, provider: FakeProvider) -> None:
+def prepare(instance, provider):
     """Two models, and texts to judge."""
     add_model(instance, provider, "m")
     add_model(instance, provider, "other")
     write_texts(instance, "texts", [f"Invented text number {number}." for number in range(TEXTS)])
 
 
-def stand_on(ground: Ground) -> Iterator[Ground]:
+def stand_on(ground):
     """What the processes said goes to the test's own output when it fails."""
     try:
         yield ground
@@ -154,7 +150,7 @@ def stand_on(ground: Ground) -> Iterator[Ground]:
         print(ground.instance.read_words())
 
 
-def kill_a_child(worker: Process) -> None:
+def kill_a_child(worker):
     """kill -9 for one of the processes in which a worker runs its queues: the one that did most."""
     wait_until(lambda: bool(find_children(worker)), what="the worker has children")
     max(find_children(worker), key=lambda child: sum(child.cpu_times()[:2])).kill()

@@ -1,20 +1,15 @@
 """An instance ready for batches, to be copied by each test of the engine in real processes."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from auditapp.batches import kinds
 from tests.auditapp.batches.cast import Ground, stand_on
 from tests.auditapp.batches.trial_kinds import Numbers
 from tests.conftest import refilled
-from tests.support.instance import FakeProvider, Instance, Preloaded
 
 
 @pytest.fixture
-def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Ground]:
+def ground(own_instance, prepared, paid_api):
     """The session's instance with a copy of its data; the paid API's orders and counts begin anew."""
     paid_api.order(reset=True)
     with refilled(own_instance, prepared) as instance:
@@ -22,7 +17,7 @@ def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) 
 
 
 @pytest.fixture
-def numbers(monkeypatch: pytest.MonkeyPatch) -> Numbers:
+def numbers(monkeypatch):
     """The kind of the batches that ``counting`` launches, registered."""
     kind = Numbers()
     monkeypatch.setitem(kinds._kinds, kind.name, kind)

@@ -2,37 +2,25 @@
 
 The batch services of the fake paid API, as a test orders them about and asks what they counted."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import urllib.request
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from decimal import Decimal
-from typing import Any
 
-import pytest
 from django.db import connection, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 
 from auditapp.batches import launching
-from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import claiming, leases, storing
-from auditapp.batches.ledger.claiming import Claim
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.models import Arm, Batch, WorkQueue
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
 from auditapp.llm.actions import add_model
-from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep
-from tests.support.instance import FakeProvider
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Study
 
 RUNNER = "here:1:aaaa"
 ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
@@ -50,29 +38,29 @@ class Echo:
 
     name = "echo"
 
-    def __init__(self) -> None:
-        self.seen: list[Answered] = []
+    def __init__(self):
+        self.seen = []
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+    def write_prompts(self, arm, input_ids):
         return {number: f"text {number}" for number in input_ids if number != 13}
 
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+    def store_answers(self, batch, answers):
         self.seen.extend(answers)
         return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
+    def reopen(self, cell_ids):
         return None
 
 
 class ScriptedProvider:
     """Answers as its script says, and notes what it was asked."""
 
-    def __init__(self, answer: Callable[[ChatRequest], ChatAnswer] | None = None, *, takes: float = 0.0) -> None:
+    def __init__(self, answer=None, *, takes=0.0):
         self.answer, self.takes = answer or (lambda request: ANSWER), takes
-        self.asked: list[ChatRequest] = []
+        self.asked = []
         self.in_flight = self.most_in_flight = 0
 
-    async def chat(self, request: ChatRequest) -> ChatAnswer:
+    async def chat(self, request):
         self.asked.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -82,13 +70,11 @@ class ScriptedProvider:
         finally:
             self.in_flight -= 1
 
-    async def close(self) -> None:
+    async def close(self):
         return None
 
 
-def make_variant(
-    *, base_url: str = "https://models.example/v1", max_tokens: int = 100, reasoning: str = "", **others: object
-) -> ModelVariant:
+def make_variant(*, base_url="https://models.example/v1", max_tokens=100, reasoning="", **others):
     """A priced model; those with the same address are of the same account."""
     return add_model(
         label=f"model {uuid.uuid4().hex[:6]}",
@@ -100,22 +86,22 @@ def make_variant(
         price_in=Decimal(1),
         price_out=Decimal(2),
         by=trail.SYSTEM,
-        **others,  # type: ignore[arg-type]
+        **others,
     )
 
 
 def plan(
-    study: Study,
+    study,
     *,
-    inputs: Sequence[int] = (1, 2, 3),
-    variant: ModelVariant | None = None,
-    cap_usd: Decimal | None = None,
-    repeats: int = 1,
-    concurrency: int = 30,
-    pilot: int = 0,
-    lost_answers: str = "retry",
-    uses_cache: bool = False,
-) -> WorkQueue:
+    inputs=(1, 2, 3),
+    variant=None,
+    cap_usd=None,
+    repeats=1,
+    concurrency=30,
+    pilot=0,
+    lost_answers="retry",
+    uses_cache=False,
+):
     """A launched batch's queue, held by nobody."""
     batch = launching.launch_batch(
         study=study,
@@ -136,23 +122,23 @@ def plan(
     return batch.queues.get()
 
 
-def hold(queue: WorkQueue) -> WorkQueue:
+def hold(queue):
     """The queue, held by ``RUNNER``."""
     held = leases.acquire_queue(queue.pk, RUNNER)
     assert held is not None
     return held
 
 
-def launch(study: Study, *, inputs: Sequence[int] = (1, 2, 3), cap_usd: Decimal | None = None) -> WorkQueue:
+def launch(study, *, inputs=(1, 2, 3), cap_usd=None):
     """A launched batch's queue, held by ``RUNNER``."""
     return hold(plan(study, inputs=inputs, cap_usd=cap_usd))
 
 
-def claim(queue: WorkQueue, count: int = 10) -> Claim:
+def claim(queue, count=10):
     return claiming.claim_calls(queue, RUNNER, count)
 
 
-def finish(queue: WorkQueue, leased: Claim, answer: ChatAnswer) -> None:
+def finish(queue, leased, answer):
     now = timezone.now()
     storing.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])
 
@@ -161,16 +147,16 @@ class NoConnections:
     """The writer's thread borrows the test's connection, which it must not close."""
 
     @staticmethod
-    def close_all() -> None:
+    def close_all():
         return None
 
 
 @contextmanager
-def borrowed_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def borrowed_connection(monkeypatch):
     """Inside, the writer of a runner sees what the test has not committed."""
-    shared: BaseDatabaseWrapper = connections["default"]
+    shared = connections["default"]
 
-    def make_writer(**_: object) -> ThreadPoolExecutor:
+    def make_writer(**_):
         return ThreadPoolExecutor(max_workers=1, initializer=lambda: connections.__setitem__("default", shared))
 
     monkeypatch.setattr(live_run, "ThreadPoolExecutor", make_writer)
@@ -185,16 +171,16 @@ def borrowed_connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class Shop:
     """Speaks to the routes of ``tests/support/fake_jobs.py``."""
 
-    def __init__(self, provider: FakeProvider) -> None:
+    def __init__(self, provider):
         self.provider = provider
         self.address = provider.base_url.removesuffix("/v1")
 
-    def order(self, **orders: object) -> None:
+    def order(self, **orders):
         self._ask("/jobs/orders", json.dumps(orders).encode())
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self):
         return dict(json.loads(self._ask("/jobs/stats")))
 
-    def _ask(self, path: str, data: bytes | None = None) -> bytes:
+    def _ask(self, path, data=None):
         with urllib.request.urlopen(self.address + path, data=data, timeout=10) as response:
             return bytes(response.read())

@@ -1,9 +1,5 @@
 """What the page of a batch says of answers that are worth nothing."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
-
 import pytest
 
 from auditapp.batches import kinds
@@ -12,7 +8,7 @@ from auditapp.batches.pure.estimating import describe_unreadable
 from auditapp.llm.models import ModelVariant
 
 
-def alarm(kind: str, outcomes: Mapping[str, int], *more: Mapping[str, int], task: str = "acceptability") -> list[str]:
+def alarm(kind, outcomes, *more, task="acceptability"):
     """The alarms of a batch of one model, one arm for each count of outcomes."""
     variant = ModelVariant(label="m", max_tokens=200)
     return kinds.list_alarms(kind, [(Arm(variant=variant, task=task), counts) for counts in (outcomes, *more)])
@@ -38,9 +34,7 @@ def alarm(kind: str, outcomes: Mapping[str, int], *more: Mapping[str, int], task
         ),
     ],
 )
-def test_an_alarm_says_that_none_of_enough_answers_could_be_read(
-    came: int, readable: int, no_room: int, expected: str
-) -> None:
+def test_an_alarm_says_that_none_of_enough_answers_could_be_read(came, readable, no_room, expected):
     said = describe_unreadable(came, readable, no_room)
     assert said.removesuffix(" before it answered.") == expected
 
@@ -56,9 +50,7 @@ def test_an_alarm_says_that_none_of_enough_answers_could_be_read(
         ([{"invalid": 4, "provider_error": 9, "no_input": 9}], False),
     ],
 )
-def test_an_annotator_is_judged_by_its_answers_to_all_codes(
-    kind: str, arms: list[dict[str, int]], is_alarm: bool
-) -> None:
+def test_an_annotator_is_judged_by_its_answers_to_all_codes(kind, arms, is_alarm):
     found = alarm(kind, *arms)
     assert [each.startswith("m: none of its 5 answers could be read.") for each in found] == [True] * is_alarm
 
@@ -74,7 +66,7 @@ def test_an_annotator_is_judged_by_its_answers_to_all_codes(
         ([{"invalid": 200, "upheld": 20}], "m: as a critic it upheld all of the 20"),
     ],
 )
-def test_a_critic_that_never_says_no_has_an_alarm(arms: list[dict[str, int]], said: str) -> None:
+def test_a_critic_that_never_says_no_has_an_alarm(arms, said):
     found = alarm("preannotation_critic", *arms)
     assert len(found) == bool(said)
     assert "".join(found).startswith(said)
@@ -95,7 +87,7 @@ def test_a_critic_that_never_says_no_has_an_alarm(arms: list[dict[str, int]], sa
         ({"provider_error": 99}, ""),
     ],
 )
-def test_a_group_of_answers_that_is_no_evidence_is_named(counts: dict[str, int], said: str) -> None:
+def test_a_group_of_answers_that_is_no_evidence_is_named(counts, said):
     found = alarm("sob", counts)
     assert len(found) == bool(said)
     assert said in "".join(found)
@@ -103,7 +95,7 @@ def test_a_group_of_answers_that_is_no_evidence_is_named(counts: dict[str, int],
 
 
 @pytest.mark.parametrize(("counts", "said"), [({"verdict": 60}, []), ({"refusal": 6}, ["m, base: refused every time"])])
-def test_verdicts_of_the_base_task_are_read_like_answers(counts: dict[str, int], said: list[str]) -> None:
+def test_verdicts_of_the_base_task_are_read_like_answers(counts, said):
     assert [each[: len("m, base: refused every time")] for each in alarm("sob", counts, task="base")] == said
 
 
@@ -115,9 +107,9 @@ def test_verdicts_of_the_base_task_are_read_like_answers(counts: dict[str, int],
         ({"unreadable": 4, "provider_error": 9}, False),
     ],
 )
-def test_a_formatter_that_could_read_nothing_has_an_alarm(counts: dict[str, int], is_alarm: bool) -> None:
+def test_a_formatter_that_could_read_nothing_has_an_alarm(counts, is_alarm):
     assert alarm("sob_format", counts) == ["m: none of its 5 answers could be read."] * is_alarm
 
 
-def test_a_kind_without_alarms_has_none() -> None:
+def test_a_kind_without_alarms_has_none():
     assert alarm("another", {"invalid": 99}) == []

@@ -1,28 +1,20 @@
 """The route by file: requests out, answers in; every line is checked first, and nothing is stored twice."""
 
-from __future__ import annotations
-
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches import actions, kinds, launching
-from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import statements
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.batches.routes import answer_files
-from auditapp.batches.routes.answer_files import AnswerFileError, AnswerImport, export_requests, import_answer_file
+from auditapp.batches.routes.answer_files import AnswerFileError, export_requests, import_answer_file
 from auditapp.llm.actions import add_model
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 
 class Echo:
@@ -30,35 +22,26 @@ class Echo:
 
     name = "echo"
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+    def write_prompts(self, arm, input_ids):
         return {number: f"a hateful text {number}" for number in input_ids}
 
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+    def store_answers(self, batch, answers):
         return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
+    def reopen(self, cell_ids):
         return None
 
 
 @pytest.fixture(autouse=True)
-def echo(monkeypatch: pytest.MonkeyPatch) -> None:
+def echo(monkeypatch):
     monkeypatch.setitem(kinds._kinds, "echo", Echo())
 
 
-Launch = Callable[..., Batch]
-
-
 @pytest.fixture
-def launch(study: Study) -> Launch:
+def launch(study):
     """A batch whose answers come from a file."""
 
-    def launch_now(
-        *,
-        inputs: int = 3,
-        models: Sequence[str] = ("m",),
-        route: str = "file",
-        after: Mapping[int, int] | None = None,
-    ) -> Batch:
+    def launch_now(*, inputs=3, models=("m",), route="file", after=None):
         variants = [
             add_model(
                 label=f"{model} of {route} {Batch.objects.count()}",
@@ -86,29 +69,29 @@ def launch(study: Study) -> Launch:
 
 
 @pytest.fixture
-def batch(launch: Launch) -> Batch:
+def batch(launch):
     return launch()
 
 
-def find_cells(batch: Batch) -> list[int]:
+def find_cells(batch):
     return list(Cell.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True))
 
 
-def write_file(*lines: object) -> io.BytesIO:
+def write_file(*lines):
     return io.BytesIO("".join(json.dumps(line) + "\n" for line in lines).encode())
 
 
-def answer_plainly(cell: int, **more: object) -> dict[str, object]:
+def answer_plainly(cell, **more):
     return {"cell": cell, "answer": f"answer to {cell}", **more}
 
 
-def import_lines(batch: Batch, *lines: object, dry_run: bool = False) -> AnswerImport:
+def import_lines(batch, *lines, dry_run=False):
     return import_answer_file(batch=batch, file=write_file(*lines), by=trail.SYSTEM, dry_run=dry_run)
 
 
-def answer_as_openai(cell: int, status: int = 200) -> dict[str, object]:
+def answer_as_openai(cell, status=200):
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "yes"}}
-    body: dict[str, Any] = {
+    body = {
         "id": "chatcmpl-1",
         "model": "m-served",
         "choices": [choice],
@@ -120,7 +103,7 @@ def answer_as_openai(cell: int, status: int = 200) -> dict[str, object]:
     return {"id": "batch_req_1", "custom_id": f"cell-{cell}", "response": response, "error": None}
 
 
-def answer_as_anthropic(cell: int, kind: str = "succeeded") -> dict[str, object]:
+def answer_as_anthropic(cell, kind="succeeded"):
     message = {
         "id": "msg_1",
         "type": "message",
@@ -129,14 +112,14 @@ def answer_as_anthropic(cell: int, kind: str = "succeeded") -> dict[str, object]
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 7, "output_tokens": 3},
     }
-    result: dict[str, object] = {"type": kind}
+    result = {"type": kind}
     if kind == "succeeded":
         result["message"] = message
     return {"custom_id": f"cell-{cell}", "result": result}
 
 
 class TestRequests:
-    def test_every_waiting_cell_is_one_line_in_the_form_of_the_batch_service(self, batch: Batch) -> None:
+    def test_every_waiting_cell_is_one_line_in_the_form_of_the_batch_service(self, batch):
         cells, written = export_requests(batch=batch, by=trail.SYSTEM)
         lines = [json.loads(line) for line in written]
         assert cells == 3
@@ -148,52 +131,52 @@ class TestRequests:
             {"role": "user", "content": "a hateful text 1"},
         ]
 
-    def test_the_file_is_the_same_each_time(self, batch: Batch) -> None:
+    def test_the_file_is_the_same_each_time(self, batch):
         first, second = (b"".join(export_requests(batch=batch, by=trail.SYSTEM)[1]) for _ in range(2))
         assert first == second
 
-    def test_it_can_be_written_for_anthropic(self, batch: Batch) -> None:
+    def test_it_can_be_written_for_anthropic(self, batch):
         lines = [json.loads(line) for line in export_requests(batch=batch, by=trail.SYSTEM, form="anthropic")[1]]
         assert set(lines[0]) == {"custom_id", "params"}
         assert lines[0]["params"]["system"] == "Say it."
 
-    def test_it_can_be_written_for_one_model_alone(self, launch: Launch) -> None:
+    def test_it_can_be_written_for_one_model_alone(self, launch):
         batch = launch(models=["a", "b"])
         arm = batch.arms.get(variant__model="b")
         cells, lines = export_requests(batch=batch, by=trail.SYSTEM, variant=arm.variant)
         assert cells == 3
         assert {json.loads(line)["body"]["model"] for line in lines} == {"b"}
 
-    def test_answered_cells_are_left_out(self, batch: Batch) -> None:
+    def test_answered_cells_are_left_out(self, batch):
         import_lines(batch, answer_plainly(find_cells(batch)[0]))
         cells, lines = export_requests(batch=batch, by=trail.SYSTEM)
         assert cells == len(list(lines)) == 2
 
-    def test_what_went_out_is_recorded_by_its_number_and_not_by_its_words(self, batch: Batch, owner: User) -> None:
+    def test_what_went_out_is_recorded_by_its_number_and_not_by_its_words(self, batch, owner):
         list(export_requests(batch=batch, by=owner)[1])
         event = AuditEvent.objects.get(action="batch.requests_exported")
         assert (event.actor_name, event.details) == ("owner", {"cells": 3})
 
-    def test_it_is_read_in_groups(self, launch: Launch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_is_read_in_groups(self, launch, monkeypatch):
         monkeypatch.setattr(answer_files, "GROUP", 2)
         lines = list(export_requests(batch=launch(inputs=5), by=trail.SYSTEM)[1])
         assert len(lines) == len(set(lines)) == 5
 
-    def test_a_batch_that_asks_by_itself_has_no_such_file(self, launch: Launch) -> None:
+    def test_a_batch_that_asks_by_itself_has_no_such_file(self, launch):
         with pytest.raises(AnswerFileError, match="calls its models itself"):
             export_requests(batch=launch(route="live"), by=trail.SYSTEM)
 
-    def test_a_setting_the_model_cannot_take_is_refused_before_a_line_is_written(self, batch: Batch) -> None:
+    def test_a_setting_the_model_cannot_take_is_refused_before_a_line_is_written(self, batch):
         type(batch.arms.get().variant).objects.update(parameters={"n": 3})
         with pytest.raises(AnswerFileError):
             export_requests(batch=batch, by=trail.SYSTEM)
 
-    def test_no_worker_is_rung_for_it(self, batch: Batch) -> None:
+    def test_no_worker_is_rung_for_it(self, batch):
         assert statements.find_queues_to_notify() == []
 
 
 class TestAnswers:
-    def test_all_three_forms_are_stored_as_answers_like_any_other(self, batch: Batch) -> None:
+    def test_all_three_forms_are_stored_as_answers_like_any_other(self, batch):
         first, second, third = find_cells(batch)
         plain = answer_plainly(third, model="mine", tokens_in=2, tokens_out=1)
         imported = import_lines(batch, answer_as_openai(first), answer_as_anthropic(second), plain)
@@ -222,17 +205,17 @@ class TestAnswers:
         assert attempt.prompt == "a hateful text 1"
         assert set(Cell.objects.values_list("state", "outcome", "lease_owner")) == {("done", "said", "")}
 
-    def test_an_answer_without_usage_costs_nobody_knows_what(self, batch: Batch) -> None:
+    def test_an_answer_without_usage_costs_nobody_knows_what(self, batch):
         import_lines(batch, answer_plainly(find_cells(batch)[0]))
         assert Attempt.objects.get().cost_nano is None
 
-    def test_a_part_of_the_answers_leaves_the_rest_waiting(self, batch: Batch) -> None:
+    def test_a_part_of_the_answers_leaves_the_rest_waiting(self, batch):
         imported = import_lines(batch, answer_plainly(find_cells(batch)[1]))
         assert (imported.answered, imported.waiting) == (1, 2)
         batch.refresh_from_db()
         assert batch.state == "running"
 
-    def test_the_same_file_again_changes_nothing(self, batch: Batch) -> None:
+    def test_the_same_file_again_changes_nothing(self, batch):
         lines = [answer_plainly(find_cells(batch)[0]), answer_as_openai(find_cells(batch)[1], status=500)]
         import_lines(batch, *lines)
         before = (Attempt.objects.count(), AuditEvent.objects.count(), Cell.objects.order_by("pk").values_list("state"))
@@ -240,29 +223,27 @@ class TestAnswers:
         assert (imported.answered, imported.failed, imported.skipped) == (0, 0, 2)
         assert (Attempt.objects.count(), AuditEvent.objects.count()) == before[:2]
 
-    def test_a_cell_that_has_its_answer_keeps_it(self, batch: Batch) -> None:
+    def test_a_cell_that_has_its_answer_keeps_it(self, batch):
         cell = find_cells(batch)[0]
         import_lines(batch, answer_plainly(cell))
         imported = import_lines(batch, {"cell": cell, "answer": "another"})
         assert (imported.answered, imported.skipped) == (0, 1)
         assert Result.objects.get().answer == f"answer to {cell}"
 
-    def test_an_error_leaves_its_cell_waiting_for_another_file(self, batch: Batch) -> None:
+    def test_an_error_leaves_its_cell_waiting_for_another_file(self, batch):
         cell = find_cells(batch)[0]
         imported = import_lines(batch, answer_as_anthropic(cell, "expired"))
         assert (imported.failed, imported.waiting) == (1, 3)
         assert Attempt.objects.get().error_class == "expired"
         assert import_lines(batch, answer_plainly(cell)).answered == 1
 
-    def test_a_dry_run_says_what_would_happen_and_stores_nothing(self, batch: Batch) -> None:
+    def test_a_dry_run_says_what_would_happen_and_stores_nothing(self, batch):
         imported = import_lines(batch, *(answer_plainly(cell) for cell in find_cells(batch)), dry_run=True)
         assert (imported.answered, imported.waiting) == (3, 3)
         assert not Attempt.objects.exists()
         assert not AuditEvent.objects.filter(action="batch.answers_brought_in").exists()
 
-    def test_each_stored_group_is_one_event_without_a_word_of_the_answers(
-        self, launch: Launch, owner: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_each_stored_group_is_one_event_without_a_word_of_the_answers(self, launch, owner, monkeypatch):
         monkeypatch.setattr(answer_files, "GROUP", 2)
         batch = launch(inputs=3)
         lines = [answer_plainly(cell) for cell in find_cells(batch)]
@@ -271,16 +252,14 @@ class TestAnswers:
         assert [event.details["answered"] for event in events] == [2, 1]
         assert "answer to" not in json.dumps([event.details for event in events])
 
-    def test_a_file_that_was_stored_half_is_finished_by_bringing_it_in_again(
-        self, launch: Launch, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_file_that_was_stored_half_is_finished_by_bringing_it_in_again(self, launch, monkeypatch):
         monkeypatch.setattr(answer_files, "GROUP", 2)
         batch = launch(inputs=5)
         lines = [answer_plainly(cell) for cell in find_cells(batch)]
         stored = answer_files._store_group
-        calls: list[int] = []
+        calls = []
 
-        def die_at_the_second(*arguments: Any) -> None:
+        def die_at_the_second(*arguments):
             calls.append(1)
             if len(calls) == 2:
                 raise KeyboardInterrupt
@@ -318,7 +297,7 @@ class TestLines:
             (b'{"custom_id": "cell-CELL", "result": {}}\n', "without the kind of its result"),
         ],
     )
-    def test_a_line_that_cannot_be_taken_is_named(self, batch: Batch, line: bytes, found: str) -> None:
+    def test_a_line_that_cannot_be_taken_is_named(self, batch, line, found):
         first, second, _ = find_cells(batch)
         good = json.dumps(answer_plainly(second)).encode() + b"\n"
         file = io.BytesIO(good + b"\n" + line.replace(b"CELL", str(first).encode()))
@@ -329,35 +308,35 @@ class TestLines:
         assert ", expected " in str(caught.value)
         assert not Attempt.objects.exists()
 
-    def test_a_cell_named_twice_is_refused_with_both_lines(self, batch: Batch) -> None:
+    def test_a_cell_named_twice_is_refused_with_both_lines(self, batch):
         cell = find_cells(batch)[0]
         with pytest.raises(AnswerFileError, match=rf"Line 2: found cell {cell} again \(as on line 1\)"):
             import_lines(batch, answer_plainly(cell), answer_plainly(cell))
 
-    def test_a_cell_of_another_batch_is_refused(self, launch: Launch, batch: Batch) -> None:
+    def test_a_cell_of_another_batch_is_refused(self, launch, batch):
         other = launch()
         with pytest.raises(AnswerFileError, match=f"which is of batch {other.pk}"):
             import_lines(batch, answer_plainly(find_cells(other)[0]))
 
-    def test_no_more_than_twenty_problems_are_listed_and_all_are_counted(self, batch: Batch) -> None:
+    def test_no_more_than_twenty_problems_are_listed_and_all_are_counted(self, batch):
         with pytest.raises(AnswerFileError, match="700 of 700 lines") as caught:
             import_lines(batch, *({"cell": 10**9 + number, "answer": "x"} for number in range(700)))
         assert len(caught.value.problems) == 19, "the first stands in the sentence"
 
-    def test_an_empty_file_is_refused(self, batch: Batch) -> None:
+    def test_an_empty_file_is_refused(self, batch):
         with pytest.raises(AnswerFileError, match="The file is empty"):
             import_lines(batch)
 
-    def test_a_line_without_end_is_not_read_into_memory(self, batch: Batch) -> None:
+    def test_a_line_without_end_is_not_read_into_memory(self, batch):
         file = io.BytesIO(b'{"cell": 1, "answer": "' + b"x" * (9 * 1024 * 1024))
         with pytest.raises(AnswerFileError, match="more than 8 MB"):
             import_answer_file(batch=batch, file=file, by=trail.SYSTEM)
 
-    def test_nul_and_half_surrogates_are_kept_as_escapes(self, batch: Batch) -> None:
+    def test_nul_and_half_surrogates_are_kept_as_escapes(self, batch):
         import_lines(batch, {"cell": find_cells(batch)[0], "answer": "a\x00b\ud800"})
         assert Result.objects.get().answer == "a\\x00b\\ud800"
 
-    def test_a_cancelled_batch_takes_no_answers(self, batch: Batch) -> None:
+    def test_a_cancelled_batch_takes_no_answers(self, batch):
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         batch.refresh_from_db()
         with pytest.raises(AnswerFileError, match="cancelled and accepts no answers"):
@@ -365,9 +344,7 @@ class TestLines:
 
 
 class TestCommands:
-    def test_requests_go_out_and_their_answers_come_in(
-        self, batch: Batch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_requests_go_out_and_their_answers_come_in(self, batch, tmp_path, capsys):
         out = tmp_path / "requests.jsonl"
         call_command("batch", "export-requests", str(batch.pk), "--output", str(out), "--json")
         assert json.loads(capsys.readouterr().out) == {"batch": batch.pk, "requests": 3, "path": str(out)}
@@ -379,7 +356,7 @@ class TestCommands:
         told = json.loads(capsys.readouterr().out)
         assert (told["answered"], told["waiting"], told["state"]) == (3, 0, "done")
 
-    def test_a_file_that_is_there_is_written_over_only_where_that_is_said(self, batch: Batch, tmp_path: Path) -> None:
+    def test_a_file_that_is_there_is_written_over_only_where_that_is_said(self, batch, tmp_path):
         out = tmp_path / "requests.jsonl"
         out.write_text("answers of a week")
         with pytest.raises(CommandError, match=r"already exists.* add --overwrite"):
@@ -388,7 +365,7 @@ class TestCommands:
         call_command("batch", "export-requests", str(batch.pk), "--output", str(out), "--overwrite")
         assert len(out.read_text().splitlines()) == 3
 
-    def test_a_wrong_file_is_told_line_by_line(self, batch: Batch, tmp_path: Path) -> None:
+    def test_a_wrong_file_is_told_line_by_line(self, batch, tmp_path):
         path = tmp_path / "answers.jsonl"
         path.write_text("{}\n[]\n")
         with pytest.raises(CommandError) as caught:
@@ -397,7 +374,7 @@ class TestCommands:
         assert "Line 2: found" in str(caught.value)
         assert str(caught.value).count("Line 1: found") == 1
 
-    def test_a_missing_file_or_batch_is_said_in_a_sentence(self, batch: Batch, tmp_path: Path) -> None:
+    def test_a_missing_file_or_batch_is_said_in_a_sentence(self, batch, tmp_path):
         with pytest.raises(CommandError, match="There is no batch 9999"):
             call_command("batch", "import-answers", "9999", "x")
         with pytest.raises(CommandError, match="cannot be read"):
@@ -409,7 +386,7 @@ class TestCommands:
 class TestChains:
     """The next question of a chain is exported when the one before it is answered."""
 
-    def test_one_question_at_a_time(self, launch: Launch) -> None:
+    def test_one_question_at_a_time(self, launch):
         batch = launch(inputs=2, after={2: 1})
         first, second = find_cells(batch)
         count, lines = export_requests(batch=batch, by=trail.SYSTEM)
@@ -429,7 +406,7 @@ class TestChains:
         kept = Attempt.objects.get(cell=second).history or []
         assert [each["role"] for each in kept] == ["system", "user", "assistant"]
 
-    def test_an_answer_to_a_question_that_nobody_could_ask_yet_is_refused(self, launch: Launch) -> None:
+    def test_an_answer_to_a_question_that_nobody_could_ask_yet_is_refused(self, launch):
         batch = launch(inputs=2, after={2: 1})
         first, second = find_cells(batch)
         with pytest.raises(AnswerFileError, match="only known when the question before it is answered"):

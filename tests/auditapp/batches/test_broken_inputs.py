@@ -1,24 +1,20 @@
 """Messages that a kind's code cannot write: single inputs fail alone, a whole arm pauses the batch, and both are told."""
 
-from __future__ import annotations
-
 import logging
-from collections.abc import Mapping, Sequence
 
 import pytest
 from django.db import IntegrityError, OperationalError
 
 from auditapp.batches import actions, kinds
-from auditapp.batches.kinds import NOT_STORABLE, Answered
+from auditapp.batches.kinds import NOT_STORABLE
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.batches.pages.costs import estimate_batch
 from tests.auditapp.batches.queues import ANSWER, Echo, claim, finish, hold, launch, plan
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 SECRET = "what nobody is to read in a log"
 
@@ -26,19 +22,19 @@ SECRET = "what nobody is to read in a log"
 class Choosy(Echo):
     """A kind whose code fails over some inputs, with an error that quotes the text."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.broken: set[int] = set()
-        self.error: Exception = ValueError(SECRET)
+        self.broken = set()
+        self.error = ValueError(SECRET)
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+    def write_prompts(self, arm, input_ids):
         if self.broken.intersection(input_ids):
             raise self.error
         return super().write_prompts(arm, input_ids)
 
 
 @pytest.fixture(autouse=True)
-def kind(monkeypatch: pytest.MonkeyPatch, db: None) -> Choosy:
+def kind(monkeypatch, db):
     kind = Choosy()
     monkeypatch.setitem(kinds._kinds, kind.name, kind)
     return kind
@@ -47,18 +43,16 @@ def kind(monkeypatch: pytest.MonkeyPatch, db: None) -> Choosy:
 class Naming(Choosy):
     """A kind that stores each answer under a name, which the database takes once."""
 
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+    def store_answers(self, batch, answers):
         User.objects.bulk_create([User(username=f"answer {each.input_id}") for each in answers])
         return super().store_answers(batch, answers)
 
 
-def read_outcomes() -> dict[int, str]:
+def read_outcomes():
     return dict(Cell.objects.exclude(outcome="").values_list("input_id", "outcome"))
 
 
-def test_an_answer_that_the_database_refuses_to_store_fails_alone(
-    study: Study, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_answer_that_the_database_refuses_to_store_fails_alone(study, monkeypatch, caplog):
     kind = Naming()
     monkeypatch.setitem(kinds._kinds, kind.name, kind)
     User.objects.create(username="answer 2")
@@ -72,9 +66,7 @@ def test_an_answer_that_the_database_refuses_to_store_fails_alone(
     assert alone.endswith(f"the answer of cell {Cell.objects.get(input_id=2).pk} could not be stored")
 
 
-def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(
-    study: Study, kind: Choosy, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(study, kind, caplog):
     kind.broken = {2}
     queue = launch(study)
     with caplog.at_level(logging.ERROR):
@@ -92,11 +84,11 @@ def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(
     assert verify_batches() == []
 
 
-def test_a_failed_statement_of_the_database_leaves_the_claim_whole(study: Study, kind: Choosy) -> None:
+def test_a_failed_statement_of_the_database_leaves_the_claim_whole(study, kind):
     """What failed inside the database must not undo what is written for the others."""
 
     class Doubling(Choosy):
-        def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        def write_prompts(self, arm, input_ids):
             if 2 in input_ids:
                 User.objects.create(username="twice")
                 User.objects.create(username="twice")
@@ -110,9 +102,7 @@ def test_a_failed_statement_of_the_database_leaves_the_claim_whole(study: Study,
 
 
 @pytest.mark.parametrize("lost", [(), (13,)])
-def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_why(
-    study: Study, kind: Choosy, lost: tuple[int, ...], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_why(study, kind, lost, caplog):
     kind.broken = set(range(1, 6))
     queue = launch(study, inputs=[*kind.broken, *lost])
     with caplog.at_level(logging.ERROR):
@@ -131,7 +121,7 @@ def test_an_arm_of_which_nothing_can_be_written_pauses_the_batch_once_and_says_w
     assert len(claim(queue).calls) == 5
 
 
-def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(study: Study, kind: Choosy) -> None:
+def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(study, kind):
     kind.broken = {1, 2, 3, 4}
     queue = launch(study, inputs=sorted(kind.broken))
     assert claim(queue).settled == 4
@@ -142,7 +132,7 @@ def test_where_few_are_left_they_fail_one_by_one_and_the_batch_comes_to_its_end(
     assert len(claim(queue).calls) == 4
 
 
-def test_a_database_that_is_away_is_no_fault_of_an_input(study: Study, kind: Choosy) -> None:
+def test_a_database_that_is_away_is_no_fault_of_an_input(study, kind):
     kind.broken, kind.error = {2}, OperationalError("away")
     queue = launch(study)
     with pytest.raises(OperationalError):
@@ -151,7 +141,7 @@ def test_a_database_that_is_away_is_no_fault_of_an_input(study: Study, kind: Cho
     assert len(claim(queue).calls) == 2
 
 
-def test_an_estimate_leaves_out_what_cannot_be_written(study: Study, kind: Choosy) -> None:
+def test_an_estimate_leaves_out_what_cannot_be_written(study, kind):
     queue = hold(plan(study, inputs=range(20, 30)))
     whole = estimate_batch(queue.batch)["high"]
     kind.broken = {21}

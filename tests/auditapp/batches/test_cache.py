@@ -1,9 +1,6 @@
 """The response cache: an answer that was paid for once is taken again for the very same request, and says so."""
 
-from __future__ import annotations
-
 import dataclasses
-from typing import Any
 
 import pytest
 
@@ -13,24 +10,23 @@ from auditapp.batches.models import Attempt, Batch, Cell, Result
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers.base import ChatRequest, Traits
 from tests.auditapp.batches.queues import ANSWER, LOST, Echo, claim, finish, hold, launch, make_variant, plan
-from transcripts.studies.models import Study
 
 
 @pytest.fixture(autouse=True)
-def echo(monkeypatch: pytest.MonkeyPatch) -> Echo:
+def echo(monkeypatch):
     kind = Echo()
     monkeypatch.setitem(kinds._kinds, "echo", kind)
     return kind
 
 
-def answer_all(study: Study, *, repeats: int = 1) -> None:
+def answer_all(study, *, repeats=1):
     """A batch without the cache, all of whose calls are answered."""
     queue = hold(plan(study, inputs=[1, 2], repeats=repeats))
     finish(queue, claim(queue), ANSWER)
     assert Batch.objects.latest("pk").state == "done"
 
 
-def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(study: Study, echo: Echo) -> None:
+def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(study, echo):
     answer_all(study)
     originals = list(Attempt.objects.order_by("pk").values_list("pk", flat=True))
     queue = hold(plan(study, inputs=[1, 2], uses_cache=True))
@@ -47,12 +43,12 @@ def test_a_request_answered_before_is_not_sent_again_and_costs_nothing(study: St
     assert set(Cell.objects.values_list("outcome", flat=True)) == {"said"}
 
 
-def test_it_is_off_by_default(study: Study) -> None:
+def test_it_is_off_by_default(study):
     answer_all(study)
     assert len(claim(launch(study, inputs=[1, 2])).calls) == 2
 
 
-def test_only_what_was_answered_before_is_taken(study: Study) -> None:
+def test_only_what_was_answered_before_is_taken(study):
     answer_all(study)
     queue = hold(plan(study, inputs=[1, 5], uses_cache=True))
     leased = claim(queue)
@@ -61,13 +57,13 @@ def test_only_what_was_answered_before_is_taken(study: Study) -> None:
     assert Batch.objects.latest("pk").state == "running"
 
 
-def test_repeats_are_not_copies_of_each_other(study: Study) -> None:
+def test_repeats_are_not_copies_of_each_other(study):
     answer_all(study, repeats=1)
     queue = hold(plan(study, inputs=[1], repeats=2, uses_cache=True))
     assert [Cell.objects.get(pk=call.leased.cell_id).repeat for call in claim(queue).calls] == [2]
 
 
-def test_a_copy_always_points_to_an_answer_that_was_paid_for(study: Study) -> None:
+def test_a_copy_always_points_to_an_answer_that_was_paid_for(study):
     answer_all(study)
     for _ in range(2):
         claim(hold(plan(study, inputs=[1], uses_cache=True)))
@@ -75,31 +71,31 @@ def test_a_copy_always_points_to_an_answer_that_was_paid_for(study: Study) -> No
     assert list(origins) == ["answered", "answered"]
 
 
-def test_a_lost_answer_is_nothing_to_copy(study: Study) -> None:
+def test_a_lost_answer_is_nothing_to_copy(study):
     queue = hold(plan(study, inputs=[1], lost_answers="hold"))
     finish(queue, claim(queue), LOST)
     assert len(claim(hold(plan(study, inputs=[1], uses_cache=True))).calls) == 1
 
 
-def test_another_account_is_another_answer(study: Study) -> None:
+def test_another_account_is_another_answer(study):
     answer_all(study)
     elsewhere = make_variant(base_url="https://elsewhere.example/v1")
     assert len(claim(hold(plan(study, inputs=[1, 2], variant=elsewhere, uses_cache=True))).calls) == 2
 
 
-def test_another_setting_is_another_answer(study: Study) -> None:
+def test_another_setting_is_another_answer(study):
     answer_all(study)
-    settings: list[dict[str, Any]] = [{"reasoning": "high"}, {"max_tokens": 99}, {"temperature": 0.5}, {"seed": 1}]
+    settings = [{"reasoning": "high"}, {"max_tokens": 99}, {"temperature": 0.5}, {"seed": 1}]
     for variant in [make_variant(**each) for each in settings]:
         assert len(claim(hold(plan(study, inputs=[1, 2], variant=variant, uses_cache=True))).calls) == 2
 
 
-def test_the_hash_covers_all_that_shapes_the_answer(study: Study) -> None:
+def test_the_hash_covers_all_that_shapes_the_answer(study):
     queue = plan(study, inputs=[1])
     arm = queue.batch.arms.get()
     account = arm.variant.account
     request = make_request(arm, "text")
-    changed: list[ChatRequest] = [
+    changed = [
         dataclasses.replace(request, model="n"),
         dataclasses.replace(request, system="other"),
         dataclasses.replace(request, user="other"),
@@ -115,7 +111,7 @@ def test_the_hash_covers_all_that_shapes_the_answer(study: Study) -> None:
     assert hash_request(same, account) == hash_request(request, account)
 
 
-def test_the_hash_of_a_request_is_the_same_in_every_version_so_that_no_stored_answer_is_lost() -> None:
+def test_the_hash_of_a_request_is_the_same_in_every_version_so_that_no_stored_answer_is_lost():
     account = ProviderAccount(pk=7, provider="openai", base_url="https://models.example/v1")
     request = ChatRequest("call-1", "model-1", "Answer briefly.", "Why?", 100)
     assert hash_request(request, account) == "edcab057361746c31177d5081580f70b106d890590829c4010e5fd6d02cadd56"
@@ -123,7 +119,7 @@ def test_the_hash_of_a_request_is_the_same_in_every_version_so_that_no_stored_an
     assert hash_request(held, account) == "11c0decd933bb421b76b88d4932e9136b64709adbd2726f83c0b9a74c6b9060a"
 
 
-def other_traits() -> list[Traits]:
+def other_traits():
     return [
         Traits(reasoning="budget"),
         Traits(token_limit="max_completion_tokens"),

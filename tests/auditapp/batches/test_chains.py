@@ -1,25 +1,20 @@
 """Chains: a cell waits for another, and its call continues that conversation."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 from django.db import connection
 from django.db.models import F
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches import actions, kinds, planning
 from auditapp.batches.kinds import EVERYTHING
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, launch_batch
 from auditapp.batches.ledger import storing
-from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Cell, Result
 from auditapp.batches.pages.costs import estimate_batch, review_launch
 from auditapp.batches.pages.live import read_answers, rebuild_request
 from auditapp.outbound.clock import read_now
@@ -38,23 +33,19 @@ from tests.auditapp.batches.trial_kinds import (
     read_histories,
     read_states,
 )
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture(autouse=True)
-def talks(monkeypatch: pytest.MonkeyPatch) -> Talks:
+def talks(monkeypatch):
     kind = Talks()
     monkeypatch.setitem(kinds._kinds, kind.name, kind)
     monkeypatch.setitem(kinds._kinds, "scripts", Scripts())
     return kind
 
 
-def say(batch: Batch, calls: list[Call], content: str = "") -> None:
+def say(batch, calls, content=""):
     """Each call is answered by ``answer_request``, or with this."""
     now = read_now()
     group = []
@@ -65,7 +56,7 @@ def say(batch: Batch, calls: list[Call], content: str = "") -> None:
     batch.refresh_from_db()
 
 
-def step(batch: Batch, count: int = 10, content: str = "") -> list[Call]:
+def step(batch, count=10, content=""):
     """What can be asked now is asked and answered."""
     calls = claim(batch, count)
     say(batch, calls, content)
@@ -73,25 +64,25 @@ def step(batch: Batch, count: int = 10, content: str = "") -> list[Call]:
 
 
 class TestWaiting:
-    def test_only_the_first_question_of_each_session_is_planned(self, study: Study) -> None:
+    def test_only_the_first_question_of_each_session_is_planned(self, study):
         batch = launch_talks(study, sessions=2)
         assert read_states(batch) == {
             11: "planned", 12: "waits", 13: "waits", 21: "planned", 22: "waits", 23: "waits"
         }  # fmt: skip
         assert batch.has_chains
 
-    def test_each_repeat_and_each_model_has_chains_of_its_own(self, study: Study) -> None:
+    def test_each_repeat_and_each_model_has_chains_of_its_own(self, study):
         batch = launch_talks(study, make_variant("a"), make_variant("b"), sessions=2, repeats=2)
         followers = Cell.objects.filter(batch=batch, after__isnull=False).select_related("after")
         assert len(followers) == 16
         for cell in followers:
-            assert (cell.after.arm_id, cell.after.repeat, cell.after.input_id) == (  # type: ignore[union-attr]
+            assert (cell.after.arm_id, cell.after.repeat, cell.after.input_id) == (
                 cell.arm_id,
                 cell.repeat,
                 cell.input_id - 1,
             )
 
-    def test_an_answer_plans_the_next_question_when_it_is_stored(self, study: Study) -> None:
+    def test_an_answer_plans_the_next_question_when_it_is_stored(self, study):
         batch = launch_talks(study, sessions=2)
         [first] = claim(batch, 1)
         assert read_states(batch)[12] == "waits"
@@ -100,17 +91,17 @@ class TestWaiting:
             11: "done", 12: "planned", 13: "waits", 21: "planned", 22: "waits", 23: "waits"
         }  # fmt: skip
 
-    def test_a_batch_is_done_with_the_last_question(self, study: Study) -> None:
+    def test_a_batch_is_done_with_the_last_question(self, study):
         batch = launch_talks(study, sessions=2)
         assert [len(step(batch)) for _ in range(3)] == [2, 2, 2]
         assert (batch.state, batch.reserved_nano) == ("done", 0)
 
-    def test_a_session_that_was_begun_is_finished_before_later_ones_are_begun(self, study: Study) -> None:
+    def test_a_session_that_was_begun_is_finished_before_later_ones_are_begun(self, study):
         batch = launch_talks(study, sessions=2)
         asked = [call.leased.input_id for _ in range(4) for call in step(batch, 1)]
         assert asked == [11, 12, 13, 21]
 
-    def test_an_input_cannot_continue_one_that_is_not_asked_before_it(self, study: Study) -> None:
+    def test_an_input_cannot_continue_one_that_is_not_asked_before_it(self, study):
         arms = [PlannedArm(make_variant(), "session", "")]
         with pytest.raises(Refused, match="Input 1 continues input 2"):
             launch_batch(
@@ -119,7 +110,7 @@ class TestWaiting:
 
 
 class TestHistory:
-    def test_a_call_sends_what_was_said_before_and_an_attempt_keeps_it(self, study: Study) -> None:
+    def test_a_call_sends_what_was_said_before_and_an_attempt_keeps_it(self, study):
         batch = launch_talks(study)
         step(batch)
         step(batch)
@@ -143,7 +134,7 @@ class TestHistory:
             ],
         }
 
-    def test_reasoning_is_stored_and_never_sent_back(self, study: Study) -> None:
+    def test_reasoning_is_stored_and_never_sent_back(self, study):
         batch = launch_talks(study)
         step(batch)
         assert Result.objects.get().reasoning == "Hidden thoughts."
@@ -152,7 +143,7 @@ class TestHistory:
         assert third.request.history[-1] == ("Question 12", "Words.")
         assert Result.objects.get(cell__input_id=12).answer == "<think>Between marks.</think>Words."
 
-    def test_a_request_can_be_written_again_exactly_as_it_was_sent(self, study: Study) -> None:
+    def test_a_request_can_be_written_again_exactly_as_it_was_sent(self, study):
         for kind in ("talks", "scripts"):
             batch = launch_talks(study, make_variant(kind), kind=kind)
             for _ in range(3):
@@ -160,7 +151,7 @@ class TestHistory:
         attempts = Attempt.objects.select_related("arm__variant__account", "arm__capabilities", "arm__batch")
         assert [rebuild_request(attempt)["agrees"] for attempt in attempts] == [True] * 6
 
-    def test_a_kind_may_answer_what_the_model_asks(self, study: Study) -> None:
+    def test_a_kind_may_answer_what_the_model_asks(self, study):
         batch = launch_talks(study, kind="scripts", repeats=2)
         step(batch, content=ASKED_BACK)
         second = step(batch)
@@ -170,7 +161,7 @@ class TestHistory:
         ]
         assert [call.request.user for call in step(batch)] == ["Question 13, repeat 1", "Question 13, repeat 2"]
 
-    def test_an_earlier_answer_is_used_again_only_after_the_same_conversation(self, study: Study) -> None:
+    def test_an_earlier_answer_is_used_again_only_after_the_same_conversation(self, study):
         variant = make_variant()
         first = launch_talks(study, variant)
         for _ in range(3):
@@ -190,7 +181,7 @@ class TestHistory:
 
 
 class TestFailing:
-    def test_where_a_question_fails_for_good_the_rest_of_its_session_fails(self, study: Study, talks: Talks) -> None:
+    def test_where_a_question_fails_for_good_the_rest_of_its_session_fails(self, study, talks):
         batch = launch_talks(study, sessions=2)
         step(batch, 1)
         finish(batch, claim(batch, 1), GIVEN_UP)
@@ -202,13 +193,13 @@ class TestFailing:
             (13, "earlier_failed"),
         ]
 
-    def test_a_batch_ends_though_a_whole_session_failed(self, study: Study) -> None:
+    def test_a_batch_ends_though_a_whole_session_failed(self, study):
         batch = launch_talks(study)
         finish(batch, claim(batch, 1), GIVEN_UP)
         assert read_states(batch) == {11: "silent", 12: "earlier_failed", 13: "earlier_failed"}
         assert batch.state == "done"
 
-    def test_asking_a_failed_question_again_takes_its_session_up_again(self, study: Study, talks: Talks) -> None:
+    def test_asking_a_failed_question_again_takes_its_session_up_again(self, study, talks):
         batch = launch_talks(study)
         step(batch)
         finish(batch, claim(batch, 1), GIVEN_UP)
@@ -220,7 +211,7 @@ class TestFailing:
         assert batch.state == "done"
         assert read_states(batch) == {11: "done", 12: "done", 13: "done"}
 
-    def test_one_session_can_be_asked_again_alone(self, study: Study) -> None:
+    def test_one_session_can_be_asked_again_alone(self, study):
         batch = launch_talks(study, sessions=2)
         finish(batch, claim(batch, 2), GIVEN_UP)
         chosen = Cell.objects.get(batch=batch, input_id=21)
@@ -230,7 +221,7 @@ class TestFailing:
         }  # fmt: skip
 
     @pytest.mark.parametrize("chosen", [12, 13])
-    def test_a_question_that_failed_with_an_earlier_one_is_asked_again_with_it(self, study: Study, chosen: int) -> None:
+    def test_a_question_that_failed_with_an_earlier_one_is_asked_again_with_it(self, study, chosen):
         batch = launch_talks(study)
         finish(batch, claim(batch, 1), GIVEN_UP)
         cell = Cell.objects.get(batch=batch, input_id=chosen)
@@ -240,7 +231,7 @@ class TestFailing:
             step(batch)
         assert batch.state == "done"
 
-    def test_what_waits_behind_a_held_call_waits_until_a_person_decides(self, study: Study) -> None:
+    def test_what_waits_behind_a_held_call_waits_until_a_person_decides(self, study):
         batch = launch_talks(study, lost_answers="hold")
         finish(batch, claim(batch, 1), LOST)
         assert read_states(batch) == {11: "held", 12: "waits", 13: "waits"}
@@ -251,21 +242,21 @@ class TestFailing:
         step(batch)
         assert read_states(batch)[12] == "planned"
 
-    def test_a_held_call_that_is_given_up_fails_the_rest(self, study: Study) -> None:
+    def test_a_held_call_that_is_given_up_fails_the_rest(self, study):
         batch = launch_talks(study, lost_answers="hold")
         finish(batch, claim(batch, 1), LOST)
         actions.release_held(batch=batch, by=trail.SYSTEM, again=False)
         assert read_states(batch) == {11: "silent", 12: "earlier_failed", 13: "earlier_failed"}
         assert batch.state == "done"
 
-    def test_cancelling_cancels_what_waits(self, study: Study) -> None:
+    def test_cancelling_cancels_what_waits(self, study):
         batch = launch_talks(study)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
         say(batch, calls)
         assert read_states(batch) == {11: "done", 12: "cancelled", 13: "cancelled"}
 
-    def test_a_drained_batch_begins_no_further_question(self, study: Study) -> None:
+    def test_a_drained_batch_begins_no_further_question(self, study):
         batch = launch_talks(study)
         calls = claim(batch, 1)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
@@ -276,16 +267,14 @@ class TestFailing:
         step(batch)
         assert batch.state == "done"
 
-    def test_an_answer_that_comes_late_plans_the_next_question_once(self, study: Study) -> None:
+    def test_an_answer_that_comes_late_plans_the_next_question_once(self, study):
         batch = launch_talks(study)
         calls = claim(batch, 1)
         say(batch, calls)
         say(batch, calls)
         assert read_states(batch) == {11: "done", 12: "planned", 13: "waits"}
 
-    def test_a_question_that_is_gone_fails_the_rest_of_its_session(
-        self, study: Study, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_question_that_is_gone_fails_the_rest_of_its_session(self, study, monkeypatch):
         monkeypatch.setattr(Talks, "write_prompts", lambda *_: {})
         batch = launch_talks(study, sessions=2)
         assert claim(batch, 10) == []
@@ -295,21 +284,21 @@ class TestFailing:
 
 
 class TestMoney:
-    def test_the_reservation_counts_the_history(self, study: Study) -> None:
+    def test_the_reservation_counts_the_history(self, study):
         batch = launch_talks(study)
         step(batch, content="x" * 1000)
         reserved = Attempt.objects.get().reserved_nano
         [second] = claim(batch, 1)
         assert second.leased.reserved_nano >= reserved + 1000 * 1000
 
-    def test_a_cap_that_the_history_would_exceed_stops_the_batch(self, study: Study) -> None:
+    def test_a_cap_that_the_history_would_exceed_stops_the_batch(self, study):
         batch = launch_talks(study, cap_usd=Decimal("0.0006"))
         step(batch, content="x" * 1000)
         assert claim(batch, 1) == []
         assert read_states(batch)[12] == "planned"
 
     @pytest.mark.django_db
-    def test_the_review_counts_the_history_growing_with_each_question(self) -> None:
+    def test_the_review_counts_the_history_growing_with_each_question(self):
         variant = make_variant()
         inputs, after = number_inputs(2, 3)
         arms = [PlannedArm(variant, "session", "You are asked.")]
@@ -322,7 +311,7 @@ class TestMoney:
         assert chained["highest_nano"] - alone["highest_nano"] == 2 * 3 * (100 + 11 + 32) * 1000
 
     @pytest.mark.django_db
-    def test_the_review_says_what_answers_of_usual_length_would_cost(self) -> None:
+    def test_the_review_says_what_answers_of_usual_length_would_cost(self):
         inputs, after = number_inputs(2, 3)
         arms = [PlannedArm(make_variant(), "session", "You are asked.")]
         plan = LaunchPlan("talks", arms, inputs, after=after, expected_answer=20)
@@ -334,7 +323,7 @@ class TestMoney:
         assert review["likely_nano"] < review["highest_nano"]
 
     @pytest.mark.django_db
-    def test_no_answer_is_expected_to_be_longer_than_its_model_may_write(self) -> None:
+    def test_no_answer_is_expected_to_be_longer_than_its_model_may_write(self):
         inputs, after = number_inputs(1, 2)
         arms = [PlannedArm(make_variant(), "session", "You are asked.")]
         found = [
@@ -344,7 +333,7 @@ class TestMoney:
         assert found[0]["likely_nano"] == found[1]["likely_nano"] > 0
 
     @pytest.mark.django_db
-    def test_without_a_usual_length_the_review_names_no_likely_cost(self) -> None:
+    def test_without_a_usual_length_the_review_names_no_likely_cost(self):
         inputs, after = number_inputs(1, 2)
         plan = LaunchPlan("talks", [PlannedArm(make_variant(), "session", "")], inputs, after=after)
         assert review_launch(plan, LaunchOptions())["likely_nano"] is None
@@ -353,7 +342,7 @@ class TestMoney:
 class TestEstimate:
     """After two sessions of three questions: the costs are set by hand."""
 
-    def answer_two_sessions(self, study: Study) -> Batch:
+    def answer_two_sessions(self, study):
         batch = launch_talks(study, sessions=4, pilot=5)
         for _ in range(3):
             step(batch)
@@ -367,13 +356,13 @@ class TestEstimate:
                 Attempt.objects.filter(pk=attempt.pk).update(cost_nano=cost)
         return batch
 
-    def test_each_depth_is_averaged_apart(self, study: Study) -> None:
+    def test_each_depth_is_averaged_apart(self, study):
         batch = self.answer_two_sessions(study)
         # By hand: two sessions are left. Means 120, 210, 330; two calls left of each: 2 x 660.
         [arm] = estimate_batch(batch)["arms"]
         assert (arm["n"], arm["left"], arm["mid"]) == (6, 6, 1320)
 
-    def test_sessions_that_were_begun_have_their_dearer_questions_left(self, study: Study) -> None:
+    def test_sessions_that_were_begun_have_their_dearer_questions_left(self, study):
         batch = self.answer_two_sessions(study)
         actions.confirm_batch(batch=batch, by=trail.SYSTEM)
         calls = step(batch, 2)
@@ -382,7 +371,7 @@ class TestEstimate:
         [arm] = estimate_batch(batch)["arms"]
         assert (arm["left"], arm["mid"]) == (4, 1080)
 
-    def test_before_any_call_the_most_counts_the_history(self, study: Study) -> None:
+    def test_before_any_call_the_most_counts_the_history(self, study):
         batch = launch_talks(study)
         inputs, after = number_inputs(1, 3)
         arm = batch.arms.select_related("variant__account").get()
@@ -392,16 +381,14 @@ class TestEstimate:
 
 
 class TestPages:
-    def read(self, client: Client, name: str, *keys: object) -> str:
+    def read(self, client, name, *keys):
         return client.get(reverse(f"batches:{name}", args=keys)).content.decode()
 
-    def test_the_page_of_a_batch_counts_what_waits(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_the_page_of_a_batch_counts_what_waits(self, study, lead, client_of):
         batch = launch_talks(study, sessions=2)
         assert "4 waiting for an earlier answer" in self.read(client_of(lead), "detail", study.slug, batch.pk)
 
-    def test_the_page_of_an_attempt_shows_what_was_said_before_and_the_reasoning(
-        self, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_page_of_an_attempt_shows_what_was_said_before_and_the_reasoning(self, study, lead, client_of):
         batch = launch_talks(study)
         step(batch)
         step(batch)
@@ -413,7 +400,7 @@ class TestPages:
         assert "hash matches" in page
         assert "Hidden thoughts." in page
 
-    def test_the_stream_of_answers_has_both(self, study: Study) -> None:
+    def test_the_stream_of_answers_has_both(self, study):
         batch = launch_talks(study)
         step(batch)
         step(batch)
@@ -423,13 +410,13 @@ class TestPages:
 
 
 class TestPilot:
-    def test_a_pilot_draws_whole_sessions(self, study: Study) -> None:
+    def test_a_pilot_draws_whole_sessions(self, study):
         batch = launch_talks(study, sessions=9, pilot=5)
         chosen = Cell.objects.filter(batch=batch, pilot=True)
         sessions = {number // 10 for number in chosen.values_list("input_id", flat=True)}
         assert (batch.state, batch.pilot_cells, len(chosen), len(sessions)) == ("pilot", 6, 6, 2)
 
-    def test_a_pilot_ends_with_the_last_question_of_its_sessions(self, study: Study) -> None:
+    def test_a_pilot_ends_with_the_last_question_of_its_sessions(self, study):
         batch = launch_talks(study, sessions=9, pilot=3)
         assert [len(step(batch)) for _ in range(3)] == [1, 1, 1]
         assert batch.state == "waiting"
@@ -437,14 +424,14 @@ class TestPilot:
         assert len(claim(batch, 100)) == 8
 
     @pytest.mark.django_db
-    def test_the_review_names_its_calls(self) -> None:
+    def test_the_review_names_its_calls(self):
         inputs, after = number_inputs(9, 3)
         plan = LaunchPlan("talks", [PlannedArm(make_variant(), "session", "")], inputs, after=after)
         assert review_launch(plan, LaunchOptions(pilot=5))["pilot_cells"] == 6
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_large_launch_links_its_chains_too(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_launch_links_its_chains_too(study, monkeypatch):
     monkeypatch.setattr(planning, "SMALL_SIZE", 10)
     monkeypatch.setattr(planning, "CELLS_AT_A_TIME", {connection.vendor: 4})
     batch = launch_talks(study, sessions=5, repeats=2, pilot=6)
@@ -459,7 +446,7 @@ def test_a_large_launch_links_its_chains_too(study: Study, monkeypatch: pytest.M
     assert not Cell.objects.filter(batch=batch, after__isnull=False).exclude(after__repeat=F("repeat")).exists()
 
 
-def test_cells_planned_one_after_the_other_have_growing_keys(study: Study) -> None:
+def test_cells_planned_one_after_the_other_have_growing_keys(study):
     """Chained cells choose their keys; those that come later, chained or not, get further ones."""
     variant = make_variant()
     batches = [launch_talks(study, variant, sessions=2, questions=questions) for questions in (3, 1, 2)]
@@ -472,14 +459,14 @@ def test_cells_planned_one_after_the_other_have_growing_keys(study: Study) -> No
 class TestInvariants:
     """Each break is made in the rows themselves: the product makes none."""
 
-    def test_a_finished_chain_breaks_none(self, study: Study) -> None:
+    def test_a_finished_chain_breaks_none(self, study):
         batch = launch_talks(study, kind="scripts", sessions=2, repeats=2)
         assert verify_batches() == []
         for _ in range(3):
             step(batch)
             assert verify_batches() == []
 
-    def test_nor_does_one_that_failed_and_is_taken_up_again(self, study: Study) -> None:
+    def test_nor_does_one_that_failed_and_is_taken_up_again(self, study):
         batch = launch_talks(study, sessions=2)
         step(batch)
         finish(batch, claim(batch, 1), GIVEN_UP)
@@ -487,10 +474,10 @@ class TestInvariants:
         actions.retry_failed(batch=batch, by=trail.SYSTEM)
         assert verify_batches() == []
 
-    def find_break(self) -> str:
+    def find_break(self):
         return " ".join(sentence for broken, _, sentence in verify_batches() if broken == "I9")
 
-    def test_a_history_that_is_not_what_was_said_is_found(self, study: Study) -> None:
+    def test_a_history_that_is_not_what_was_said_is_found(self, study):
         batch = launch_talks(study)
         step(batch)
         step(batch)
@@ -500,25 +487,25 @@ class TestInvariants:
         attempt.save()
         assert "sent another history" in self.find_break()
 
-    def test_a_call_that_was_written_before_the_answer_is_found(self, study: Study) -> None:
+    def test_a_call_that_was_written_before_the_answer_is_found(self, study):
         batch = launch_talks(study)
         step(batch)
         step(batch)
         Attempt.objects.filter(cell__input_id=12).update(written_at=batch.created_at)
         assert "before the answer it continues" in self.find_break()
 
-    def test_a_cell_that_still_waits_behind_an_answer_is_found(self, study: Study) -> None:
+    def test_a_cell_that_still_waits_behind_an_answer_is_found(self, study):
         batch = launch_talks(study)
         step(batch)
         Cell.objects.filter(batch=batch, input_id=12).update(state="waits")
         assert "still wait although" in self.find_break()
 
-    def test_a_cell_that_did_not_wait_is_found(self, study: Study) -> None:
+    def test_a_cell_that_did_not_wait_is_found(self, study):
         batch = launch_talks(study)
         Cell.objects.filter(batch=batch, input_id=12).update(state="planned")
         assert "did not wait" in self.find_break()
 
-    def test_a_cell_that_waits_for_none_is_found(self, study: Study) -> None:
+    def test_a_cell_that_waits_for_none_is_found(self, study):
         batch = launch_talks(study)
         Cell.objects.filter(batch=batch, input_id=12).update(after=None)
         assert "wait for no other cell" in self.find_break()

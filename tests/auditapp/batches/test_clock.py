@@ -1,7 +1,5 @@
 """One clock for all machines: the database's."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 
@@ -15,19 +13,18 @@ from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell, WorkQueue
 from auditapp.outbound.clock import LedgerClock, read_now
 from tests.auditapp.batches.queues import BUSY, RUNNER, Echo, claim, finish, hold, plan
-from transcripts.studies.models import Study
 
 HOUR = datetime.timedelta(hours=1)
 real_now = timezone.now
 
 
 @pytest.fixture(autouse=True)
-def echo(monkeypatch: pytest.MonkeyPatch) -> None:
+def echo(monkeypatch):
     monkeypatch.setitem(kinds._kinds, "echo", Echo())
 
 
 class TestLedgerClock:
-    def test_it_goes_on_by_the_monotonic_clock(self, db: None) -> None:
+    def test_it_goes_on_by_the_monotonic_clock(self, db):
         moment = 50.0
         clock = LedgerClock(lambda: moment)
         learnt = clock.learn()
@@ -35,13 +32,13 @@ class TestLedgerClock:
         assert clock.now() == learnt + datetime.timedelta(seconds=3.5)
         assert clock.at(51.0) == learnt + datetime.timedelta(seconds=1)
 
-    def test_it_is_never_behind_the_database(self, db: None) -> None:
+    def test_it_is_never_behind_the_database(self, db):
         clock = LedgerClock()
         clock.learn()
         asked = read_now()
         assert clock.now() >= asked
 
-    def test_it_must_be_learnt_first(self) -> None:
+    def test_it_must_be_learnt_first(self):
         with pytest.raises(RuntimeError):
             LedgerClock().now()
 
@@ -51,15 +48,15 @@ class TestMachineWithAWrongClock:
     """A worker whose clock is an hour off works beside one whose clock is right. On SQLite there is only one clock."""
 
     @pytest.fixture(autouse=True)
-    def only_on_postgresql(self, db: None) -> None:
+    def only_on_postgresql(self, db):
         if connection.vendor != "postgresql":
             pytest.skip("On SQLite the machine's clock is the database's.")
 
     @pytest.fixture(autouse=True)
-    def skewed(self, monkeypatch: pytest.MonkeyPatch, off: datetime.timedelta) -> None:
+    def skewed(self, monkeypatch, off):
         monkeypatch.setattr(timezone, "now", lambda: real_now() + off)
 
-    def test_its_leases_last_as_long_as_anybody_s(self, study: Study) -> None:
+    def test_its_leases_last_as_long_as_anybody_s(self, study):
         queue = hold(plan(study))
         claim(queue)
         left = [until - real_now() for until in Cell.objects.values_list("lease_until", flat=True) if until]
@@ -69,14 +66,14 @@ class TestMachineWithAWrongClock:
         assert beat_at is not None
         assert abs(beat_at - real_now()) < datetime.timedelta(seconds=10)
 
-    def test_it_is_not_taken_for_dead_nor_claimed_beside(self, study: Study) -> None:
+    def test_it_is_not_taken_for_dead_nor_claimed_beside(self, study):
         queue = hold(plan(study))
         claim(queue)
         assert leases.find_expired_queues() == []
         assert leases.acquire_queue(queue.pk, "there:2:bbbb") is None
         assert claim(queue).calls == []
 
-    def test_its_retries_wait_as_long_as_anybody_s(self, study: Study) -> None:
+    def test_its_retries_wait_as_long_as_anybody_s(self, study):
         queue = hold(plan(study, inputs=[1]))
         sent = claim(queue)
         clock = LedgerClock()
@@ -88,7 +85,7 @@ class TestMachineWithAWrongClock:
         assert 10 < seconds <= 20
         assert claim(queue).calls == []
 
-    def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, study: Study) -> None:
+    def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, study):
         queue = hold(plan(study))
         storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         for row in Attempt.objects.all():
@@ -97,7 +94,7 @@ class TestMachineWithAWrongClock:
             assert abs(row.done_at - real_now()) < datetime.timedelta(seconds=10)
 
 
-def test_a_cell_that_waits_is_claimed_when_its_time_has_come(study: Study) -> None:
+def test_a_cell_that_waits_is_claimed_when_its_time_has_come(study):
     queue = hold(plan(study, inputs=[1]))
     finish(queue, claim(queue), BUSY)
     assert claim(queue).calls == []

@@ -1,14 +1,10 @@
-from __future__ import annotations
-
 import datetime
 import json
 from decimal import Decimal
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -19,7 +15,6 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, Nex
 from tests.auditapp.batches.trial_kinds import (
     GIVEN_UP,
     LOST,
-    Numbers,
     answer,
     claim,
     count_states,
@@ -27,36 +22,34 @@ from tests.auditapp.batches.trial_kinds import (
     launch,
     make_variant,
 )
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers", "without_grants")
 
 
-def find_events(batch: Batch) -> list[str]:
+def find_events(batch):
     events = AuditEvent.objects.filter(target=f"batches.batch:{batch.pk}").order_by("sequence")
     return list(events.values_list("action", flat=True))[1:]
 
 
-def stands(batch: Batch) -> tuple[str, str]:
+def stands(batch):
     batch.refresh_from_db()
     return batch.state, batch.control
 
 
 @pytest.fixture
-def notified(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def notified(monkeypatch):
     """The queues that were notified, as soon as they would be."""
-    notified: list[int] = []
+    notified = []
     monkeypatch.setattr(tasks, "notify_queue", notified.append)
     monkeypatch.setattr("django.db.transaction.on_commit", lambda told: told())
     return notified
 
 
 class TestNaming:
-    def test_a_batch_is_called_as_people_call_it_also_when_it_has_ended(self, study: Study, lead: User) -> None:
+    def test_a_batch_is_called_as_people_call_it_also_when_it_has_ended(self, study, lead):
         batch = launch(study, inputs=1, name="  First try,\n with thinking ")
         assert batch.title == "First try, with thinking"
         actions.cancel_batch(batch=batch, by=lead)
@@ -75,17 +68,17 @@ class TestNaming:
             ("to\x07ll", "cannot be shown"),
         ],
     )
-    def test_what_is_no_name_is_refused(self, study: Study, lead: User, name: str, said: str) -> None:
+    def test_what_is_no_name_is_refused(self, study, lead, name, said):
         batch = launch(study, inputs=1)
         before = batch.title
         with pytest.raises(Refused, match=said):
             actions.rename_batch(batch=batch, name=name, by=lead)
         assert Batch.objects.get().title == before
 
-    def test_its_page_renames_it_and_says_what_is_wrong(self, study: Study, lead: User, client_of: Any) -> None:
+    def test_its_page_renames_it_and_says_what_is_wrong(self, study, lead, client_of):
         batch = launch(study, inputs=1)
         address = reverse("batches:rename", args=[study.slug, batch.pk])
-        client: Client = client_of(lead)
+        client = client_of(lead)
         wrong = client.post(address, {"named-name": "x" * 201})
         assert wrong.status_code == 422
         assert "it can have 200" in wrong.content.decode()
@@ -94,7 +87,7 @@ class TestNaming:
 
 
 class TestSteering:
-    def test_a_paused_batch_gives_out_no_call_and_stores_those_in_flight(self, study: Study, lead: User) -> None:
+    def test_a_paused_batch_gives_out_no_call_and_stores_those_in_flight(self, study, lead):
         batch = launch(study, inputs=3)
         calls = claim(batch, 1)
         actions.pause_batch(batch=batch, by=lead)
@@ -104,7 +97,7 @@ class TestSteering:
         assert Result.objects.count() == 1
         assert find_events(batch) == ["batch.paused"]
 
-    def test_pausing_twice_is_no_error_and_one_event(self, study: Study) -> None:
+    def test_pausing_twice_is_no_error_and_one_event(self, study):
         batch = launch(study)
         stale = Batch.objects.get(pk=batch.pk)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -112,7 +105,7 @@ class TestSteering:
         assert stale.state == "paused"
         assert find_events(batch) == ["batch.paused"]
 
-    def test_a_resumed_batch_goes_on_and_its_queues_are_notified(self, study: Study, notified: list[int]) -> None:
+    def test_a_resumed_batch_goes_on_and_its_queues_are_notified(self, study, notified):
         batch = launch(study)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         notified.clear()
@@ -122,7 +115,7 @@ class TestSteering:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert find_events(batch) == ["batch.paused", "batch.resumed"]
 
-    def test_a_batch_whose_key_was_revoked_goes_on_after_resume(self, study: Study) -> None:
+    def test_a_batch_whose_key_was_revoked_goes_on_after_resume(self, study):
         batch = launch(study)
         revoked = ChatAnswer(
             CallOutcome.REFUSED,
@@ -138,7 +131,7 @@ class TestSteering:
         assert len(answer(batch, 5)) == 3
         assert stands(batch)[0] == "done"
 
-    def test_a_batch_that_its_cap_paused_goes_on_under_a_higher_one(self, study: Study) -> None:
+    def test_a_batch_that_its_cap_paused_goes_on_under_a_higher_one(self, study):
         batch = launch(study, cap_usd=Decimal("0.000001"))
         assert claim(batch, 3) == []
         Batch.objects.filter(pk=batch.pk).update(state="paused", control="pause", state_reason="the cap")
@@ -147,7 +140,7 @@ class TestSteering:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert len(claim(batch, 3)) == 3
 
-    def test_a_draining_batch_begins_no_new_cell_and_pauses_when_those_begun_ended(self, study: Study) -> None:
+    def test_a_draining_batch_begins_no_new_cell_and_pauses_when_those_begun_ended(self, study):
         batch = launch(study, inputs=3)
         calls = claim(batch, 1)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
@@ -159,12 +152,12 @@ class TestSteering:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert stands(batch) == ("running", "run")
 
-    def test_draining_a_batch_in_which_nothing_is_begun_pauses_it_at_once(self, study: Study) -> None:
+    def test_draining_a_batch_in_which_nothing_is_begun_pauses_it_at_once(self, study):
         batch = launch(study)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("paused", "pause")
 
-    def test_resume_ends_a_drain(self, study: Study) -> None:
+    def test_resume_ends_a_drain(self, study):
         batch = launch(study)
         claim(batch, 1)
         actions.drain_batch(batch=batch, by=trail.SYSTEM)
@@ -172,7 +165,7 @@ class TestSteering:
         assert (batch.state, batch.control) == ("running", "run")
         assert len(claim(batch, 5)) == 2
 
-    def test_cancelling_keeps_what_arrives_and_frees_nothing_again(self, study: Study) -> None:
+    def test_cancelling_keeps_what_arrives_and_frees_nothing_again(self, study):
         batch = launch(study, inputs=3)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -183,7 +176,7 @@ class TestSteering:
         assert count_states(batch) == {"done": 1, "cancelled": 2}
         assert claim(batch, 5) == []
 
-    def test_a_cancelled_batch_can_still_be_cut_off(self, study: Study) -> None:
+    def test_a_cancelled_batch_can_still_be_cut_off(self, study):
         batch = launch(study)
         claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -204,7 +197,7 @@ class TestSteering:
             actions.confirm_batch,
         ],
     )
-    def test_a_batch_that_is_done_cannot_be_steered(self, study: Study, act: Any) -> None:
+    def test_a_batch_that_is_done_cannot_be_steered(self, study, act):
         batch = launch(study, inputs=1)
         answer(batch, 1)
         assert stands(batch)[0] == "done"
@@ -212,7 +205,7 @@ class TestSteering:
             act(batch=batch, by=trail.SYSTEM)
         assert stands(batch)[0] == "done"
 
-    def test_calls_in_flight_can_be_more_or_fewer(self, study: Study) -> None:
+    def test_calls_in_flight_can_be_more_or_fewer(self, study):
         batch = launch(study)
         actions.change_concurrency(batch=batch, concurrency=80, by=trail.SYSTEM)
         actions.change_concurrency(batch=batch, concurrency=80, by=trail.SYSTEM)
@@ -225,40 +218,38 @@ class TestSteering:
 
 class TestPilot:
     @pytest.fixture
-    def waiting(self, study: Study) -> Batch:
+    def waiting(self, study):
         """A batch whose pilot of two has ended, with eight cells to go."""
         batch = launch(study, inputs=10, pilot=2)
         answer(batch, 2)
         assert batch.state == "waiting"
         return batch
 
-    def test_a_yes_sends_the_rest(self, waiting: Batch, lead: User, notified: list[int]) -> None:
+    def test_a_yes_sends_the_rest(self, waiting, lead, notified):
         actions.confirm_batch(batch=waiting, by=lead)
         assert (waiting.state, waiting.control, waiting.confirmed_by_name) == ("running", "run", "lead")
         assert waiting.confirmed_at is not None
         assert notified == [waiting.queues.get().pk]
         assert len(claim(waiting, 20)) == 8
 
-    def test_a_yes_said_twice_counts_once(self, waiting: Batch, lead: User, coder: User) -> None:
+    def test_a_yes_said_twice_counts_once(self, waiting, lead, coder):
         actions.confirm_batch(batch=waiting, by=lead)
         actions.confirm_batch(batch=waiting, by=coder, cap_usd=Decimal(5))
         assert waiting.confirmed_by_name == "lead"
         assert waiting.cap_nano is None
         assert find_events(waiting).count("batch.confirmed") == 1
 
-    def test_a_yes_can_bring_a_cap(self, waiting: Batch) -> None:
+    def test_a_yes_can_bring_a_cap(self, waiting):
         actions.confirm_batch(batch=waiting, by=trail.SYSTEM, cap_usd=Decimal("0.5"))
         assert waiting.cap_nano == 500_000_000
 
-    def test_a_cap_below_what_the_pilot_spent_is_refused_with_the_figures(self, waiting: Batch) -> None:
+    def test_a_cap_below_what_the_pilot_spent_is_refused_with_the_figures(self, waiting):
         assert waiting.spent_nano == 40_000
         with pytest.raises(Refused, match=r"\$0\.000040 is spent.*at least \$0\.01"):
             actions.confirm_batch(batch=waiting, by=trail.SYSTEM, cap_usd=Decimal("0.00003"))
         assert stands(waiting)[0] == "waiting"
 
-    def test_a_pilot_of_which_nothing_can_be_read_needs_a_decision_of_its_own(
-        self, study: Study, lead: User, client: Client, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_pilot_of_which_nothing_can_be_read_needs_a_decision_of_its_own(self, study, lead, client, monkeypatch):
         monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
         batch = launch(study, inputs=10, pilot=2)
         answer(batch, 2)
@@ -279,9 +270,7 @@ class TestPilot:
         assert stands(batch)[0] == "running"
         assert AuditEvent.objects.get(action="batch.confirmed").details["although_unreadable"] is True
 
-    def test_one_readable_answer_is_enough_and_failed_cells_say_nothing(
-        self, study: Study, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_one_readable_answer_is_enough_and_failed_cells_say_nothing(self, study, monkeypatch):
         monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
         read = launch(study, inputs=10, pilot=2)
         answer(read, 1)
@@ -302,10 +291,10 @@ class TestPilot:
             ("sob_format", {"unreadable", "invented_value", "no_evidence"}),
         ],
     )
-    def test_the_features_say_which_of_their_outcomes_are_unreadable(self, kind: str, unreadable: set[str]) -> None:
+    def test_the_features_say_which_of_their_outcomes_are_unreadable(self, kind, unreadable):
         assert kinds.list_unreadable(kind) == unreadable
 
-    def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting: Batch) -> None:
+    def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting):
         with pytest.raises(Refused, match="Confirm or cancel it"):
             actions.resume_batch(batch=waiting, by=trail.SYSTEM)
         with pytest.raises(Refused, match="waiting for approval"):
@@ -315,12 +304,12 @@ class TestPilot:
         actions.cancel_batch(batch=waiting, by=trail.SYSTEM)
         assert count_states(waiting) == {"done": 2, "cancelled": 8}
 
-    def test_a_pilot_under_way_cannot_be_confirmed(self, study: Study) -> None:
+    def test_a_pilot_under_way_cannot_be_confirmed(self, study):
         batch = launch(study, inputs=10, pilot=2)
         with pytest.raises(Refused, match="pilot has not ended"):
             actions.confirm_batch(batch=batch, by=trail.SYSTEM)
 
-    def test_a_pilot_that_was_paused_goes_on_as_a_pilot(self, study: Study) -> None:
+    def test_a_pilot_that_was_paused_goes_on_as_a_pilot(self, study):
         batch = launch(study, inputs=10, pilot=2)
         answer(batch, 1)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -329,7 +318,7 @@ class TestPilot:
         answer(batch, 10)
         assert batch.state == "waiting"
 
-    def test_a_pilot_that_ended_while_paused_waits_after_resume(self, study: Study) -> None:
+    def test_a_pilot_that_ended_while_paused_waits_after_resume(self, study):
         batch = launch(study, inputs=10, pilot=2)
         calls = claim(batch, 2)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -338,7 +327,7 @@ class TestPilot:
         actions.resume_batch(batch=batch, by=trail.SYSTEM)
         assert (batch.state, batch.control) == ("waiting", "pause")
 
-    def test_failed_cells_of_a_pilot_are_asked_again_as_its_pilot(self, study: Study) -> None:
+    def test_failed_cells_of_a_pilot_are_asked_again_as_its_pilot(self, study):
         batch = launch(study, inputs=10, pilot=2)
         finish(batch, claim(batch, 2), GIVEN_UP)
         assert batch.state == "waiting"
@@ -349,7 +338,7 @@ class TestPilot:
 
 
 class TestCap:
-    def test_a_cap_below_what_is_spent_and_reserved_is_refused(self, study: Study) -> None:
+    def test_a_cap_below_what_is_spent_and_reserved_is_refused(self, study):
         batch = launch(study, cap_usd=Decimal(1))
         answer(batch, 1)
         claim(batch, 1)
@@ -363,7 +352,7 @@ class TestCap:
         assert batch.cap_nano == gone
         assert claim(batch, 1) == []
 
-    def test_a_changed_cap_is_an_event_in_whole_nanodollars(self, study: Study) -> None:
+    def test_a_changed_cap_is_an_event_in_whole_nanodollars(self, study):
         batch = launch(study)
         actions.change_cap(batch=batch, cap_usd=Decimal("2.50"), by=trail.SYSTEM)
         actions.change_cap(batch=batch, cap_usd=Decimal("2.5"), by=trail.SYSTEM)
@@ -374,16 +363,14 @@ class TestCap:
             {"before_nano": 2_500_000_000, "after_nano": None},
         ]
 
-    def test_a_cap_needs_prices(self, study: Study) -> None:
+    def test_a_cap_needs_prices(self, study):
         batch = launch(study, make_variant("dear", price=None))
         with pytest.raises(Refused, match="have none: dear"):
             actions.change_cap(batch=batch, cap_usd=Decimal(1), by=trail.SYSTEM)
 
 
 class TestFailedAndHeld:
-    def test_failed_cells_of_a_batch_that_is_done_are_asked_again(
-        self, study: Study, numbers: Numbers, notified: list[int]
-    ) -> None:
+    def test_failed_cells_of_a_batch_that_is_done_are_asked_again(self, study, numbers, notified):
         batch = launch(study, inputs=3)
         answer(batch, 1)
         finish(batch, claim(batch, 2), GIVEN_UP)
@@ -404,14 +391,14 @@ class TestFailedAndHeld:
         assert Attempt.objects.filter(cell__in=failed).count() == 4
         assert Result.objects.count() == 3
 
-    def test_with_nothing_failed_a_retry_changes_nothing(self, study: Study) -> None:
+    def test_with_nothing_failed_a_retry_changes_nothing(self, study):
         batch = launch(study, inputs=1)
         answer(batch, 1)
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 0
         assert batch.state == "done"
         assert "batch.retried" not in find_events(batch)
 
-    def test_a_cancelled_batch_stays_cancelled(self, study: Study) -> None:
+    def test_a_cancelled_batch_stays_cancelled(self, study):
         batch = launch(study, inputs=2)
         finish(batch, claim(batch, 1), GIVEN_UP)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -419,7 +406,7 @@ class TestFailedAndHeld:
             actions.retry_failed(batch=batch, by=trail.SYSTEM)
 
     @pytest.fixture
-    def holding(self, study: Study) -> Batch:
+    def holding(self, study):
         """A batch all but one of whose calls were answered, and which holds that one."""
         batch = launch(study, inputs=3, lost_answers="hold")
         answer(batch, 2)
@@ -428,18 +415,18 @@ class TestFailedAndHeld:
         assert batch.state == "paused"
         return batch
 
-    def test_a_batch_with_only_held_cells_left_asks_for_a_decision(self, holding: Batch) -> None:
+    def test_a_batch_with_only_held_cells_left_asks_for_a_decision(self, holding):
         with pytest.raises(Refused, match=r"Only held cells are left \(1\)"):
             actions.resume_batch(batch=holding, by=trail.SYSTEM)
 
-    def test_held_cells_can_be_asked_again(self, holding: Batch, notified: list[int]) -> None:
+    def test_held_cells_can_be_asked_again(self, holding, notified):
         assert actions.release_held(batch=holding, by=trail.SYSTEM, again=True) == 1
         assert holding.state == "running"
         assert notified == [holding.queues.get().pk]
         assert len(answer(holding, 5)) == 1
         assert stands(holding)[0] == "done"
 
-    def test_held_cells_can_be_counted_as_failed(self, holding: Batch, numbers: Numbers) -> None:
+    def test_held_cells_can_be_counted_as_failed(self, holding, numbers):
         assert actions.release_held(batch=holding, by=trail.SYSTEM, again=False) == 1
         [cell] = Cell.objects.filter(batch=holding, state="failed")
         assert cell.outcome == "provider_error"
@@ -449,7 +436,7 @@ class TestFailedAndHeld:
         # They may have been paid for: what was reserved stays reserved.
         assert holding.reserved_nano > 0
 
-    def test_a_pilot_whose_last_held_cell_is_given_up_waits_for_a_yes_and_the_trail_tells(self, study: Study) -> None:
+    def test_a_pilot_whose_last_held_cell_is_given_up_waits_for_a_yes_and_the_trail_tells(self, study):
         batch = launch(study, inputs=4, pilot=2, lost_answers="hold")
         calls = claim(batch, 2)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -458,24 +445,24 @@ class TestFailedAndHeld:
         assert stands(batch) == ("waiting", "pause")
         assert find_events(batch)[-2:] == ["batch.held_given_up", "batch.pilot_finished"]
 
-    def test_a_cancelled_batch_holds_nothing(self, holding: Batch) -> None:
+    def test_a_cancelled_batch_holds_nothing(self, holding):
         actions.cancel_batch(batch=holding, by=trail.SYSTEM)
         assert count_states(holding) == {"done": 2, "cancelled": 1}
 
-    def test_releasing_twice_changes_nothing(self, holding: Batch) -> None:
+    def test_releasing_twice_changes_nothing(self, holding):
         actions.release_held(batch=holding, by=trail.SYSTEM, again=True)
         assert actions.release_held(batch=holding, by=trail.SYSTEM, again=True) == 0
         assert find_events(holding).count("batch.held_asked_again") == 1
 
 
-def run_command(*words: str) -> Any:
+def run_command(*words):
     out = StringIO()
     call_command("batch", *words, "--json", stdout=out)
     return json.loads(out.getvalue())
 
 
 class TestCommand:
-    def test_what_is_set_is_set_together_or_not_at_all(self, study: Study) -> None:
+    def test_what_is_set_is_set_together_or_not_at_all(self, study):
         batch = launch(study)
         with pytest.raises(CommandError):
             run_command("set", str(batch.pk), "--name", "Pilot of May", "--concurrency", "999999")
@@ -483,7 +470,7 @@ class TestCommand:
         run_command("set", str(batch.pk), "--name", "\u0645\u06cc\u200c\u062e\u0648\u0627\u0646\u0645")
         assert "\u200c" in Batch.objects.get().title
 
-    def test_show_has_the_keys_that_scripts_rely_on(self, study: Study) -> None:
+    def test_show_has_the_keys_that_scripts_rely_on(self, study):
         batch = launch(study, cap_usd=Decimal(1))
         answer(batch, 1)
         shown = run_command("show", str(batch.pk))
@@ -502,7 +489,7 @@ class TestCommand:
         assert isinstance(shown["eta_seconds"], float)
         assert "1 answer in the last" in shown["eta_basis"]
 
-    def test_show_tells_an_outage_and_the_calls_in_flight(self, study: Study) -> None:
+    def test_show_tells_an_outage_and_the_calls_in_flight(self, study):
         batch = launch(study)
         answer(batch, 1)
         calm = run_command("show", str(batch.pk))
@@ -514,7 +501,7 @@ class TestCommand:
         assert shown["next_try_at"] is not None
         assert (shown["eta_seconds"], shown["eta_basis"]) == (None, "a server does not answer")
 
-    def test_open_batches_are_listed_and_ended_ones_on_request(self, study: Study) -> None:
+    def test_open_batches_are_listed_and_ended_ones_on_request(self, study):
         done, running = launch(study, inputs=1), launch(study, inputs=2)
         answer(done, 1)
         assert [row["batch"] for row in run_command("list")] == [running.pk]
@@ -524,7 +511,7 @@ class TestCommand:
             (running.pk, "running", 0, 2),
         ]
 
-    def test_all_batches_that_send_calls_are_paused_at_once(self, study: Study) -> None:
+    def test_all_batches_that_send_calls_are_paused_at_once(self, study):
         done, running, silent = (launch(study, inputs=1) for _ in range(3))
         answer(done, 1)
         # A batch that waits for its server would go on by itself.
@@ -541,21 +528,21 @@ class TestCommand:
     @pytest.mark.parametrize(
         "words", [("list", "1"), ("pause",), ("pause", "1", "--all"), ("show", "--all"), ("show",)]
     )
-    def test_a_number_is_given_where_one_batch_is_meant_and_nowhere_else(self, words: tuple[str, ...]) -> None:
+    def test_a_number_is_given_where_one_batch_is_meant_and_nowhere_else(self, words):
         with pytest.raises(CommandError, match=r"argument"):
             run_command(*words)
 
-    def test_a_retry_of_nothing_says_so(self, study: Study) -> None:
+    def test_a_retry_of_nothing_says_so(self, study):
         number = str(launch(study).pk)
         said = StringIO()
         call_command("batch", "retry", number, stdout=StringIO(), stderr=said)
         assert f"Nothing in batch {number} has failed" in said.getvalue()
 
-    def test_what_is_shown_is_written_in_one_piece_for_readers_of_its_beginning(self, study: Study) -> None:
+    def test_what_is_shown_is_written_in_one_piece_for_readers_of_its_beginning(self, study):
         class Pipe(StringIO):
             pieces = 0
 
-            def write(self, text: str) -> int:
+            def write(self, text):
                 self.pieces += 1
                 return super().write(text)
 
@@ -564,7 +551,7 @@ class TestCommand:
         assert out.pieces == 1
         assert "possibly_paid_twice" in out.getvalue()
 
-    def test_every_control_has_its_word(self, study: Study) -> None:
+    def test_every_control_has_its_word(self, study):
         number = str(launch(study, inputs=10, pilot=2).pk)
         batch = Batch.objects.get(pk=number)
         assert run_command("pause", number)["state"] == "paused"
@@ -583,7 +570,7 @@ class TestCommand:
         assert run_command("cancel", number)["control"] == "cancel"
         assert run_command("abort", number)["control"] == "abort"
 
-    def test_release_asks_what_becomes_of_the_cells(self, study: Study) -> None:
+    def test_release_asks_what_becomes_of_the_cells(self, study):
         batch = launch(study, inputs=2, lost_answers="hold")
         finish(batch, claim(batch, 2), LOST)
         assert run_command("show", str(batch.pk))["held"] == 2
@@ -601,7 +588,7 @@ class TestCommand:
             (["confirm", "N"], "pilot has not ended"),
         ],
     )
-    def test_a_wrong_wish_is_answered_in_one_sentence(self, study: Study, words: list[str], sentence: str) -> None:
+    def test_a_wrong_wish_is_answered_in_one_sentence(self, study, words, sentence):
         number = str(launch(study, inputs=10, pilot=2).pk)
         with pytest.raises(CommandError, match=sentence):
             run_command(*[number if word == "N" else word for word in words])

@@ -1,17 +1,15 @@
 """The engine in real processes: a worker over the broker of this session, and a provider that counts what it answers."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
+from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS
 from tests.support.instance import kill_group
 from tests.support.services import quick_on
 
 pytestmark = pytest.mark.processes
 
 
-def test_a_worker_makes_every_call_once_and_stores_every_answer(ground: Ground) -> None:
+def test_a_worker_makes_every_call_once_and_stores_every_answer(ground):
     ground.provider.order(latency=0.02)
     ground.instance.start_worker()
     batch = ground.launch()
@@ -25,7 +23,7 @@ def test_a_worker_makes_every_call_once_and_stores_every_answer(ground: Ground) 
 
 
 @quick_on("sqlite")
-def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(ground: Ground) -> None:
+def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(ground):
     ground.provider.order(latency=0.4)
     worker = ground.instance.start_worker()
     batch = ground.launch()
@@ -42,7 +40,7 @@ def test_a_killed_worker_loses_no_cell_and_tells_what_may_be_paid_twice(ground: 
 
 
 @pytest.mark.full
-def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground: Ground) -> None:
+def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground):
     ground.provider.order(latency=0.01, p429=0.05, p500=0.05)
     ground.instance.start_worker()
     batch = ground.launch()
@@ -56,7 +54,7 @@ def test_rate_limits_and_server_errors_leave_no_cell_without_an_answer(ground: G
 
 @quick_on("sqlite")
 @pytest.mark.full
-def test_without_a_worker_the_waiting_command_does_the_work(ground: Ground) -> None:
+def test_without_a_worker_the_waiting_command_does_the_work(ground):
     asked = ("--dataset", "texts", "--model", "m", "--task", "acceptability", "--limit", "10", "--wait")
     shown = ground.instance.ask("sob", "launch", *asked, "--confirm-terms")
     assert shown["state"] == "done"

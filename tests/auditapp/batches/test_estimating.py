@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import random
 import statistics
@@ -23,22 +21,22 @@ from auditapp.batches.pure.estimating import ArmFigures, Basis, estimate, estima
         (100_000, 1.960),
     ],
 )
-def test_the_quantiles_are_those_of_the_printed_table(freedom: float, quantile: float) -> None:
+def test_the_quantiles_are_those_of_the_printed_table(freedom, quantile):
     assert find_t(freedom) == pytest.approx(quantile, abs=0.0005)
 
 
-def test_other_confidences_are_those_of_the_printed_table() -> None:
+def test_other_confidences_are_those_of_the_printed_table():
     assert find_t(10, 0.99) == pytest.approx(3.169, abs=0.0005)
     assert find_t(10, 0.90) == pytest.approx(1.812, abs=0.0005)
 
 
-def measure(costs: list[float], left: int, arm_id: int = 1, **more: object) -> ArmFigures:
+def measure(costs, left, arm_id=1, **more):
     deviation = statistics.stdev(costs) if len(costs) > 1 else None
     mean = statistics.fmean(costs) if costs else None
-    return ArmFigures(arm_id, f"arm {arm_id}", left, len(costs), mean, deviation, **more)  # type: ignore[arg-type]
+    return ArmFigures(arm_id, f"arm {arm_id}", left, len(costs), mean, deviation, **more)
 
 
-def test_the_interval_is_that_of_the_formula_worked_by_hand() -> None:
+def test_the_interval_is_that_of_the_formula_worked_by_hand():
     # Four calls of 10, 12, 14, 16: mean 13, s = sqrt(20/3). Six are left: 78 ± 3.18245 · s · sqrt(6 + 36/4).
     margin = 3.182446 * math.sqrt(20 / 3) * math.sqrt(15)
     [arm] = estimate([measure([10, 12, 14, 16], 6)])["arms"]
@@ -47,14 +45,14 @@ def test_the_interval_is_that_of_the_formula_worked_by_hand() -> None:
     assert arm["high"] == math.ceil(78 + margin) == 110
 
 
-def test_what_is_spent_is_part_of_the_whole_and_lost_calls_are_part_of_its_upper_end() -> None:
+def test_what_is_spent_is_part_of_the_whole_and_lost_calls_are_part_of_its_upper_end():
     found = estimate([measure([10, 12, 14, 16], 6)], spent=52, lost=7)
     assert (found["low"], found["mid"], found["high"]) == (52 + 46, 52 + 78, 52 + 110 + 7)
     assert found["sentence"] == "Based on 4 calls of this batch, with a 95 % prediction interval."
 
 
 @pytest.mark.full
-def test_the_interval_holds_the_true_sum_in_nineteen_of_twenty_batches() -> None:
+def test_the_interval_holds_the_true_sum_in_nineteen_of_twenty_batches():
     draw = random.Random(20261121)
     held = 0
     for _ in range(1000):
@@ -67,7 +65,7 @@ def test_the_interval_holds_the_true_sum_in_nineteen_of_twenty_batches() -> None
     assert 0.93 <= held / 1000 <= 0.97
 
 
-def test_two_arms_are_surer_together_than_the_sum_of_their_margins() -> None:
+def test_two_arms_are_surer_together_than_the_sum_of_their_margins():
     arms = [measure([90, 100, 110, 95, 105], 50, 1), measure([200, 210, 190, 205, 195], 50, 2)]
     found = estimate(arms)
     assert found["mid"] == sum(row["mid"] or 0 for row in found["arms"])
@@ -75,48 +73,48 @@ def test_two_arms_are_surer_together_than_the_sum_of_their_margins() -> None:
     assert found["high"] < sum(row["high"] or 0 for row in found["arms"])
 
 
-def test_without_a_call_only_the_most_is_known() -> None:
+def test_without_a_call_only_the_most_is_known():
     found = estimate([measure([], 10, highest=1000)], spent=5)
     assert (found["low"], found["mid"], found["high"]) == (None, None, 1005)
     assert found["arms"][0]["basis"] is Basis.BOUND
     assert "no call yet" in found["sentence"]
 
 
-def test_one_call_gives_a_middle_and_no_interval() -> None:
+def test_one_call_gives_a_middle_and_no_interval():
     found = estimate([measure([20], 10, highest=1000)])
     assert (found["low"], found["mid"], found["high"]) == (None, 200, 1000)
     assert "a single call" in found["sentence"]
 
 
-def test_earlier_batches_give_a_guess_that_says_so() -> None:
+def test_earlier_batches_give_a_guess_that_says_so():
     found = estimate([measure([20, 22, 24], 10, highest=1000, is_earlier=True)])
     assert (found["low"], found["mid"], found["high"]) == (None, 220, 1000)
     assert "a guess" in found["sentence"]
 
 
-def test_calls_that_all_cost_the_same_give_a_point() -> None:
+def test_calls_that_all_cost_the_same_give_a_point():
     found = estimate([measure([7, 7, 7], 10)])
     assert (found["low"], found["mid"], found["high"]) == (70, 70, 70)
     assert "all cost the same" in found["sentence"]
 
 
-def test_an_unknown_price_gives_no_estimate_and_names_the_model() -> None:
+def test_an_unknown_price_gives_no_estimate_and_names_the_model():
     found = estimate([measure([7, 7, 7], 10), ArmFigures(2, "dear", 5, is_priced=False)], spent=3)
     assert (found["low"], found["mid"], found["high"]) == (None, None, None)
     assert "no price is known for dear" in found["sentence"]
     assert found["arms"][0]["mid"] == 70
 
 
-def test_an_upper_end_without_a_bound_is_not_known() -> None:
+def test_an_upper_end_without_a_bound_is_not_known():
     assert estimate([measure([], 10)])["high"] is None
 
 
-def test_the_interval_ends_at_nothing_and_at_the_most_that_all_calls_can_cost() -> None:
+def test_the_interval_ends_at_nothing_and_at_the_most_that_all_calls_can_cost():
     [arm] = estimate([measure([1, 100], 4, highest=300)])["arms"]
     assert (arm["low"], arm["high"]) == (0, 300)
 
 
-def test_a_model_without_a_longest_answer_is_named() -> None:
+def test_a_model_without_a_longest_answer_is_named():
     found = estimate([measure([], 6, highest=60, is_open_ended=True)])
     assert found["sentence"].endswith(
         "The length of answers has no known limit for arm 1, so a long answer may cost more."
@@ -124,13 +122,13 @@ def test_a_model_without_a_longest_answer_is_named() -> None:
     assert "No limit" not in str(estimate([measure([], 0, is_open_ended=True)])["sentence"])
 
 
-def test_with_nothing_left_everything_is_known() -> None:
+def test_with_nothing_left_everything_is_known():
     found = estimate([measure([], 0)], spent=9)
     assert (found["low"], found["mid"], found["high"]) == (9, 9, 9)
     assert "The sum spent is the final cost" in found["sentence"]
 
 
-def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown() -> None:
+def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown():
     found = estimate([measure([], 0)], spent=9, lost=5)
     assert (found["low"], found["mid"], found["high"]) == (9, 9, 14)
     assert "may add to the sum spent" in found["sentence"]
@@ -138,18 +136,18 @@ def test_with_nothing_left_a_cost_that_is_not_known_stays_unknown() -> None:
     assert (found["low"], found["mid"], found["high"]) == (None, None, None)
 
 
-def test_an_arm_without_calls_widens_the_whole_to_its_most_and_is_named() -> None:
+def test_an_arm_without_calls_widens_the_whole_to_its_most_and_is_named():
     found = estimate([measure([7, 7, 7], 10, 1), measure([], 10, 2, highest=500)])
     assert (found["low"], found["mid"], found["high"]) == (None, None, 570)
     assert found["sentence"].endswith("for arm 2.")
 
 
-def test_the_time_left_rests_on_a_named_window() -> None:
+def test_the_time_left_rests_on_a_named_window():
     found = estimate_time(300, answers=60, seconds=30.0, window="the last 30 seconds")
     assert found == (150.0, "60 answers in the last 30 seconds")
 
 
-def test_without_an_answer_the_time_left_is_not_known() -> None:
+def test_without_an_answer_the_time_left_is_not_known():
     found = estimate_time(300, answers=0, seconds=600.0, window="the last 10 minutes")
     assert found == (None, "no answer in the last 10 minutes")
     assert estimate_time(0, answers=0, seconds=0, window="")[0] == 0.0

@@ -1,13 +1,11 @@
 """Sessions through faults: every question has its answer or a named failure, and each call sent what was said before it."""
 
-from __future__ import annotations
-
 import random
 import time
 
 import pytest
 
-from tests.auditapp.batches.cast import Ground, kill_a_child
+from tests.auditapp.batches.cast import kill_a_child
 from tests.auditapp.batches.trial_kinds import CELLS, count_hasty_calls, find_wrong_histories, launch_sessions
 from tests.support.instance import kill_group, wait_until
 from tests.support.services import quick_on
@@ -15,7 +13,7 @@ from tests.support.services import quick_on
 pytestmark = pytest.mark.processes
 
 
-def check_sessions(ground: Ground, batch: int, *, cells: int) -> None:
+def check_sessions(ground, batch, *, cells):
     rows = ground.instance.query(CELLS.format(batch=batch))
     assert len(rows) == cells
     unnamed = [row for row in rows if (row[2] == "done") != (row[4] is not None) or not row[3]]
@@ -26,7 +24,7 @@ def check_sessions(ground: Ground, batch: int, *, cells: int) -> None:
     ground.check_books()
 
 
-def session_through_kills(ground: Ground, *, sessions: int, questions: int, in_flight: int, latency: float) -> None:
+def session_through_kills(ground, *, sessions, questions, in_flight, latency):
     """A process of the worker is killed, then the worker as a whole, while the paid API turns calls away."""
     chance, cells = random.Random(19), sessions * questions
     ground.provider.order(latency=latency, p429=0.05, p500=0.02, retry_after=1)
@@ -44,10 +42,10 @@ def session_through_kills(ground: Ground, *, sessions: int, questions: int, in_f
 
 
 @quick_on("sqlite")
-def test_a_few_sessions_come_through_kills_and_errors(ground: Ground) -> None:
+def test_a_few_sessions_come_through_kills_and_errors(ground):
     session_through_kills(ground, sessions=16, questions=3, in_flight=6, latency=0.15)
 
 
 @pytest.mark.full
-def test_two_hundred_sessions_of_five_questions_come_through_kills_and_errors(ground: Ground) -> None:
+def test_two_hundred_sessions_of_five_questions_come_through_kills_and_errors(ground):
     session_through_kills(ground, sessions=200, questions=5, in_flight=30, latency=0.3)

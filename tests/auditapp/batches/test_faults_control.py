@@ -1,27 +1,25 @@
 """People who change their mind half-way, and a disk that is full: nothing paid for is lost, nothing more is sent."""
 
-from __future__ import annotations
-
 import resource
 
 import pytest
 
 from auditapp.batches.routes import live_run
-from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground
-from tests.support.instance import Process, find_children, wait_until
+from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS
+from tests.support.instance import find_children, wait_until
 from tests.support.services import database_kind, quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
-def wait_for_rest(ground: Ground, batch: int) -> None:
+def wait_for_rest(ground, batch):
     """No call of the batch is under way any more."""
     under_way = f"end_state = 'open' AND c.batch_id = {batch}".replace("end_state", '"end"')
     sql = f"SELECT count(*) FROM batches_attempt a JOIN batches_cell c ON c.id = a.cell_id WHERE {under_way}"
     wait_until(lambda: ground.instance.query(sql) == [(0,)], what="no call was under way")
 
 
-def launch_and_get_half_way(ground: Ground) -> int:
+def launch_and_get_half_way(ground):
     """A batch of which a part is answered, and whose further calls take long enough for a person to act."""
     ground.hold_calls(after=TEXTS // 4)
     ground.instance.start_worker()
@@ -30,7 +28,7 @@ def launch_and_get_half_way(ground: Ground) -> int:
     return batch
 
 
-def test_a_pause_stops_new_calls_within_a_second_and_a_resume_goes_on(ground: Ground) -> None:
+def test_a_pause_stops_new_calls_within_a_second_and_a_resume_goes_on(ground):
     # A runner asks so often what people want; how long a turn takes on the machine of a test says nothing of that.
     assert live_run.POLL_SECONDS <= 0.5
     batch = launch_and_get_half_way(ground)
@@ -49,7 +47,7 @@ def test_a_pause_stops_new_calls_within_a_second_and_a_resume_goes_on(ground: Gr
 
 
 @pytest.mark.full
-def test_a_cancel_half_way_keeps_every_answer_that_was_paid_for(ground: Ground) -> None:
+def test_a_cancel_half_way_keeps_every_answer_that_was_paid_for(ground):
     batch = launch_and_get_half_way(ground)
     ground.instance.manage("batch", "cancel", str(batch))
     ground.let_go_once_heard()
@@ -66,7 +64,7 @@ def test_a_cancel_half_way_keeps_every_answer_that_was_paid_for(ground: Ground) 
 
 
 @pytest.mark.full
-def test_an_abort_cuts_the_calls_off_and_tells_that_they_may_be_paid(ground: Ground) -> None:
+def test_an_abort_cuts_the_calls_off_and_tells_that_they_may_be_paid(ground):
     batch = launch_and_get_half_way(ground)
     wait_until(lambda: ground.provider.stats()["in_flight"] >= IN_FLIGHT // 2, what="calls are under way")
     ground.instance.manage("batch", "abort", str(batch))
@@ -100,7 +98,7 @@ STANDS_ON = (
 
 
 @pytest.mark.full
-def test_what_a_running_batch_stands_on_cannot_be_deleted(ground: Ground) -> None:
+def test_what_a_running_batch_stands_on_cannot_be_deleted(ground):
     """Deletion half-way is no case to survive, for there is none: the product refuses it."""
     ground.provider.order(latency=0.1)
     ground.instance.start_worker()
@@ -110,7 +108,7 @@ def test_what_a_running_batch_stands_on_cannot_be_deleted(ground: Ground) -> Non
 
 
 @pytest.mark.full
-def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(ground: Ground) -> None:
+def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(ground):
     """No file of the worker may grow by an answer; then the limit is lifted, and nobody starts the worker again.
 
     On PostgreSQL that is the spool; on SQLite it is the database too, and an answer that neither takes is told of as lost.
@@ -134,7 +132,7 @@ def test_a_full_disk_stops_new_calls_and_the_batch_goes_on_once_there_is_room(gr
     assert shown["possibly_paid_twice"] <= IN_FLIGHT
 
 
-def limit_files(worker: Process, size: int) -> None:
+def limit_files(worker, size):
     """What a process writes beyond ``size`` bytes of a file fails, as it does on a full disk."""
     limit = (size, resource.RLIM_INFINITY)
     # The worker first: a child that it makes from now on inherits the limit, one that it made before is found.

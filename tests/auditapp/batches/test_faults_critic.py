@@ -1,12 +1,9 @@
 """A reading and a critic of what it found, through a worker that is killed: each suggestion has its one end, and is told of."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from tests.auditapp.batches.cast import Ground
 from tests.support.instance import kill_group, wait_until
 
 pytestmark = pytest.mark.processes
@@ -68,9 +65,7 @@ print(json.dumps({"critic": critic.label, "rows": sorted(rows), "n": sum(row["n"
 
 
 @pytest.mark.full
-def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_nothing_of_people(
-    ground: Ground,
-) -> None:
+def test_a_critic_whose_worker_is_killed_judges_every_positive_once_and_touches_nothing_of_people(ground):
     """Where the paid API is slow for a while, the worker dies with its calls under way."""
     ground.provider.order(pretends="definition", latency=0.01)
     worker = ground.instance.start_worker()

@@ -1,12 +1,8 @@
 """A broker that delivers every message many times over: no call is made twice for it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from tests.auditapp.batches.cast import TEXTS, Ground
+from tests.auditapp.batches.cast import TEXTS
 from tests.support.instance import find_children, wait_until
 from tests.support.redelivering_worker import TIMES
 from tests.support.services import database_kind
@@ -18,9 +14,7 @@ pytestmark = [
 ]
 
 
-def test_messages_delivered_five_times_and_again_while_worked_on_make_each_call_once(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_messages_delivered_five_times_and_again_while_worked_on_make_each_call_once(ground, tmp_path):
     """Two workers, and with each its own sweeper. Redis gives a message out again after two seconds."""
     deliveries = tmp_path / "deliveries"
     ground.provider.order(latency=0.8)

@@ -1,13 +1,7 @@
 """Kills in the middle of a provider's job, with real processes: no second job, no second payment, every answer stored."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
-
 import pytest
 
-from tests.auditapp.batches.cast import Ground
 from tests.auditapp.batches.queues import Shop
 from tests.support.instance import PATIENCE, kill_group, wait_until
 from tests.support.services import quick_on
@@ -30,23 +24,23 @@ for queue_id in due.find_due_queues():
 
 
 @pytest.fixture
-def shop(ground: Ground) -> Iterator[Shop]:
+def shop(ground):
     shop = Shop(ground.provider)
     shop.order(reset=True)
     yield shop
     shop.order(reset=True)
 
 
-def launch(ground: Ground) -> int:
+def launch(ground):
     ground.instance.manage("model", "set-capabilities", "m", "--offers-batches")
     return ground.launch("--route", "jobs", "--limit", str(CALLS))
 
 
-def start_sweep(ground: Ground, **environment: str) -> Any:
+def start_sweep(ground, **environment):
     return ground.instance.start_code(SWEEP, **environment)
 
 
-def sweep_to_the_end(ground: Ground, batch: int) -> None:
+def sweep_to_the_end(ground, batch):
     for _ in range(4):
         assert start_sweep(ground).wait(PATIENCE) == 0
         if ground.read_state(batch) == "done":
@@ -54,7 +48,7 @@ def sweep_to_the_end(ground: Ground, batch: int) -> None:
     raise AssertionError(f"batch {batch} is {ground.read_state(batch)}")
 
 
-def check(ground: Ground, shop: Shop, batch: int) -> None:
+def check(ground, shop, batch):
     stats = shop.stats()
     assert (stats["jobs"], stats["billed"], stats["billed_twice"], stats["jobs_by_cell"]) == (1, CALLS, 0, 1)
     assert ground.count("result") == CALLS
@@ -63,7 +57,7 @@ def check(ground: Ground, shop: Shop, batch: int) -> None:
 
 
 @pytest.mark.full
-def test_a_runner_killed_while_its_job_is_being_created_makes_no_second_one(ground: Ground, shop: Shop) -> None:
+def test_a_runner_killed_while_its_job_is_being_created_makes_no_second_one(ground, shop):
     shop.order(create_seconds=60)
     batch = launch(ground)
     process = start_sweep(ground)
@@ -77,7 +71,7 @@ def test_a_runner_killed_while_its_job_is_being_created_makes_no_second_one(grou
 
 @pytest.mark.full
 @pytest.mark.parametrize("place", ["job_created", "in_commit"])
-def test_a_runner_that_dies_with_an_answer_in_its_hand_fetches_it_again(ground: Ground, shop: Shop, place: str) -> None:
+def test_a_runner_that_dies_with_an_answer_in_its_hand_fetches_it_again(ground, shop, place):
     batch = launch(ground)
     mark = ground.instance.folder / "crashed"
     for _ in range(3):

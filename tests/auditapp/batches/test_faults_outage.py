@@ -1,27 +1,24 @@
 """A server that is killed and comes back: the batch waits, pauses, and goes on without a person."""
 
-from __future__ import annotations
-
 import json
-import subprocess
 
 import pytest
 
 from auditapp.batches.pure.limiter import CELLS_IN_A_ROW
-from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, add_model
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, add_model
 from tests.support.instance import FakeProvider, kill_group, wait_until
 from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
-def start_worker(ground: Ground) -> subprocess.Popen[bytes]:
+def start_worker(ground):
     """A worker that loads the settings anew, with an outage that pauses after two seconds."""
     return ground.instance.start("manage.py", "worker", "--skip-checks", OUTAGE_PAUSE_SECONDS="2")
 
 
 @pytest.mark.full
-def test_a_batch_outlives_its_server_and_its_worker_without_a_person(ground: Ground) -> None:
+def test_a_batch_outlives_its_server_and_its_worker_without_a_person(ground):
     server = FakeProvider()
     try:
         add_model(ground.instance, server, "mortal")

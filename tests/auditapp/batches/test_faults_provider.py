@@ -1,16 +1,13 @@
 """A provider that fails in every way: each cell ends, each answer it charges for is in the ledger, the worker stays small."""
 
-from __future__ import annotations
-
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psutil
 import pytest
 
-from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, Ground, add_model
+from tests.auditapp.batches.cast import ANSWER_NANO, IN_FLIGHT, TEXTS, add_model
 from tests.support.instance import PATIENCE, find_children, wait_until
 from tests.support.services import quick_on
 
@@ -35,7 +32,7 @@ PASSING = {
 LASTING = {"garbage": 6, "500": 6, "400": 1, "hang": 2, "cut": 2, "huge": 1, "bomb": 1}
 
 
-def test_every_passing_fault_ends_in_an_answer_and_every_lasting_one_in_a_reason(ground: Ground) -> None:
+def test_every_passing_fault_ends_in_an_answer_and_every_lasting_one_in_a_reason(ground):
     # Long enough for a busy machine to answer in, short enough to wait for.
     add_model(ground.instance, ground.provider, "hasty", "--timeout-seconds", "5")
     ground.provider.order(latency=0.02, retry_after=0.5, drip_seconds=0.3, huge_bytes=8 * 1024 * 1024)
@@ -62,7 +59,7 @@ def test_every_passing_fault_ends_in_an_answer_and_every_lasting_one_in_a_reason
     ground.check_books()
 
 
-def read_prompts(ground: Ground, word: str) -> list[tuple[str]]:
+def read_prompts(ground, word):
     return [
         (str(row[0]),)
         for row in ground.instance.query(f"SELECT prompt FROM batches_attempt WHERE prompt LIKE '%{word}%'")
@@ -71,7 +68,7 @@ def read_prompts(ground: Ground, word: str) -> list[tuple[str]]:
 
 @pytest.mark.full
 @pytest.mark.parametrize("fault", ["huge", "bomb"])
-def test_answers_of_200_mb_do_not_grow_the_worker(ground: Ground, fault: str) -> None:
+def test_answers_of_200_mb_do_not_grow_the_worker(ground, fault):
     cells = 6
     worker = ground.instance.start_worker()
     warm = ground.launch("--limit", "10")
@@ -88,19 +85,19 @@ def test_answers_of_200_mb_do_not_grow_the_worker(ground: Ground, fault: str) ->
 class Memory:
     """Resident memory of a worker's processes, in bytes; the most that any one of them grew to is what counts."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.before = self.most = 0
 
 
 @contextmanager
-def most_memory(pid: int) -> Iterator[Memory]:
+def most_memory(pid):
     memory, over = Memory(), threading.Event()
 
-    def read() -> int:
+    def read():
         family = [psutil.Process(pid), *psutil.Process(pid).children(recursive=True)]
         return max(each.memory_info().rss for each in family)
 
-    def watch() -> None:
+    def watch():
         while not over.wait(0.02):
             memory.most = max(memory.most, read())
 
@@ -115,7 +112,7 @@ def most_memory(pid: int) -> Iterator[Memory]:
 
 
 @pytest.mark.full
-def test_a_storm_of_rate_limits_is_waited_out_and_leaves_no_cell_behind(ground: Ground) -> None:
+def test_a_storm_of_rate_limits_is_waited_out_and_leaves_no_cell_behind(ground):
     ground.provider.order(latency=0.05, always="429", always_after=TEXTS // 4, retry_after=2)
     ground.instance.start_worker()
     batch = ground.launch()
@@ -132,7 +129,7 @@ def test_a_storm_of_rate_limits_is_waited_out_and_leaves_no_cell_behind(ground: 
 
 
 @pytest.mark.full
-def test_a_provider_that_only_fails_is_left_alone_and_asked_again_until_it_answers(ground: Ground) -> None:
+def test_a_provider_that_only_fails_is_left_alone_and_asked_again_until_it_answers(ground):
     ground.provider.order(always="500")
     # Settings are read when a process loads them, so this worker is none of those that are ready made.
     ground.instance.start("manage.py", "worker", "--skip-checks", OUTAGE_PAUSE_SECONDS="2")
@@ -150,7 +147,7 @@ def test_a_provider_that_only_fails_is_left_alone_and_asked_again_until_it_answe
 
 
 @pytest.mark.full
-def test_a_key_revoked_half_way_costs_no_more_than_the_calls_in_flight(ground: Ground) -> None:
+def test_a_key_revoked_half_way_costs_no_more_than_the_calls_in_flight(ground):
     ground.provider.order(latency=0.1, revoke_after=TEXTS // 2)
     ground.instance.start_worker()
     batch = ground.launch()
@@ -167,7 +164,7 @@ def test_a_key_revoked_half_way_costs_no_more_than_the_calls_in_flight(ground: G
 
 
 @pytest.mark.full
-def test_eighty_calls_at_once_in_two_queues_never_cross_the_cap(ground: Ground) -> None:
+def test_eighty_calls_at_once_in_two_queues_never_cross_the_cap(ground):
     """The cap leaves room for about two thirds of the answers, less what one call may cost at most."""
     ground.provider.order(latency=0.05)
     cap = 0.025
@@ -175,7 +172,7 @@ def test_eighty_calls_at_once_in_two_queues_never_cross_the_cap(ground: Ground) 
     batch = ground.launch("--cap", str(cap), "--model", "other", in_flight=40)
     most = 0
 
-    def is_over() -> bool:
+    def is_over():
         nonlocal most
         [(state, promised)] = ground.instance.query(
             f"SELECT state, spent_nano + reserved_nano FROM batches_batch WHERE id = {batch}"

@@ -1,17 +1,13 @@
 """Redis and PostgreSQL that go and come back: the batch waits, goes on by itself, and repeats no call."""
 
-from __future__ import annotations
-
 import os
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, prepare, stand_on
 from tests.conftest import create_database, find_database
-from tests.support.instance import FakeProvider, Instance, wait_until
+from tests.support.instance import Instance, wait_until
 from tests.support.servers import OwnServers
 from tests.support.services import database_kind
 
@@ -22,7 +18,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[OwnServers]:
+def servers():
     servers = OwnServers()
     if servers.database_url is None or servers.redis_url is None:
         servers.stop()
@@ -32,9 +28,7 @@ def servers() -> Iterator[OwnServers]:
 
 
 @pytest.fixture(scope="module")
-def prepared_here(
-    servers: OwnServers, paid_api: FakeProvider, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
+def prepared_here(servers, paid_api, tmp_path_factory):
     """The address of a prepared database on these servers, to be copied."""
     assert servers.database_url is not None
     with create_database(servers.database_url) as url:
@@ -45,7 +39,7 @@ def prepared_here(
 
 
 @pytest.fixture
-def ground(servers: OwnServers, prepared_here: str, paid_api: FakeProvider, tmp_path: Path) -> Iterator[Ground]:
+def ground(servers, prepared_here, paid_api, tmp_path):
     assert servers.database_url is not None
     assert servers.redis_url is not None
     paid_api.order(reset=True)
@@ -57,7 +51,7 @@ def ground(servers: OwnServers, prepared_here: str, paid_api: FakeProvider, tmp_
 
 
 @pytest.fixture
-def own_redis() -> Iterator[OwnServers]:
+def own_redis():
     servers = OwnServers("--only", "redis")
     if servers.redis_url is None:
         servers.stop()
@@ -67,9 +61,7 @@ def own_redis() -> Iterator[OwnServers]:
 
 
 @pytest.fixture
-def ground_on_own_redis(
-    own_redis: OwnServers, prepared: Instance, paid_api: FakeProvider, tmp_path: Path
-) -> Iterator[Ground]:
+def ground_on_own_redis(own_redis, prepared, paid_api, tmp_path):
     """On the session's PostgreSQL, which nothing happens to."""
     assert own_redis.redis_url is not None
     paid_api.order(reset=True)
@@ -78,7 +70,7 @@ def ground_on_own_redis(
         yield from stand_on(Ground(instance, paid_api))
 
 
-def check_nothing_repeated(ground: Ground, batch: int) -> None:
+def check_nothing_repeated(ground, batch):
     """Only workers' ends may cost a call twice; the end of a server never does."""
     shown = ground.wait_for_end(batch)
     ground.check_whole(batch, cells=TEXTS, shown=shown)
@@ -86,9 +78,7 @@ def check_nothing_repeated(ground: Ground, batch: int) -> None:
     assert shown["possibly_paid_twice"] == 0
 
 
-def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(
-    ground_on_own_redis: Ground, own_redis: OwnServers
-) -> None:
+def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(ground_on_own_redis, own_redis):
     ground = ground_on_own_redis
     ground.provider.order(latency=0.5)
     worker = ground.instance.start_worker()
@@ -109,9 +99,7 @@ def test_redis_killed_flushed_and_down_for_seconds_costs_no_call(
 
 
 @pytest.mark.full
-def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_back(
-    ground: Ground, servers: OwnServers
-) -> None:
+def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_back(ground, servers):
     ground.instance.start_worker()
     wait_until(lambda: ground.count("workersign") > 0, what="a worker was heard from")
     servers.order("redis", "kill")
@@ -122,9 +110,7 @@ def test_a_batch_launched_while_redis_is_down_is_accepted_and_begins_when_it_is_
 
 @pytest.mark.full
 @pytest.mark.parametrize("how", ["fast", "immediate"])
-def test_a_restart_of_postgresql_loses_no_answer_and_repeats_no_call(
-    ground: Ground, servers: OwnServers, how: str
-) -> None:
+def test_a_restart_of_postgresql_loses_no_answer_and_repeats_no_call(ground, servers, how):
     """Calls in flight as it goes come to their end, wait in the spool, and are stored when it is back."""
     ground.provider.order(latency=0.5)
     worker = ground.instance.start_worker()

@@ -1,14 +1,10 @@
 """The benchmark through a worker that is killed: its report is that of the answers, each of which counts once."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.auditapp.batches.cast import TEXTS, Ground
+from tests.auditapp.batches.cast import TEXTS
 from tests.support.instance import kill_group
 from tests.support.shared import SHARED
 
@@ -20,9 +16,7 @@ REAL_TEXTS = SHARED / "data" / "sob" / "sob_inputs.csv"
 
 
 @pytest.mark.full
-def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the_same_report(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the_same_report(ground, tmp_path):
     """Two models and both tasks, on the benchmark's own texts where they are there."""
     if REAL_TEXTS.exists():
         ground.instance.manage("sob", "load", str(REAL_TEXTS), "--name", "benchmark")
@@ -45,7 +39,7 @@ def test_a_benchmark_goes_whole_through_a_killed_worker_and_its_bundle_gives_the
     assert json.dumps(again, sort_keys=True) == json.dumps(report, sort_keys=True)
 
 
-def count_answers(report: dict[str, Any]) -> dict[tuple[str, str], int]:
+def count_answers(report):
     """Answers over all texts, by model and task."""
     return {
         (cell["model"], cell["task"]): cell["n_responses"] for cell in report["cells"] if cell["target"] == "overall"

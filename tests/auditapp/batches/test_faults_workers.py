@@ -1,14 +1,11 @@
 """Workers that die at the worst moment: no cell is lost, and what may be paid twice is counted and told."""
 
-from __future__ import annotations
-
 import random
 import time
-from pathlib import Path
 
 import pytest
 
-from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, kill_a_child
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, kill_a_child
 from tests.support.instance import find_children, kill_group, wait_until
 from tests.support.services import database_kind, quick_on
 
@@ -33,9 +30,7 @@ CANONICAL = ("in_commit",)
 @pytest.mark.parametrize(
     "point", [point if point in CANONICAL else pytest.param(point, marks=pytest.mark.full) for point in POINTS]
 )
-def test_a_worker_that_dies_at_a_bad_moment_costs_at_most_the_call_under_way(
-    ground: Ground, tmp_path: Path, point: str
-) -> None:
+def test_a_worker_that_dies_at_a_bad_moment_costs_at_most_the_call_under_way(ground, tmp_path, point):
     """Twice: the process that runs the queue dies and its worker lives; then the worker dies with it."""
     nth, most = POINTS[point]
     ground.provider.order(latency=0.01)
@@ -67,7 +62,7 @@ LOST_ONCE = "SELECT 1 FROM batches_cell WHERE unknown_ends > 0 AND state <> 'don
 
 
 @quick_on("postgres")
-def test_children_and_workers_killed_at_any_time_lose_nothing(ground: Ground) -> None:
+def test_children_and_workers_killed_at_any_time_lose_nothing(ground):
     chance = random.Random(4)
     ground.provider.order(latency=0.3)
     worker = ground.instance.start_worker()
@@ -92,7 +87,7 @@ def test_children_and_workers_killed_at_any_time_lose_nothing(ground: Ground) ->
 
 @quick_on("postgres")
 @pytest.mark.full
-def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground: Ground) -> None:
+def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground):
     ground.provider.order(latency=0.1)
     workers = [ground.instance.start_worker(), ground.instance.start_worker()]
     wait_until(lambda: all(find_children(worker) for worker in workers), what="two workers have children")
@@ -110,7 +105,7 @@ def test_repeated_messages_two_workers_and_two_beats_make_each_call_once(ground:
 
 @pytest.mark.full
 @pytest.mark.skipif(database_kind() != "postgres", reason="SQLite means one machine, which has one clock")
-def test_a_worker_whose_clock_is_an_hour_off_claims_nothing_twice(ground: Ground) -> None:
+def test_a_worker_whose_clock_is_an_hour_off_claims_nothing_twice(ground):
     """It can neither think the other's leases over, nor hold its own for an hour."""
     ground.provider.order(latency=0.2, faults={"500": 0.1})
     ahead = ground.instance.start("-m", "tests.support.wrong_clock_worker", "3600")

@@ -1,16 +1,11 @@
 """Who launched a batch, its key, or the wish for it goes away half-way: what was spent stays in the books, nothing is orphaned."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.ledger.verify import verify_batches
-from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Cell, Result
 from auditapp.llm.actions import forget_key, set_key
-from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from tests.auditapp.batches.trial_kinds import answer, claim, finish, launch, make_variant
 from tests.conftest import make_member
@@ -18,7 +13,6 @@ from transcripts.accounts.actions import close_account
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.studies.actions import remove_member
-from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("numbers")]
 
@@ -29,12 +23,12 @@ SAID = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw="{}", http_status=200
 
 
 @pytest.fixture
-def variant() -> ModelVariant:
+def variant():
     return make_variant("model a")
 
 
 @pytest.fixture
-def launcher(study: Study, owner: User) -> User:
+def launcher(study, owner):
     """One of two owners of the site, so that no grant is needed, who belongs to the study."""
     User.objects.create_user("another-owner", is_superuser=True)
     user = make_member(study, owner, "lead", "launcher")
@@ -43,27 +37,25 @@ def launcher(study: Study, owner: User) -> User:
     return user
 
 
-def close(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
+def close(launcher, study, batch, variant):
     close_account(user=launcher, by=trail.SYSTEM)
 
 
-def remove(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
+def remove(launcher, study, batch, variant):
     remove_member(study=study, user=launcher, by=trail.SYSTEM)
 
 
-def take_key_away(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
+def take_key_away(launcher, study, batch, variant):
     set_key(account=variant.account, key="sk-invented-0123456789", by=trail.SYSTEM)
     forget_key(account=variant.account, by=trail.SYSTEM)
 
 
-def cancel(launcher: User, study: Study, batch: Batch, variant: ModelVariant) -> None:
+def cancel(launcher, study, batch, variant):
     cancel_batch(batch=batch, by=trail.SYSTEM)
 
 
 @pytest.mark.parametrize("go", [close, remove, take_key_away, cancel])
-def test_what_was_spent_stays_and_calls_in_flight_are_booked(
-    study: Study, variant: ModelVariant, launcher: User, go: Callable[..., None]
-) -> None:
+def test_what_was_spent_stays_and_calls_in_flight_are_booked(study, variant, launcher, go):
     batch = launch(study, variant, inputs=CELLS, by=launcher)
     answer(batch, 4)
     in_flight = claim(batch, 2)

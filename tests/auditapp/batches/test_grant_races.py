@@ -1,10 +1,8 @@
 """People who launch at the same moment, each in a process of her own: together they stay within what was granted."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support.instance import PATIENCE, Instance
+from tests.support.instance import PATIENCE
 from tests.support.services import quick_on
 
 # On PostgreSQL, test_grants.py does the same in threads.
@@ -54,7 +52,7 @@ for _ in range(5):
 """
 
 
-def test_launches_of_several_processes_never_exceed_a_limit(instance: Instance) -> None:
+def test_launches_of_several_processes_never_exceed_a_limit(instance):
     assert instance.start_code(SETUP).wait(PATIENCE) == 0, instance.read_words()
     started = [instance.start_code(LAUNCH.replace("NAME", f"'lead{number}'")) for number in range(PEOPLE)]
     assert [process.wait(PATIENCE) for process in started] == [0] * PEOPLE, instance.read_words()

@@ -1,12 +1,9 @@
 """Whose money a batch may spend: grants, their limits, and what is committed at each step that could spend more."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import threading
 import uuid
-from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -16,7 +13,6 @@ from django.db import connection
 from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_django.fixtures import Settings
 
 from auditapp.batches import actions, grants
 from auditapp.batches.grants import find_left
@@ -25,39 +21,37 @@ from auditapp.batches.pages.progress import describe_grants
 from auditapp.batches.pure.estimating import Share, add_up, find_changes, settle, sum_shares
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import list_grants, revoke_grant, set_grant
-from auditapp.llm.models import Commitment, Grant, ModelVariant
-from tests.auditapp.batches.trial_kinds import Numbers, answer, launch, make_variant
+from auditapp.llm.models import Commitment, Grant
+from tests.auditapp.batches.trial_kinds import answer, launch, make_variant
 from tests.conftest import make_user
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 DOLLAR = 1_000_000_000
 MONDAY, TUESDAY = datetime.date(2026, 11, 23), datetime.date(2026, 11, 24)
 ANN, BEA = 1, 2
 
 
-def usd(amount: str | int) -> Decimal:
+def usd(amount):
     return Decimal(amount)
 
 
 @pytest.fixture
-def model(numbers: Numbers) -> ModelVariant:
+def model(numbers):
     return make_variant("paid")
 
 
-def make_owner_of_site() -> User:
+def make_owner_of_site():
     boss = make_user("boss")
     boss.is_superuser = True
     boss.save()
     return boss
 
 
-def grant_to(study: Study, model: ModelVariant, total: str = "10", day: str = "5", person: str = "3") -> Grant:
+def grant_to(study, model, total="10", day="5", person="3"):
     return set_grant(
         study=study,
         account=model.account,
@@ -68,30 +62,30 @@ def grant_to(study: Study, model: ModelVariant, total: str = "10", day: str = "5
     )
 
 
-def fail_cells(batch: Batch) -> None:
+def fail_cells(batch):
     """The batch is done, and one of its cells failed."""
     Cell.objects.filter(batch=batch).update(state="done")
-    Cell.objects.filter(pk=Cell.objects.filter(batch=batch).first().pk).update(state="failed")  # type: ignore[union-attr]
+    Cell.objects.filter(pk=Cell.objects.filter(batch=batch).first().pk).update(state="failed")
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=DOLLAR)
     batch.refresh_from_db()
 
 
 class TestArithmetic:
-    def test_an_ended_batch_counts_with_what_it_spent_on_the_days_it_was_committed(self) -> None:
+    def test_an_ended_batch_counts_with_what_it_spent_on_the_days_it_was_committed(self):
         rows = [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 3)]
         assert settle(rows, 4) == [Share(MONDAY, ANN, 4)]
         assert settle(rows, 6) == [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 1)]
         assert settle(rows, 9) == [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 4)]
         assert settle(rows, 0) == []
 
-    def test_more_counts_today_and_less_is_returned_to_the_last(self) -> None:
+    def test_more_counts_today_and_less_is_returned_to_the_last(self):
         rows = [Share(MONDAY, ANN, 5)]
         assert find_changes(rows, rows, 8, day=TUESDAY, person=BEA) == [Share(TUESDAY, BEA, 3)]
         rows = [Share(MONDAY, ANN, 5), Share(TUESDAY, BEA, 3)]
         assert find_changes(rows, rows, 6, day=TUESDAY, person=ANN) == [Share(TUESDAY, BEA, -2)]
         assert find_changes(rows, rows, 8, day=TUESDAY, person=ANN) == []
 
-    def test_asking_again_counts_what_was_not_spent_for_whoever_does_it(self) -> None:
+    def test_asking_again_counts_what_was_not_spent_for_whoever_does_it(self):
         rows = [Share(MONDAY, ANN, 5)]
         changes = find_changes(rows, settle(rows, 2), 5, day=TUESDAY, person=BEA)
         assert add_up([*rows, *changes]) == [Share(MONDAY, ANN, 2), Share(TUESDAY, BEA, 3)]
@@ -101,9 +95,7 @@ class TestArithmetic:
         st.integers(0, 30),
         st.integers(0, 30),
     )
-    def test_after_a_change_exactly_the_new_amount_is_committed(
-        self, shares: list[tuple[datetime.date, int, int]], spent: int, target: int
-    ) -> None:
+    def test_after_a_change_exactly_the_new_amount_is_committed(self, shares, spent, target):
         rows = [Share(*each) for each in shares]
         counted = settle(rows, min(spent, sum(share.nano for share in rows)))
         after = add_up([*rows, *find_changes(rows, counted, target, day=TUESDAY, person=ANN)])
@@ -112,7 +104,7 @@ class TestArithmetic:
 
 
 class TestGranting:
-    def test_a_grant_and_its_changes_are_rows_with_events(self, study: Study, model: ModelVariant) -> None:
+    def test_a_grant_and_its_changes_are_rows_with_events(self, study, model):
         grant_to(study, model)
         grant_to(study, model)
         grant_to(study, model, total="20")
@@ -133,9 +125,7 @@ class TestGranting:
             ({"study_usd": "1e-10", "study_day_usd": "1", "person_day_usd": "1"}, "nine places"),
         ],
     )
-    def test_wrong_limits_are_refused(
-        self, study: Study, model: ModelVariant, limits: dict[str, str], words: str
-    ) -> None:
+    def test_wrong_limits_are_refused(self, study, model, limits, words):
         with pytest.raises(Refused, match=words):
             set_grant(
                 study=study,
@@ -144,7 +134,7 @@ class TestGranting:
                 **{name: Decimal(value) for name, value in limits.items()},
             )
 
-    def test_only_the_owner_of_the_site_grants(self, study: Study, owner: User, model: ModelVariant) -> None:
+    def test_only_the_owner_of_the_site_grants(self, study, owner, model):
         with pytest.raises(PermissionDenied):
             set_grant(study=study, account=model.account, by=owner)
         with pytest.raises(PermissionDenied):
@@ -154,19 +144,17 @@ class TestGranting:
 class TestTheAttack:
     """A signed-in account launches the site's paid model: each hurdle alone stops it."""
 
-    def test_without_a_grant_nothing_paid_is_launched(self, study: Study, owner: User, model: ModelVariant) -> None:
+    def test_without_a_grant_nothing_paid_is_launched(self, study, owner, model):
         with pytest.raises(Refused, match=r"grant for the account .* is missing.*grant set culture"):
             launch(study, model, repeats=5, by=owner, cap_usd=usd(1))
         assert not Batch.objects.exists()
 
-    def test_a_grant_to_one_study_is_none_to_another(self, study: Study, owner: User, model: ModelVariant) -> None:
+    def test_a_grant_to_one_study_is_none_to_another(self, study, owner, model):
         grant_to(create_study(slug="other", name="Other", by=trail.SYSTEM), model)
         with pytest.raises(Refused, match="is missing"):
             launch(study, model, by=owner, cap_usd=usd(1))
 
-    def test_with_a_grant_a_batch_without_a_cap_is_refused(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_with_a_grant_a_batch_without_a_cap_is_refused(self, study, owner, model):
         grant_to(study, model)
         with pytest.raises(Refused, match="needs a cap"):
             launch(study, model, repeats=5, by=owner)
@@ -180,18 +168,14 @@ class TestTheAttack:
             (("5", "5", "1"), "you in this"),
         ],
     )
-    def test_a_cap_beyond_any_limit_is_refused(
-        self, study: Study, owner: User, model: ModelVariant, limits: tuple[str, str, str], whom: str
-    ) -> None:
+    def test_a_cap_beyond_any_limit_is_refused(self, study, owner, model, limits, whom):
         grant_to(study, model, *limits)
         with pytest.raises(Refused, match=f"commit \\$2.00 .* \\$1.00 of \\$1.00 is left for {whom}"):
             launch(study, model, by=owner, cap_usd=usd(2))
         assert not Batch.objects.exists()
         assert not Commitment.objects.exists()
 
-    def test_many_batches_within_their_caps_stay_within_the_limits_together(
-        self, study: Study, owner: User, lead: User, model: ModelVariant
-    ) -> None:
+    def test_many_batches_within_their_caps_stay_within_the_limits_together(self, study, owner, lead, model):
         grant_to(study, model)
         launch(study, model, by=owner, cap_usd=usd(3))
         with pytest.raises(Refused, match="left for you"):
@@ -200,9 +184,7 @@ class TestTheAttack:
         with pytest.raises(Refused, match="this study today"):
             launch(study, model, by=lead, cap_usd=usd("0.01"))
 
-    def test_after_revoking_nothing_more_is_launched_resumed_or_retried(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_after_revoking_nothing_more_is_launched_resumed_or_retried(self, study, owner, model):
         grant = grant_to(study, model)
         running = launch(study, model, by=owner, cap_usd=usd(1))
         done = launch(study, model, by=owner, cap_usd=usd(1))
@@ -220,9 +202,7 @@ class TestTheAttack:
 
 
 class TestCommitting:
-    def test_a_higher_cap_commits_the_difference_and_a_lower_one_returns_it(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_a_higher_cap_commits_the_difference_and_a_lower_one_returns_it(self, study, owner, model):
         grant = grant_to(study, model)
         batch = launch(study, model, by=owner, cap_usd=usd(1))
         actions.change_cap(batch=batch, cap_usd=usd(3), by=owner)
@@ -236,9 +216,7 @@ class TestCommitting:
         batch.refresh_from_db()
         assert batch.cap_nano == DOLLAR
 
-    def test_approving_a_pilot_with_a_higher_cap_commits_it(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_approving_a_pilot_with_a_higher_cap_commits_it(self, study, owner, model):
         grant_to(study, model)
         batch = launch(study, model, by=owner, pilot=1, cap_usd=usd(1))
         answer(batch, 1)
@@ -249,9 +227,7 @@ class TestCommitting:
         actions.confirm_batch(batch=batch, cap_usd=usd(2), by=owner)
         assert Commitment.objects.count() == 2
 
-    def test_an_ended_batch_returns_what_it_did_not_spend_until_it_is_asked_again(
-        self, study: Study, owner: User, lead: User, model: ModelVariant
-    ) -> None:
+    def test_an_ended_batch_returns_what_it_did_not_spend_until_it_is_asked_again(self, study, owner, lead, model):
         grant = grant_to(study, model)
         batch = launch(study, model, by=owner, cap_usd=usd(3))
         fail_cells(batch)
@@ -261,9 +237,7 @@ class TestCommitting:
         assert find_left(grant, owner) == (7 * DOLLAR, 2 * DOLLAR, 2 * DOLLAR)
         assert find_left(grant, lead).person_today == DOLLAR
 
-    def test_asking_again_is_refused_where_others_have_taken_what_was_returned(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_asking_again_is_refused_where_others_have_taken_what_was_returned(self, study, owner, model):
         grant_to(study, model)
         batch = launch(study, model, by=owner, cap_usd=usd(3))
         fail_cells(batch)
@@ -274,8 +248,8 @@ class TestCommitting:
         assert batch.state == Batch.State.DONE
 
     def test_a_batch_of_two_accounts_commits_its_cap_to_both_and_counts_with_what_each_was_paid(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+        self, study, owner, model
+    ):
         other = make_variant("far", base_url="https://other.example/v1")
         grant, second = grant_to(study, model), grant_to(study, other)
         batch = launch(study, model, other, inputs=1, by=owner, cap_usd=usd(1))
@@ -287,9 +261,7 @@ class TestCommitting:
         left = sorted([find_left(grant, owner).study, find_left(second, owner).study])
         assert left == [10 * DOLLAR - batch.spent_nano, 10 * DOLLAR]
 
-    def test_the_next_day_has_its_own_limits_and_the_study_the_same(
-        self, study: Study, owner: User, model: ModelVariant, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_next_day_has_its_own_limits_and_the_study_the_same(self, study, owner, model, monkeypatch):
         grant = grant_to(study, model, total="5", day="3", person="3")
         launch(study, model, by=owner, cap_usd=usd(3))
         tomorrow = grants.find_today() + datetime.timedelta(days=1)
@@ -298,16 +270,14 @@ class TestCommitting:
         with pytest.raises(Refused, match="this study in all"):
             launch(study, model, by=owner, cap_usd=usd(3))
 
-    def test_the_same_form_sent_twice_commits_once(self, study: Study, owner: User, model: ModelVariant) -> None:
+    def test_the_same_form_sent_twice_commits_once(self, study, owner, model):
         grant_to(study, model)
         key = uuid.uuid4()
         first = launch(study, model, by=owner, cap_usd=usd(2), idempotency_key=key)
         assert launch(study, model, by=owner, cap_usd=usd(2), idempotency_key=key) == first
         assert Commitment.objects.count() == 1
 
-    def test_a_batch_from_before_grants_needs_one_to_spend_more(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_a_batch_from_before_grants_needs_one_to_spend_more(self, study, owner, model):
         batch = launch(study, model)
         actions.pause_batch(batch=batch, by=owner)
         with pytest.raises(Refused, match="is missing"):
@@ -321,27 +291,23 @@ class TestCommitting:
 
 
 class TestWhoNeedsNone:
-    def test_the_owner_of_the_site_and_commands_launch_as_before(self, study: Study, model: ModelVariant) -> None:
+    def test_the_owner_of_the_site_and_commands_launch_as_before(self, study, model):
         site_owner = make_owner_of_site()
         grant = grant_to(study, model)
         launch(study, model, by=site_owner)
         launch(study, model)
         assert find_left(grant, site_owner).study == 10 * DOLLAR
 
-    def test_a_batch_that_the_owner_gives_more_is_counted_and_not_refused(
-        self, study: Study, owner: User, model: ModelVariant
-    ) -> None:
+    def test_a_batch_that_the_owner_gives_more_is_counted_and_not_refused(self, study, owner, model):
         grant = grant_to(study, model)
         batch = launch(study, model, by=owner, cap_usd=usd(1))
         actions.change_cap(batch=batch, cap_usd=usd(50), by=trail.SYSTEM)
         assert find_left(grant, owner) == (0, 0, 0)
 
-    def test_the_fake_provider_needs_none(self, study: Study, owner: User, numbers: Numbers) -> None:
+    def test_the_fake_provider_needs_none(self, study, owner, numbers):
         launch(study, add_model(label="fake", provider="fake", by=trail.SYSTEM), by=owner)
 
-    def test_a_model_that_costs_nothing_needs_a_grant_and_no_cap(
-        self, study: Study, owner: User, numbers: Numbers
-    ) -> None:
+    def test_a_model_that_costs_nothing_needs_a_grant_and_no_cap(self, study, owner, numbers):
         free = make_variant("free", price=0)
         with pytest.raises(Refused, match="is missing"):
             launch(study, free, by=owner)
@@ -353,11 +319,11 @@ class TestWhoNeedsNone:
                 launch(study, model, by=owner)
 
 
-def launch_at_once(study: Study, model: ModelVariant, people: list[User]) -> list[str]:
+def launch_at_once(study, model, people):
     """Each person launches a batch with a cap of 2 dollars at the same moment; what came of each."""
     ready, ends = threading.Barrier(len(people)), list[str]()
 
-    def go(person: User) -> None:
+    def go(person):
         ready.wait()
         try:
             launch(study, model, by=person, cap_usd=usd(2))
@@ -378,9 +344,7 @@ def launch_at_once(study: Study, model: ModelVariant, people: list[User]) -> lis
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="SQLite takes one writer at a time anyway")
 @pytest.mark.django_db(transaction=True)
 class TestAtOnce:
-    def test_launches_at_the_same_moment_never_exceed_a_limit(
-        self, study: Study, owner: User, lead: User, coder: User, reader: User, model: ModelVariant
-    ) -> None:
+    def test_launches_at_the_same_moment_never_exceed_a_limit(self, study, owner, lead, coder, reader, model):
         grant = grant_to(study, model, total="10", day="5", person="3")
         ends = launch_at_once(study, model, [owner, lead, coder, reader])
         assert ends.count("launched") == 2, ends
@@ -388,12 +352,12 @@ class TestAtOnce:
 
 
 class TestCommand:
-    def run(self, *words: str) -> str:
+    def run(self, *words):
         out = io.StringIO()
         call_command("grant", "set", *words, stdout=out)
         return out.getvalue()
 
-    def test_it_grants_changes_and_revokes(self, study: Study, owner: User, model: ModelVariant) -> None:
+    def test_it_grants_changes_and_revokes(self, study, owner, model):
         assert "has no grants" in self.run("culture")
         said = self.run("culture", "paid", "--total", "10", "--day", "5", "--person-day", "3")
         assert "$10.00 in all ($10.00 left), $5.00 a day, $3.00 a day for each person" in said
@@ -423,15 +387,13 @@ class TestCommand:
             (["culture", "paid", "--free-only", "--pause"], "needs --revoke"),
         ],
     )
-    def test_it_says_what_is_wrong(self, study: Study, model: ModelVariant, words: list[str], refusal: str) -> None:
+    def test_it_says_what_is_wrong(self, study, model, words, refusal):
         with pytest.raises(CommandError, match=refusal):
             self.run(*words)
 
 
 class TestPages:
-    def test_the_owner_of_the_site_grants_changes_and_revokes(
-        self, study: Study, owner: User, model: ModelVariant, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_the_owner_of_the_site_grants_changes_and_revokes(self, study, owner, model, client_of):
         boss = client_of(make_owner_of_site())
         address = f"/models/accounts/{model.account_id}/grants/"
         assert "has not been granted to any study" in boss.get(address).content.decode()
@@ -449,9 +411,7 @@ class TestPages:
         assert boss.post(f"{address}revoke/", {"study": "culture"}).status_code == 422
         assert boss.post(f"{address}revoke/", {"study": "nowhere"}).status_code == 404
 
-    def test_a_study_sees_what_it_was_granted_and_what_is_left(
-        self, study: Study, owner: User, lead: User, model: ModelVariant, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_study_sees_what_it_was_granted_and_what_is_left(self, study, owner, lead, model, client_of):
         assert "no grants" in client_of(lead).get("/studies/culture/grants/").content.decode()
         grant_to(study, model)
         launch(study, model, by=owner, cap_usd=usd(1))
@@ -463,7 +423,7 @@ class TestPages:
         [row] = answer.json()["results"]
         assert (row["left"], row["left_today"], row["left_for_you_today"]) == (9, 4, 2)
 
-    def test_what_is_left_is_rounded_down_to_cents(self, study: Study, owner: User, model: ModelVariant) -> None:
+    def test_what_is_left_is_rounded_down_to_cents(self, study, owner, model):
         grant = grant_to(study, model)
         batch = launch(study, model, by=owner, cap_usd=usd(1))
         Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, spent_nano=1)
@@ -474,17 +434,13 @@ class TestPages:
 
 
 class TestQuotas:
-    def test_no_launch_has_more_cells_than_the_site_allows(
-        self, study: Study, model: ModelVariant, settings: Settings
-    ) -> None:
+    def test_no_launch_has_more_cells_than_the_site_allows(self, study, model, settings):
         settings.MAX_CELLS_PER_LAUNCH = 20
         launch(study, model, inputs=10, repeats=2)
         with pytest.raises(Refused, match=r"has 22 cells .* limit of this site is 20.*MAX_CELLS_PER_LAUNCH"):
             launch(study, model, inputs=11, repeats=2)
 
-    def test_a_study_has_so_many_open_batches_at_once(
-        self, study: Study, owner: User, numbers: Numbers, settings: Settings
-    ) -> None:
+    def test_a_study_has_so_many_open_batches_at_once(self, study, owner, numbers, settings):
         settings.MAX_OPEN_BATCHES = 2
         fake = add_model(label="fake", provider="fake", by=trail.SYSTEM)
         done = launch(study, fake, by=owner)

@@ -1,7 +1,5 @@
 """A batch that stays open: one question at a time, each sent when it is asked."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,7 +9,7 @@ from auditapp.batches import actions, kinds
 from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, close_batch, give_up_cells, launch_batch
 from auditapp.batches.ledger import storing
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.models import Arm, Attempt, Batch, Cell
+from auditapp.batches.models import Attempt, Cell
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.trial_kinds import (
     GIVEN_UP,
@@ -27,17 +25,16 @@ from tests.auditapp.batches.trial_kinds import (
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 
 @pytest.fixture(autouse=True)
-def talks(monkeypatch: pytest.MonkeyPatch) -> Talks:
+def talks(monkeypatch):
     kind = Talks()
     monkeypatch.setitem(kinds._kinds, kind.name, kind)
     return kind
 
 
-def open_talk(study: Study, **options: object) -> tuple[Batch, Arm]:
+def open_talk(study, **options):
     """A batch that stays open, without any cell."""
     batch = launch_batch(
         study=study,
@@ -46,17 +43,17 @@ def open_talk(study: Study, **options: object) -> tuple[Batch, Arm]:
         arms=[PlannedArm(make_variant(), "session", "You are asked.")],
         input_ids=[],
         by=trail.SYSTEM,
-        options=LaunchOptions(**options),  # type: ignore[arg-type]
+        options=LaunchOptions(**options),
         stays_open=True,
     )
     return batch, batch.arms.get()
 
 
-def ask(batch: Batch, arm: Arm, number: int, after: Cell | None = None, **more: int) -> Cell:
+def ask(batch, arm, number, after=None, **more):
     return add_cell(batch=batch, arm=arm, input_id=number, by=trail.SYSTEM, after=after, **more)
 
 
-def hear(batch: Batch, content: str = "") -> None:
+def hear(batch, content=""):
     """The open question is sent and answered."""
     [call] = claim(batch, 10)
     said = answer_request(call.request)
@@ -66,14 +63,14 @@ def hear(batch: Batch, content: str = "") -> None:
     batch.refresh_from_db()
 
 
-def test_a_batch_may_be_opened_before_anything_is_asked_and_stays_open(study: Study) -> None:
+def test_a_batch_may_be_opened_before_anything_is_asked_and_stays_open(study):
     batch, _ = open_talk(study)
     assert claim(batch, 1) == []
     batch.refresh_from_db()
     assert batch.state == "running"
 
 
-def test_each_question_continues_the_one_before_it(study: Study) -> None:
+def test_each_question_continues_the_one_before_it(study):
     batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     hear(batch)
@@ -83,7 +80,7 @@ def test_each_question_continues_the_one_before_it(study: Study) -> None:
     assert list(call.request.history) == [("Question 11", "To “Question 11” after 0.")]
 
 
-def test_a_question_behind_an_unanswered_one_waits_for_it(study: Study) -> None:
+def test_a_question_behind_an_unanswered_one_waits_for_it(study):
     batch, arm = open_talk(study)
     ask(batch, arm, 12, after=ask(batch, arm, 11))
     assert read_states(batch) == {11: "planned", 12: "waits"}
@@ -91,7 +88,7 @@ def test_a_question_behind_an_unanswered_one_waits_for_it(study: Study) -> None:
     assert read_states(batch) == {11: "done", 12: "planned"}
 
 
-def test_the_same_question_again_is_one_cell(study: Study) -> None:
+def test_the_same_question_again_is_one_cell(study):
     batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     assert ask(batch, arm, 11) == first
@@ -101,7 +98,7 @@ def test_the_same_question_again_is_one_cell(study: Study) -> None:
         ask(batch, arm, 11, after=ask(batch, arm, 12))
 
 
-def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(study: Study) -> None:
+def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(study):
     batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     hear(batch)
@@ -115,7 +112,7 @@ def test_a_question_whose_answer_was_cut_off_can_be_asked_another_time(study: St
     assert len(call.request.history) == 2
 
 
-def test_nothing_is_added_that_could_exceed_the_cap(study: Study) -> None:
+def test_nothing_is_added_that_could_exceed_the_cap(study):
     batch, arm = open_talk(study, cap_usd=Decimal("0.0006"))
     first = ask(batch, arm, 11)
     hear(batch, "x" * 1000)
@@ -127,7 +124,7 @@ def test_nothing_is_added_that_could_exceed_the_cap(study: Study) -> None:
     assert len(claim(batch, 10)) == 1
 
 
-def test_nothing_continues_a_question_without_an_answer(study: Study) -> None:
+def test_nothing_continues_a_question_without_an_answer(study):
     batch, arm = open_talk(study)
     first = ask(batch, arm, 11)
     finish(batch, claim(batch, 1), GIVEN_UP)
@@ -139,7 +136,7 @@ def test_nothing_continues_a_question_without_an_answer(study: Study) -> None:
     ask(batch, arm, 12, after=first)
 
 
-def test_a_held_call_pauses_it_and_a_person_decides(study: Study) -> None:
+def test_a_held_call_pauses_it_and_a_person_decides(study):
     batch, arm = open_talk(study, lost_answers="hold")
     ask(batch, arm, 11)
     finish(batch, claim(batch, 1), LOST)
@@ -152,7 +149,7 @@ def test_a_held_call_pauses_it_and_a_person_decides(study: Study) -> None:
     hear(batch)
 
 
-def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(study: Study) -> None:
+def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(study):
     batch, arm = open_talk(study, lost_answers="hold")
     ask(batch, arm, 11)
     calls = claim(batch, 1)
@@ -162,7 +159,7 @@ def test_one_that_a_person_paused_stays_paused_when_held_calls_are_given_up(stud
     assert batch.state == "paused"
 
 
-def test_it_ends_when_it_is_closed(study: Study) -> None:
+def test_it_ends_when_it_is_closed(study):
     batch, arm = open_talk(study)
     ask(batch, arm, 11)
     hear(batch)
@@ -174,7 +171,7 @@ def test_it_ends_when_it_is_closed(study: Study) -> None:
         ask(batch, arm, 12)
 
 
-def test_a_closed_one_ends_with_the_call_in_flight(study: Study) -> None:
+def test_a_closed_one_ends_with_the_call_in_flight(study):
     batch, arm = open_talk(study)
     ask(batch, arm, 11)
     calls = claim(batch, 1)
@@ -186,7 +183,7 @@ def test_a_closed_one_ends_with_the_call_in_flight(study: Study) -> None:
     assert batch.state == "done"
 
 
-def test_a_drained_one_pauses_and_goes_on(study: Study) -> None:
+def test_a_drained_one_pauses_and_goes_on(study):
     batch, arm = open_talk(study)
     actions.drain_batch(batch=batch, by=trail.SYSTEM)
     assert batch.state == "paused"
@@ -195,19 +192,19 @@ def test_a_drained_one_pauses_and_goes_on(study: Study) -> None:
     hear(batch)
 
 
-def test_nothing_is_added_to_any_other_batch(study: Study) -> None:
+def test_nothing_is_added_to_any_other_batch(study):
     batch = launch_talks(study)
     with pytest.raises(Refused, match="is closed"):
         ask(batch, batch.arms.get(), 99)
 
 
 @pytest.mark.parametrize("options", [{"route": "jobs"}, {"pilot": 3}])
-def test_it_is_asked_live_and_without_a_pilot(study: Study, options: dict[str, object]) -> None:
+def test_it_is_asked_live_and_without_a_pilot(study, options):
     with pytest.raises(Refused, match="live and without a pilot"):
         open_talk(study, **options)
 
 
-def test_a_launched_session_can_grow(study: Study) -> None:
+def test_a_launched_session_can_grow(study):
     batch = launch_talks(study, questions=1, stays_open=True)
     hear(batch)
     ask(batch, batch.arms.get(), 12, after=Cell.objects.get(batch=batch))
@@ -217,7 +214,7 @@ def test_a_launched_session_can_grow(study: Study) -> None:
 
 
 class TestGivingUp:
-    def test_what_waits_behind_it_fails_with_it_and_the_batch_stays_open(self, study: Study, talks: Talks) -> None:
+    def test_what_waits_behind_it_fails_with_it_and_the_batch_stays_open(self, study, talks):
         batch, arm = open_talk(study)
         first = ask(batch, arm, 11)
         ask(batch, arm, 12, after=first)
@@ -227,13 +224,13 @@ class TestGivingUp:
         assert batch.state == "running"
         assert claim(batch, 10) == []
 
-    def test_nothing_is_written_twice(self, study: Study) -> None:
+    def test_nothing_is_written_twice(self, study):
         batch, arm = open_talk(study)
         first = ask(batch, arm, 11)
         assert [give_up_cells(batch=batch, cells=[first.pk], by=trail.SYSTEM) for _ in range(2)] == [1, 0]
         assert AuditEvent.objects.filter(action="batch.cells_given_up").count() == 1
 
-    def test_of_several_none_is_given_up_while_one_is_under_way(self, study: Study) -> None:
+    def test_of_several_none_is_given_up_while_one_is_under_way(self, study):
         batch, arm = open_talk(study)
         cells = [ask(batch, arm, number) for number in (11, 21)]
         claim(batch, 1)

@@ -1,14 +1,9 @@
 """Jobs at a provider's batch service: never two for the same calls, every cell its answer, the cap held."""
 
-from __future__ import annotations
-
 import datetime
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.conf import settings
@@ -19,7 +14,6 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches import actions, kinds, launching
-from auditapp.batches.kinds import Answered
 from auditapp.batches.ledger import batch_state, leases, statements, storing
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
@@ -30,13 +24,11 @@ from auditapp.llm.providers.jobs_base import JobState, JobStatus
 from auditapp.llm.providers.openai_compatible import OpenAIJobs
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.queues import Shop
-from tests.support.instance import FakeProvider
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 PROVIDERS = ["openai_compatible", "anthropic"]
 
@@ -46,22 +38,22 @@ class Echo:
 
     name = "echo"
 
-    def __init__(self) -> None:
-        self.seen: list[Answered] = []
+    def __init__(self):
+        self.seen = []
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+    def write_prompts(self, arm, input_ids):
         return {number: f"text {number}" for number in input_ids}
 
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+    def store_answers(self, batch, answers):
         self.seen.extend(answers)
         return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
+    def reopen(self, cell_ids):
         return None
 
 
 @pytest.fixture(autouse=True)
-def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
+def echo(monkeypatch, tmp_path):
     kind = Echo()
     monkeypatch.setitem(kinds._kinds, "echo", kind)
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
@@ -69,7 +61,7 @@ def echo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
 
 
 @pytest.fixture
-def shop(fake_provider: FakeProvider) -> Iterator[Shop]:
+def shop(fake_provider):
     shop = Shop(fake_provider)
     shop.order(reset=True)
     yield shop
@@ -77,22 +69,17 @@ def shop(fake_provider: FakeProvider) -> Iterator[Shop]:
 
 
 @pytest.fixture(autouse=True)
-def books(db: None) -> Iterator[None]:
+def books(db):
     """Whatever a test does, the ledger's invariants hold at its end."""
     yield
     assert verify_batches() == []
 
 
-Launch = Callable[..., WorkQueue]
-
-
 @pytest.fixture
-def launch(study: Study, shop: Shop) -> Launch:
+def launch(study, shop):
     """A batch over the provider's batch service; its queue."""
 
-    def launch_now(
-        provider: str = "openai_compatible", *, inputs: int = 5, after: Mapping[int, int] | None = None, **more: Any
-    ) -> WorkQueue:
+    def launch_now(provider="openai_compatible", *, inputs=5, after=None, **more):
         variant = add_model(
             label=f"model of {provider}",
             provider=provider,
@@ -120,7 +107,7 @@ def launch(study: Study, shop: Shop) -> Launch:
     return launch_now
 
 
-def let_time_pass(**span: float) -> None:
+def let_time_pass(**span):
     """Everything in the ledger happened so much earlier."""
     earlier = datetime.timedelta(**span)
     for name in ("submitted_at", "checked_at"):
@@ -128,23 +115,21 @@ def let_time_pass(**span: float) -> None:
     Cell.objects.update(not_before=F("not_before") - earlier)
 
 
-def look_after(queue: WorkQueue, *, times: int = 1) -> None:
+def look_after(queue, *, times=1):
     """Ring the queue as often as that, ten minutes apart."""
     for _ in range(times):
         let_time_pass(minutes=10)
         jobs.run_job_queue(queue.pk)
 
 
-def count_states() -> dict[str, int]:
+def count_states():
     states = list(Cell.objects.values_list("state", flat=True))
     return {state: states.count(state) for state in set(states)}
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 class TestWay:
-    def test_a_job_is_submitted_once_and_every_cell_gets_its_answer(
-        self, launch: Launch, shop: Shop, provider: str, echo: Echo
-    ) -> None:
+    def test_a_job_is_submitted_once_and_every_cell_gets_its_answer(self, launch, shop, provider, echo):
         shop.order(seconds=3600)
         queue = launch(provider)
         jobs.run_job_queue(queue.pk)
@@ -157,9 +142,7 @@ class TestWay:
         shop.order(seconds=0)
         assert shop.stats()["jobs"] == 1
 
-    def test_its_answers_are_stored_like_those_of_live_calls(
-        self, launch: Launch, shop: Shop, provider: str, echo: Echo
-    ) -> None:
+    def test_its_answers_are_stored_like_those_of_live_calls(self, launch, shop, provider, echo):
         queue = launch(provider)
         jobs.run_job_queue(queue.pk)
         look_after(queue)
@@ -179,7 +162,7 @@ class TestWay:
         assert shop.stats() | {"checks": 1} == shop.stats() | {"jobs": 1, "billed": 5, "billed_twice": 0, "checks": 1}
         assert WorkQueue.objects.get().runner == ""
 
-    def test_chains_go_one_question_at_a_time(self, launch: Launch, shop: Shop, provider: str) -> None:
+    def test_chains_go_one_question_at_a_time(self, launch, shop, provider):
         queue = launch(provider, inputs=6, after={2: 1, 3: 2, 5: 4, 6: 5})
         jobs.run_job_queue(queue.pk)
         assert count_states() == {"leased": 2, "waits": 4}
@@ -193,9 +176,7 @@ class TestWay:
         first = Result.objects.get(cell__input_id=4)
         assert [each["content"] for each in last.history or []][:3] == ["Say it.", "text 4", first.answer]
 
-    def test_nothing_more_is_begun_while_a_job_of_a_chain_is_out(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_nothing_more_is_begun_while_a_job_of_a_chain_is_out(self, launch, shop, provider):
         shop.order(seconds=3600)
         queue = launch(provider, inputs=4, after={2: 1, 4: 3})
         jobs.run_job_queue(queue.pk)
@@ -204,9 +185,7 @@ class TestWay:
         Cell.objects.filter(input_id=2).update(state="waits")
         shop.order(seconds=0)
 
-    def test_what_the_service_did_not_come_to_is_asked_again_and_billed_once(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_what_the_service_did_not_come_to_is_asked_again_and_billed_once(self, launch, shop, provider):
         shop.order(expired=0.5, errored=0.3)
         queue = launch(provider, inputs=30)
         jobs.run_job_queue(queue.pk)
@@ -221,9 +200,7 @@ class TestWay:
         assert (stats["jobs"], stats["billed"], stats["billed_twice"]) == (2, 30, 0)
         assert Batch.objects.get().spent_nano == 30 * 140_000
 
-    def test_a_cut_creation_is_found_at_the_provider_before_there_is_another(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_a_cut_creation_is_found_at_the_provider_before_there_is_another(self, launch, shop, provider):
         shop.order(seconds=3600, cut_creates=1)
         queue = launch(provider)
         jobs.run_job_queue(queue.pk)
@@ -235,9 +212,7 @@ class TestWay:
         assert shop.stats()["jobs"] == 1
         assert count_states() == {"leased": 5}
 
-    def test_a_job_whose_creation_was_cut_is_collected_in_the_end(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_a_job_whose_creation_was_cut_is_collected_in_the_end(self, launch, shop, provider):
         shop.order(cut_creates=1)
         queue = launch(provider)
         jobs.run_job_queue(queue.pk)
@@ -245,9 +220,7 @@ class TestWay:
         assert Batch.objects.get().state == "done"
         assert (shop.stats()["jobs"], shop.stats()["billed"]) == (1, 5)
 
-    def test_a_creation_that_never_arrived_is_made_after_a_while(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_a_creation_that_never_arrived_is_made_after_a_while(self, launch, shop, provider):
         shop.order(lose_creates=1)
         queue = launch(provider)
         jobs.run_job_queue(queue.pk)
@@ -259,9 +232,7 @@ class TestWay:
         look_after(queue)
         assert Batch.objects.get().state == "done"
 
-    def test_a_download_that_breaks_off_is_done_again_at_no_cost(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_a_download_that_breaks_off_is_done_again_at_no_cost(self, launch, shop, provider):
         shop.order(cut_downloads=1)
         queue = launch(provider, inputs=40)
         jobs.run_job_queue(queue.pk)
@@ -273,9 +244,7 @@ class TestWay:
         assert Result.objects.count() == 40
         assert (shop.stats()["jobs"], shop.stats()["billed"], shop.stats()["downloads"]) == (1, 40, 2)
 
-    def test_cancelling_stops_the_job_and_keeps_what_it_had_finished(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_cancelling_stops_the_job_and_keeps_what_it_had_finished(self, launch, shop, provider):
         shop.order(seconds=3600, done_before_cancel=0.4)
         queue = launch(provider, inputs=10)
         jobs.run_job_queue(queue.pk)
@@ -288,7 +257,7 @@ class TestWay:
         assert (batch.state, batch.reserved_nano, batch.spent_nano) == ("cancelled", 0, 4 * 140_000)
         assert shop.stats()["billed"] == 4
 
-    def test_an_unreachable_provider_is_no_failure(self, launch: Launch, shop: Shop, provider: str) -> None:
+    def test_an_unreachable_provider_is_no_failure(self, launch, shop, provider):
         queue = launch(provider)
         jobs.run_job_queue(queue.pk)
         shop.order(down=2)
@@ -300,7 +269,7 @@ class TestWay:
         assert Batch.objects.get().state == "done"
         assert ProviderJob.objects.get().error == ""
 
-    def test_a_refused_key_pauses_the_batch_and_loses_no_cell(self, launch: Launch, shop: Shop, provider: str) -> None:
+    def test_a_refused_key_pauses_the_batch_and_loses_no_cell(self, launch, shop, provider):
         queue = launch(provider)
         shop.provider.order(key="another")
         jobs.run_job_queue(queue.pk)
@@ -316,9 +285,7 @@ class TestWay:
 
 
 class TestSize:
-    def test_no_job_holds_more_calls_than_the_service_takes(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_job_holds_more_calls_than_the_service_takes(self, launch, shop, monkeypatch):
         monkeypatch.setattr(OpenAIJobs, "max_calls", 4)
         queue = launch(inputs=10)
         jobs.run_job_queue(queue.pk)
@@ -327,9 +294,7 @@ class TestSize:
         assert Batch.objects.get().state == "done"
         assert shop.stats()["jobs_by_cell"] == 1
 
-    def test_no_file_is_larger_than_the_service_takes(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_no_file_is_larger_than_the_service_takes(self, launch, shop, monkeypatch):
         monkeypatch.setattr(OpenAIJobs, "max_bytes", 1000)
         queue = launch(inputs=10)
         jobs.run_job_queue(queue.pk)
@@ -340,9 +305,7 @@ class TestSize:
         assert Batch.objects.get().state == "done"
         assert (shop.stats()["billed"], shop.stats()["jobs_by_cell"]) == (10, 1)
 
-    def test_a_second_job_of_an_account_is_told_from_the_first(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_second_job_of_an_account_is_told_from_the_first(self, launch, shop, monkeypatch):
         from auditapp.llm.providers.anthropic import AnthropicJobs
 
         monkeypatch.setattr(AnthropicJobs, "max_calls", 3)
@@ -357,7 +320,7 @@ class TestSize:
 
 
 class TestMoney:
-    def test_only_as_many_calls_are_submitted_as_fit_under_the_cap(self, launch: Launch, shop: Shop) -> None:
+    def test_only_as_many_calls_are_submitted_as_fit_under_the_cap(self, launch, shop):
         queue = launch(inputs=20, cap_usd=Decimal("0.0012"))
         jobs.run_job_queue(queue.pk)
         first = shop.stats()["calls"][0]
@@ -374,7 +337,7 @@ class TestMoney:
         assert shop.stats()["billed"] == Result.objects.count() < 20
         assert shop.stats()["billed_twice"] == 0
 
-    def test_a_job_costs_the_providers_share_of_the_price(self, launch: Launch, shop: Shop) -> None:
+    def test_a_job_costs_the_providers_share_of_the_price(self, launch, shop):
         queue = launch()
         Arm.objects.update(price_in=Decimal("0.5"), price_out=Decimal(1))
         jobs.run_job_queue(queue.pk)
@@ -383,7 +346,7 @@ class TestMoney:
 
 
 class TestControl:
-    def test_a_paused_batch_submits_nothing_new_and_still_collects(self, launch: Launch, shop: Shop) -> None:
+    def test_a_paused_batch_submits_nothing_new_and_still_collects(self, launch, shop):
         shop.order(expired=0.5)
         queue = launch(inputs=10)
         jobs.run_job_queue(queue.pk)
@@ -396,12 +359,10 @@ class TestControl:
         assert leases.find_due_queues() == []
 
     @pytest.mark.parametrize("place", ["job_written", "job_uploaded"])
-    def test_a_pause_in_the_middle_of_submitting_still_counts(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch, place: str
-    ) -> None:
+    def test_a_pause_in_the_middle_of_submitting_still_counts(self, launch, shop, monkeypatch, place):
         queue = launch()
 
-        def pause(reached: str) -> None:
+        def pause(reached):
             if reached == place:
                 actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
 
@@ -414,9 +375,7 @@ class TestControl:
         assert Batch.objects.get().state == "done"
         assert shop.stats()["jobs"] == shop.stats()["files"] == 1
 
-    def test_while_a_job_waits_to_be_sent_no_other_is_made(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_while_a_job_waits_to_be_sent_no_other_is_made(self, launch, shop, monkeypatch):
         monkeypatch.setattr(OpenAIJobs, "max_calls", 2)
         shop.order(down=1)
         queue = launch()
@@ -428,7 +387,7 @@ class TestControl:
         assert Batch.objects.get().state == "done"
         assert shop.stats()["calls"] == [2, 2, 1]
 
-    def test_a_job_that_was_not_sent_waits_while_the_batch_is_paused(self, launch: Launch, shop: Shop) -> None:
+    def test_a_job_that_was_not_sent_waits_while_the_batch_is_paused(self, launch, shop):
         shop.order(down=1)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -440,7 +399,7 @@ class TestControl:
         look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
 
-    def test_a_job_that_was_not_sent_is_withdrawn_when_the_batch_is_cancelled(self, launch: Launch, shop: Shop) -> None:
+    def test_a_job_that_was_not_sent_is_withdrawn_when_the_batch_is_cancelled(self, launch, shop):
         shop.order(down=1)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -451,7 +410,7 @@ class TestControl:
         assert set(Attempt.objects.values_list("end", flat=True)) == {"unsent"}
         assert ProviderJob.objects.get().state == "failed"
 
-    def test_a_pilot_goes_first_and_the_rest_waits_for_a_yes(self, launch: Launch, shop: Shop) -> None:
+    def test_a_pilot_goes_first_and_the_rest_waits_for_a_yes(self, launch, shop):
         queue = launch(inputs=10, pilot=3)
         jobs.run_job_queue(queue.pk)
         look_after(queue)
@@ -462,7 +421,7 @@ class TestControl:
         assert Batch.objects.get().state == "done"
         assert shop.stats()["calls"] == [3, 7]
 
-    def test_a_draining_batch_carries_on_what_was_begun_and_then_pauses(self, launch: Launch, shop: Shop) -> None:
+    def test_a_draining_batch_carries_on_what_was_begun_and_then_pauses(self, launch, shop):
         shop.order(expired=1.0)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -474,9 +433,7 @@ class TestControl:
 
 
 class TestRefusal:
-    def test_a_job_the_provider_does_not_take_pauses_the_batch_and_costs_nothing(
-        self, launch: Launch, shop: Shop
-    ) -> None:
+    def test_a_job_the_provider_does_not_take_pauses_the_batch_and_costs_nothing(self, launch, shop):
         shop.order(refuse_jobs="invalid_model")
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -491,7 +448,7 @@ class TestRefusal:
         look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
 
-    def test_an_account_that_is_full_is_asked_again_later(self, launch: Launch, shop: Shop) -> None:
+    def test_an_account_that_is_full_is_asked_again_later(self, launch, shop):
         shop.order(refuse_jobs="token_limit_exceeded")
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -503,9 +460,7 @@ class TestRefusal:
         assert Batch.objects.get().state == "done"
         assert Cell.objects.filter(tries__gt=0).count() == 0
 
-    def test_a_call_without_a_word_about_it_may_have_been_paid_and_is_asked_once_more(
-        self, launch: Launch, shop: Shop
-    ) -> None:
+    def test_a_call_without_a_word_about_it_may_have_been_paid_and_is_asked_once_more(self, launch, shop):
         shop.order(leave_out=1)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -516,9 +471,7 @@ class TestRefusal:
         assert Batch.objects.get().state == "done"
         assert Result.objects.count() == 5
 
-    def test_a_setting_the_model_cannot_take_pauses_the_batch_before_anything_is_sent(
-        self, launch: Launch, shop: Shop
-    ) -> None:
+    def test_a_setting_the_model_cannot_take_pauses_the_batch_before_anything_is_sent(self, launch, shop):
         queue = launch()
         Arm.objects.get().variant.__class__.objects.update(parameters={"n": 3})
         jobs.run_job_queue(queue.pk)
@@ -527,13 +480,13 @@ class TestRefusal:
         assert shop.stats()["files"] == 0
 
     def test_a_job_whose_messages_cannot_be_written_any_more_is_withdrawn_and_the_batch_pauses(
-        self, launch: Launch, shop: Shop, echo: Echo, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, launch, shop, echo, monkeypatch
+    ):
         shop.order(down=1)
         queue = launch()
         jobs.run_job_queue(queue.pk)
 
-        def fail(arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+        def fail(arm, input_ids):
             raise LookupError("gone")
 
         with monkeypatch.context() as patch:
@@ -548,7 +501,7 @@ class TestRefusal:
         look_after(queue, times=2)
         assert Batch.objects.get().state == "done"
 
-    def test_a_provider_without_a_batch_service_says_so(self, launch: Launch, shop: Shop) -> None:
+    def test_a_provider_without_a_batch_service_says_so(self, launch, shop):
         queue = launch()
         account = Arm.objects.get().variant.account
         type(account).objects.update(provider="fake")
@@ -556,7 +509,7 @@ class TestRefusal:
         assert "no batch service" in Batch.objects.get().state_reason
 
 
-def read_told() -> list[tuple[str, dict[str, Any]]]:
+def read_told():
     """What is on record of files at the provider, in order."""
     events = AuditEvent.objects.filter(action__startswith="batch.job_file").order_by("pk")
     return list(events.values_list("action", "details"))
@@ -565,9 +518,7 @@ def read_told() -> list[tuple[str, dict[str, Any]]]:
 class TestFiles:
     """Uploaded texts do not outlive their job at the provider."""
 
-    def test_the_file_of_a_job_that_was_collected_is_deleted_and_that_is_on_record(
-        self, launch: Launch, shop: Shop
-    ) -> None:
+    def test_the_file_of_a_job_that_was_collected_is_deleted_and_that_is_on_record(self, launch, shop):
         queue = launch()
         jobs.run_job_queue(queue.pk)
         assert (shop.stats()["kept"], read_told()) == (1, [])
@@ -576,9 +527,7 @@ class TestFiles:
         assert (shop.stats()["kept"], shop.stats()["deleted"]) == (0, 1)
         assert read_told() == [("batch.job_file_deleted", {"job": ProviderJob.objects.get().pk})]
 
-    def test_the_file_of_a_cancelled_job_is_deleted_when_what_it_had_finished_is_here(
-        self, launch: Launch, shop: Shop
-    ) -> None:
+    def test_the_file_of_a_cancelled_job_is_deleted_when_what_it_had_finished_is_here(self, launch, shop):
         shop.order(seconds=3600)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -589,7 +538,7 @@ class TestFiles:
         assert shop.stats()["kept"] == 0
 
     @pytest.mark.parametrize("error", ["invalid_model", "token_limit_exceeded"])
-    def test_the_file_of_a_job_that_was_not_taken_is_deleted(self, launch: Launch, shop: Shop, error: str) -> None:
+    def test_the_file_of_a_job_that_was_not_taken_is_deleted(self, launch, shop, error):
         shop.order(refuse_jobs=error)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -598,12 +547,10 @@ class TestFiles:
         assert shop.stats()["kept"] == 0
 
     @pytest.mark.parametrize("ends", ["cancelled", "input gone"])
-    def test_the_file_of_a_job_that_is_never_made_is_deleted(
-        self, launch: Launch, shop: Shop, echo: Echo, monkeypatch: pytest.MonkeyPatch, ends: str
-    ) -> None:
+    def test_the_file_of_a_job_that_is_never_made_is_deleted(self, launch, shop, echo, monkeypatch, ends):
         queue = launch()
 
-        def pause(reached: str) -> None:
+        def pause(reached):
             if reached == "job_uploaded":
                 actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
 
@@ -622,9 +569,7 @@ class TestFiles:
         assert read_told() == [("batch.job_file_deleted", {"job": job.pk})]
 
     @pytest.mark.parametrize("status", [403, 404, 503])
-    def test_a_provider_that_does_not_delete_it_holds_up_nothing_and_that_is_told(
-        self, launch: Launch, shop: Shop, status: int, caplog: pytest.LogCaptureFixture
-    ) -> None:
+    def test_a_provider_that_does_not_delete_it_holds_up_nothing_and_that_is_told(self, launch, shop, status, caplog):
         shop.order(delete_status=status)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -637,15 +582,13 @@ class TestFiles:
         assert f"Job {job.pk}: its file file-1 is still at the provider" in caplog.text
         assert "as ordered" not in caplog.text
 
-    def test_a_runner_that_lost_its_queue_leaves_the_file_to_the_one_that_has_it(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_runner_that_lost_its_queue_leaves_the_file_to_the_one_that_has_it(self, launch, shop, monkeypatch):
         shop.order(refuse_jobs="invalid_model")
         queue = launch()
         jobs.run_job_queue(queue.pk)
         pause = batch_state.pause_for
 
-        def lose_the_queue(batch_id: int, reason: str) -> None:
+        def lose_the_queue(batch_id, reason):
             pause(batch_id, reason)
             WorkQueue.objects.update(runner="elsewhere:1:a")
 
@@ -654,7 +597,7 @@ class TestFiles:
         assert (shop.stats()["kept"], read_told()) == (1, [])
         assert ProviderJob.objects.get().state == "submitted"
 
-    def test_a_service_that_deletes_without_a_word_is_believed(self, launch: Launch, shop: Shop) -> None:
+    def test_a_service_that_deletes_without_a_word_is_believed(self, launch, shop):
         shop.order(delete_status=204)
         queue = launch()
         jobs.run_job_queue(queue.pk)
@@ -662,10 +605,8 @@ class TestFiles:
         assert shop.stats()["kept"] == 0
         assert [action for action, _ in read_told()] == ["batch.job_file_deleted"]
 
-    def test_a_runner_that_dies_after_deleting_it_comes_to_the_same_end(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def die(*_: object, **__: object) -> None:
+    def test_a_runner_that_dies_after_deleting_it_comes_to_the_same_end(self, launch, shop, monkeypatch):
+        def die(*_, **__):
             raise Crash
 
         queue = launch()
@@ -685,13 +626,13 @@ class Crash(BaseException):
 
 
 @pytest.fixture
-def crash_at(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+def crash_at(monkeypatch):
     """Die once at the named place."""
 
-    def arm(name: str) -> None:
+    def arm(name):
         left = [name]
 
-        def crash_point(place: str) -> None:
+        def crash_point(place):
             if place in left:
                 left.remove(place)
                 raise Crash(place)
@@ -709,9 +650,7 @@ STEPS = ["job_written", "job_created", "job_collecting", "in_commit"]
     ("provider", "place"),
     [*((provider, step) for provider in PROVIDERS for step in STEPS), ("openai_compatible", "job_uploaded")],
 )
-def test_a_runner_that_dies_at_any_step_leaves_one_job_and_no_second_payment(
-    launch: Launch, shop: Shop, crash_at: Callable[[str], None], place: str, provider: str
-) -> None:
+def test_a_runner_that_dies_at_any_step_leaves_one_job_and_no_second_payment(launch, shop, crash_at, place, provider):
     crash_at(place)
     queue = launch(provider)
     with pytest.raises(Crash):
@@ -726,7 +665,7 @@ def test_a_runner_that_dies_at_any_step_leaves_one_job_and_no_second_payment(
 
 
 class TestDue:
-    def test_a_job_is_asked_about_ever_more_seldom(self, launch: Launch, shop: Shop) -> None:
+    def test_a_job_is_asked_about_ever_more_seldom(self, launch, shop):
         shop.order(seconds=3600)
         queue = launch()
         assert statements.find_queues_to_notify() == [queue.pk]
@@ -736,7 +675,7 @@ class TestDue:
         start = job.submitted_at
         assert start is not None
 
-        def is_due(last: float, now: float) -> bool:
+        def is_due(last, now):
             job.checked_at = start + datetime.timedelta(seconds=last)
             return leases.is_due(job, start + datetime.timedelta(seconds=now))
 
@@ -747,14 +686,14 @@ class TestDue:
         assert not is_due(5000, 5599)
         assert is_due(5000, 5600)
 
-    def test_cells_that_still_wait_for_their_next_try_hold_up_the_next_job(self, launch: Launch) -> None:
+    def test_cells_that_still_wait_for_their_next_try_hold_up_the_next_job(self, launch):
         queue = launch()
         Cell.objects.filter(input_id=1).update(not_before=read_now() + datetime.timedelta(seconds=30))
         assert leases.find_due_queues() == []
         Cell.objects.update(not_before=None)
         assert leases.find_due_queues() == [queue.pk]
 
-    def test_a_held_queue_is_not_due_and_a_second_runner_returns_at_once(self, launch: Launch, shop: Shop) -> None:
+    def test_a_held_queue_is_not_due_and_a_second_runner_returns_at_once(self, launch, shop):
         queue = launch()
         WorkQueue.objects.update(runner="here:1:a", heartbeat_at=read_now())
         assert leases.find_due_queues() == []
@@ -762,12 +701,10 @@ class TestDue:
         assert shop.stats()["files"] == 0
 
 
-def test_a_job_that_was_created_twice_after_all_is_cancelled_at_once(
-    launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_that_was_created_twice_after_all_is_cancelled_at_once(launch, shop, monkeypatch):
     """Another runner found the job while this one, thought dead, was still creating it."""
 
-    def find_meanwhile(place: str) -> None:
+    def find_meanwhile(place):
         if place == "job_created":
             ProviderJob.objects.update(provider_job_id="batch_elsewhere", state="submitted")
 
@@ -778,9 +715,7 @@ def test_a_job_that_was_created_twice_after_all_is_cancelled_at_once(
     assert ProviderJob.objects.get().provider_job_id == "batch_elsewhere"
 
 
-def test_a_runner_that_lost_its_queue_creates_no_job(
-    launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runner_that_lost_its_queue_creates_no_job(launch, shop, monkeypatch):
     queue = launch()
     monkeypatch.setattr(jobs, "crash_point", lambda place: WorkQueue.objects.update(runner="elsewhere:1:a"))
     jobs.run_job_queue(queue.pk)
@@ -788,17 +723,17 @@ def test_a_runner_that_lost_its_queue_creates_no_job(
     assert WorkQueue.objects.get().runner == "elsewhere:1:a"
 
 
-def test_no_text_of_a_job_stays_in_the_spool_folder(launch: Launch) -> None:
+def test_no_text_of_a_job_stays_in_the_spool_folder(launch):
     queue = launch()
     jobs.run_job_queue(queue.pk)
     assert list(settings.SPOOL_FOLDER.iterdir()) == []
 
 
-def test_a_file_that_the_client_is_closing_at_that_moment_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_the_client_is_closing_at_that_moment_is_no_error(monkeypatch):
     """It closes what it sends in a thread of its own; two threads that close one file meet now and then."""
 
     class Closing:
-        def close(self) -> None:
+        def close(self):
             raise ValueError
 
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: Closing())
@@ -809,7 +744,7 @@ def test_a_file_that_the_client_is_closing_at_that_moment_is_no_error(monkeypatc
 class TestGone:
     """A job that its provider does not know any more."""
 
-    def lose(self, launch: Launch, shop: Shop, provider: str = "openai_compatible") -> WorkQueue:
+    def lose(self, launch, shop, provider="openai_compatible"):
         shop.order(seconds=3600)
         queue = launch(provider, inputs=5)
         jobs.run_job_queue(queue.pk)
@@ -817,10 +752,10 @@ class TestGone:
         look_after(queue)
         return queue
 
-    def wait_a_day(self) -> None:
+    def wait_a_day(self):
         ProviderJob.objects.update(gone_since=F("gone_since") - datetime.timedelta(days=1, minutes=1))
 
-    def lose_end_and_find(self, queue: WorkQueue) -> None:
+    def lose_end_and_find(self, queue):
         """A job that the provider did not know for a day is ended by a person, and then it is there again."""
         jobs.run_job_queue(queue.pk)
         known = ProviderJob.objects.get().provider_job_id
@@ -832,9 +767,7 @@ class TestGone:
         look_after(queue)
 
     @pytest.mark.parametrize("provider", PROVIDERS)
-    def test_a_person_ends_it_and_its_calls_are_unknown_and_free(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_a_person_ends_it_and_its_calls_are_unknown_and_free(self, launch, shop, provider):
         queue = self.lose(launch, shop, provider)
         job = ProviderJob.objects.get()
         assert job.gone_since is not None
@@ -859,9 +792,7 @@ class TestGone:
         assert (event.details["calls"], Decimal(event.details["reserved_usd"])) == (5, Decimal(reserved) / 10**9)
 
     @pytest.mark.parametrize("provider", PROVIDERS)
-    def test_a_server_that_is_down_in_between_does_not_begin_the_day_again(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_a_server_that_is_down_in_between_does_not_begin_the_day_again(self, launch, shop, provider):
         queue = self.lose(launch, shop, provider)
         self.wait_a_day()
         since = ProviderJob.objects.get().gone_since
@@ -877,9 +808,7 @@ class TestGone:
         assert (job.gone_since, job.may_be_ended) == (since, True)
 
     @pytest.mark.parametrize("provider", PROVIDERS)
-    def test_one_that_is_found_in_progress_and_lost_again_is_not_ended_without_asking(
-        self, launch: Launch, shop: Shop, provider: str
-    ) -> None:
+    def test_one_that_is_found_in_progress_and_lost_again_is_not_ended_without_asking(self, launch, shop, provider):
         shop.order(seconds=3600)
         queue = launch(provider, inputs=5)
         self.lose_end_and_find(queue)
@@ -891,9 +820,7 @@ class TestGone:
         assert (job.state, job.is_gone, job.may_be_ended) == ("submitted", True, False)
         assert count_states() == {"leased": 5}
 
-    def test_answers_that_are_gone_can_be_given_up_too(
-        self, launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_answers_that_are_gone_can_be_given_up_too(self, launch, shop, monkeypatch):
         shop.order(seconds=0)
         queue = launch("openai_compatible", inputs=5)
         status = JobStatus(JobState.ENDED, ["/nowhere"])
@@ -910,22 +837,20 @@ class TestGone:
         assert count_states() == {"cancelled": 5}
         assert Attempt.objects.filter(end="unknown").count() == 5
 
-    def test_aborting_the_batch_ends_it_at_once(self, launch: Launch, shop: Shop) -> None:
+    def test_aborting_the_batch_ends_it_at_once(self, launch, shop):
         queue = self.lose(launch, shop)
         actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)
         look_after(queue)
         assert count_states() == {"cancelled": 5}
         assert Attempt.objects.filter(end="unknown").count() == 5
 
-    def test_a_job_that_is_found_again_is_collected_although_it_was_to_end(self, launch: Launch, shop: Shop) -> None:
+    def test_a_job_that_is_found_again_is_collected_although_it_was_to_end(self, launch, shop):
         shop.order(seconds=0)
         self.lose_end_and_find(launch("openai_compatible", inputs=5))
         assert count_states() == {"done": 5}
         assert ProviderJob.objects.get().gone_since is None
 
-    def test_its_page_says_what_may_have_been_paid(
-        self, launch: Launch, shop: Shop, client_of: Callable[[User], Client], owner: User, study: Study
-    ) -> None:
+    def test_its_page_says_what_may_have_been_paid(self, launch, shop, client_of, owner, study):
         queue = self.lose(launch, shop)
         batch, job = Batch.objects.get(), ProviderJob.objects.get()
         page = reverse("batches:detail", args=[study.slug, batch.pk])
@@ -945,7 +870,7 @@ class TestGone:
         assert list(ProviderJob.objects.order_by("pk").values_list("state", flat=True)) == ["failed", "submitted"]
         assert client.get(address.replace(f"/{job.pk}/end", "/999999/end")).status_code == 404
 
-    def test_the_command_ends_it_too(self, launch: Launch, shop: Shop) -> None:
+    def test_the_command_ends_it_too(self, launch, shop):
         queue = self.lose(launch, shop)
         batch, job = Batch.objects.get(), ProviderJob.objects.get()
         number = str(batch.pk)
@@ -966,12 +891,12 @@ class TestGone:
         look_after(queue)
         assert ProviderJob.objects.order_by("pk")[0].state == "failed"
 
-    def test_a_program_ends_it_too(self, launch: Launch, shop: Shop, owner: User, study: Study) -> None:
+    def test_a_program_ends_it_too(self, launch, shop, owner, study):
         queue = self.lose(launch, shop)
         batch, job = Batch.objects.get(), ProviderJob.objects.get()
         token = create_token(user=owner, name="program", by=owner, scopes=Scope.values)[1]
 
-        def ask(method: str, path: str = "") -> tuple[int, dict[str, Any]]:
+        def ask(method, path=""):
             address = f"/api/v1/studies/{study.slug}/batches/{batch.pk}/{path}"
             sent = {"content_type": "application/json", "headers": {"Authorization": f"Bearer {token}"}}
             answer = getattr(Client(), method)(address, **sent)
@@ -989,12 +914,10 @@ class TestGone:
         assert ask("get")[1]["gone_jobs"] == []
 
 
-def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(
-    launch: Launch, shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(launch, shop, monkeypatch):
     read = openai_compatible.read_status
 
-    def fail(job: Mapping[str, object]) -> JobStatus:
+    def fail(job):
         errors = {"data": [{"code": "internal_error", "message": "failed half-way"}]}
         return read({**job, "status": "failed", "errors": errors} if job.get("status") == "completed" else job)
 
@@ -1012,7 +935,7 @@ def test_a_failed_job_that_names_answers_has_them_stored_and_the_batch_pauses(
     assert (job.state, job.error) == ("collected", "internal_error: failed half-way")
 
 
-def test_a_job_that_fails_its_validation_is_refused() -> None:
+def test_a_job_that_fails_its_validation_is_refused():
     status = openai_compatible.read_status(
         {"status": "failed", "error_file_id": "e1", "errors": {"data": [{"code": "bad"}]}}
     )

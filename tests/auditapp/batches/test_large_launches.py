@@ -1,10 +1,7 @@
 """The cells of a large launch are stored by parts, and no worker sees the batch before all are there."""
 
-from __future__ import annotations
-
 import datetime
 import uuid
-from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
@@ -18,15 +15,12 @@ from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Batch, Cell, WorkQueue
 from auditapp.batches.planning import cancel_abandoned
 from auditapp.llm.grants import revoke_grant, set_grant
-from auditapp.llm.models import Commitment, Grant, ModelVariant
-from tests.auditapp.batches.trial_kinds import Numbers, count_states, launch, make_variant
-from transcripts.accounts.models import User
+from auditapp.llm.models import Commitment, Grant
+from tests.auditapp.batches.trial_kinds import count_states, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.corpus import storing
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
-Pause = Callable[[Callable[[], object]], None]
 DOLLAR = 1_000_000_000
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -37,7 +31,7 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
+def at_each_pause(monkeypatch):
     """Has a function called between the parts, on any database."""
     monkeypatch.setattr(planning, "SMALL_SIZE", 10)
     monkeypatch.setattr(planning, "CELLS_AT_A_TIME", {connection.vendor: 4})
@@ -45,7 +39,7 @@ def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
 
 
 @pytest.fixture
-def model(numbers: Numbers, study: Study) -> ModelVariant:
+def model(numbers, study):
     model = make_variant("paid")
     set_grant(
         study=study,
@@ -58,24 +52,22 @@ def model(numbers: Numbers, study: Study) -> ModelVariant:
     return model
 
 
-def launch_paid(study: Study, model: ModelVariant, owner: User, **options: object) -> Batch:
+def launch_paid(study, model, owner, **options):
     return launch(study, model, inputs=7, by=owner, cap_usd=Decimal(2), repeats=3, **options)
 
 
-def kill_at_pause(at_each_pause: Pause, monkeypatch: pytest.MonkeyPatch) -> None:
-    def die() -> None:
+def kill_at_pause(at_each_pause, monkeypatch):
+    def die():
         raise Killed
 
     at_each_pause(die)
     monkeypatch.setattr(planning, "_give_up", lambda _batch: None)
 
 
-def test_no_worker_finds_it_before_all_cells_are_there(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
-) -> None:
-    seen: list[tuple[str, int, int, bool]] = []
+def test_no_worker_finds_it_before_all_cells_are_there(study, owner, model, at_each_pause):
+    seen = []
 
-    def look() -> None:
+    def look():
         state = Batch.objects.values_list("state", flat=True).get()
         seen.append((state, Cell.objects.count(), WorkQueue.objects.count(), connection.in_atomic_block))
 
@@ -92,9 +84,7 @@ def test_no_worker_finds_it_before_all_cells_are_there(
     assert verify_batches() == []
 
 
-def test_the_same_form_sent_meanwhile_finds_the_batch(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
-) -> None:
+def test_the_same_form_sent_meanwhile_finds_the_batch(study, owner, model, at_each_pause):
     key, found = uuid.uuid4(), set()
     at_each_pause(lambda: found.add(launch_paid(study, model, owner, idempotency_key=key).pk))
     batch = launch_paid(study, model, owner, idempotency_key=key)
@@ -103,9 +93,7 @@ def test_the_same_form_sent_meanwhile_finds_the_batch(
     assert Commitment.objects.count() == 1
 
 
-def test_a_killed_launch_keeps_its_money_until_it_is_cancelled(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_launch_keeps_its_money_until_it_is_cancelled(study, owner, model, at_each_pause, monkeypatch):
     with monkeypatch.context() as dying:
         kill_at_pause(at_each_pause, dying)
         with pytest.raises(Killed):
@@ -125,10 +113,8 @@ def test_a_killed_launch_keeps_its_money_until_it_is_cancelled(
     assert verify_batches() == []
 
 
-def test_a_launch_that_wakes_up_after_it_was_given_up_stores_nothing(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
-) -> None:
-    def sleep_long() -> None:
+def test_a_launch_that_wakes_up_after_it_was_given_up_stores_nothing(study, owner, model, at_each_pause):
+    def sleep_long():
         at_each_pause(lambda: None)
         Batch.objects.update(created_at=F("created_at") - datetime.timedelta(hours=1))
         cancel_abandoned()
@@ -140,10 +126,8 @@ def test_a_launch_that_wakes_up_after_it_was_given_up_stores_nothing(
     assert not WorkQueue.objects.exists()
 
 
-def test_it_can_be_cancelled_meanwhile_and_not_paused_or_resumed(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
-) -> None:
-    def cancel() -> None:
+def test_it_can_be_cancelled_meanwhile_and_not_paused_or_resumed(study, owner, model, at_each_pause):
+    def cancel():
         at_each_pause(lambda: None)
         batch = Batch.objects.get()
         for act in (pause_batch, resume_batch):
@@ -159,10 +143,8 @@ def test_it_can_be_cancelled_meanwhile_and_not_paused_or_resumed(
     assert verify_batches() == []
 
 
-def test_a_grant_that_is_revoked_meanwhile_ends_it(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
-) -> None:
-    def revoke() -> None:
+def test_a_grant_that_is_revoked_meanwhile_ends_it(study, owner, model, at_each_pause):
+    def revoke():
         at_each_pause(lambda: None)
         revoke_grant(study=study, account=model.account, by=trail.SYSTEM)
 
@@ -173,10 +155,8 @@ def test_a_grant_that_is_revoked_meanwhile_ends_it(
     assert (batch.state, count_states(batch), batch.queues.count()) == ("cancelled", {}, 0)
 
 
-def test_a_launch_whose_grant_is_revoked_meanwhile_says_so(
-    study: Study, owner: User, model: ModelVariant, at_each_pause: Pause
-) -> None:
-    def revoke() -> None:
+def test_a_launch_whose_grant_is_revoked_meanwhile_says_so(study, owner, model, at_each_pause):
+    def revoke():
         at_each_pause(lambda: None)
         revoke_grant(study=study, account=model.account, by=trail.SYSTEM)
 

@@ -1,12 +1,8 @@
 """Pages of batches where something is unusual: no price, an ended batch, a setting that is refused, odd addresses."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches import actions
@@ -17,20 +13,16 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.test_pages import HTMX, Watcher, address, read
 from tests.auditapp.batches.trial_kinds import LOST, answer, claim, finish, launch, make_variant
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered(numbers: object) -> None:
+def _nothing_is_remembered(numbers):
     progress._watched.clear()
 
 
-def test_a_try_whose_setting_was_refused_still_opens(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_a_try_whose_setting_was_refused_still_opens(study, lead, client_of):
     """A launch refuses such a setting by now; batches from before keep their tries."""
     batch = launch(study, make_variant("odd"))
     calls = claim(batch, 1)
@@ -51,9 +43,7 @@ def test_a_try_whose_setting_was_refused_still_opens(study: Study, lead: User, c
         (ErrorClass.ACCOUNT, 401, "refused the account (status 401)"),
     ],
 )
-def test_a_pause_says_what_was_refused_and_by_whom(
-    error_class: ErrorClass, status: int | None, words: str, study: Study
-) -> None:
+def test_a_pause_says_what_was_refused_and_by_whom(error_class, status, words, study):
     batch = launch(study)
     end = CallOutcome.REFUSED if status else CallOutcome.UNSENT
     finish(batch, claim(batch, 1), ChatAnswer(end, NextStep.STOP_BATCH, http_status=status, error_class=error_class))
@@ -62,23 +52,19 @@ def test_a_pause_says_what_was_refused_and_by_whom(
     assert ("refused the account" in batch.state_reason) is (error_class is ErrorClass.ACCOUNT)
 
 
-def test_a_page_of_tries_that_begins_nowhere_begins_at_the_newest(
-    study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_page_of_tries_that_begins_nowhere_begins_at_the_newest(study, lead, client_of):
     batch = launch(study)
     answer(batch, 1)
     assert "1 attempt" in read(client_of(lead), address("attempts", batch), before="9" * 5000)
 
 
-def test_a_round_cap_stands_in_its_field_as_people_write_it(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_a_round_cap_stands_in_its_field_as_people_write_it(study, lead, client_of):
     batch = launch(study, cap_usd=Decimal(100))
     assert 'value="100"' in read(client_of(lead), address("detail", batch))
 
 
 @pytest.mark.parametrize(("name", "field"), [("cap", "cap-cap"), ("confirm", "confirm-cap")])
-def test_a_refusal_is_told_also_where_the_form_is_gone(
-    name: str, field: str, study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_refusal_is_told_also_where_the_form_is_gone(name, field, study, lead, client_of):
     batch = launch(study, inputs=1)
     answer(batch, 1)
     assert batch.state == Batch.State.DONE
@@ -88,7 +74,7 @@ def test_a_refusal_is_told_also_where_the_form_is_gone(
 
 
 class TestCancelled:
-    def test_it_is_watched_until_the_last_call_has_ended(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_it_is_watched_until_the_last_call_has_ended(self, study, lead, client_of):
         batch = launch(study)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=False)
@@ -105,9 +91,7 @@ class TestCancelled:
         assert "hx-trigger" not in read(client, address("detail", batch))
 
 
-def test_another_number_of_calls_in_flight_is_told_while_one_looks(
-    study: Study, coder: User, client_of: ClientOf
-) -> None:
+def test_another_number_of_calls_in_flight_is_told_while_one_looks(study, coder, client_of):
     batch = launch(study)
     client = client_of(coder)
     tag = client.get(address("detail", batch))["ETag"]
@@ -118,7 +102,7 @@ def test_another_number_of_calls_in_flight_is_told_while_one_looks(
 
 
 class TestPrices:
-    def test_one_is_never_rounded(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_one_is_never_rounded(self, study, lead, client_of):
         variant = make_variant("exact", price_in=Decimal("0.125"), price_out=Decimal("0.625"))
         batch = launch(study, variant)
         (call,) = answer(batch, 1)
@@ -130,7 +114,7 @@ class TestPrices:
         ):
             assert "$0.125" in read(client, path)
 
-    def test_what_is_not_known_is_never_nothing(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_what_is_not_known_is_never_nothing(self, study, lead, client_of):
         batch = launch(study, make_variant("unpriced", price=None))
         calls = claim(batch, 1)
         finish(batch, calls, LOST)
@@ -147,9 +131,7 @@ class TestPrices:
         assert write_report_table(SPEND, read_spend(batch), "csv").decode().splitlines()[1].endswith(",1,")
 
 
-def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(
-    study: Study, lead: User, coder: User, client_of: ClientOf
-) -> None:
+def test_what_a_provider_says_of_a_job_is_masked_and_not_for_coders(study, lead, coder, client_of):
     batch = launch(study)
     Batch.objects.filter(pk=batch.pk).update(route=Batch.Route.JOBS)
     ProviderJob.objects.create(

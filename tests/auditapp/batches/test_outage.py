@@ -1,7 +1,5 @@
 """An outage by a clock that stands still until it is told to move."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest
@@ -11,18 +9,18 @@ from tests.auditapp.batches.test_limiter import Clock
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
-def fail(outage: Outage, clock: Clock, cells: range | list[int], *, is_turned_away: bool = False) -> None:
+def fail(outage, clock, cells, *, is_turned_away=False):
     for cell in cells:
         outage.note_sent()
         outage.note_silence(cell, clock.time, is_turned_away=is_turned_away)
 
 
 class TestBeginning:
-    def test_five_cells_in_a_row_without_an_answer_are_an_outage(self, clock: Clock) -> None:
+    def test_five_cells_in_a_row_without_an_answer_are_an_outage(self, clock):
         outage = Outage(clock=clock)
         fail(outage, clock, range(4))
         assert outage.may_send()
@@ -30,19 +28,19 @@ class TestBeginning:
         assert not outage.may_send()
         assert outage.is_away
 
-    def test_one_cell_that_fails_again_and_again_is_not(self, clock: Clock) -> None:
+    def test_one_cell_that_fails_again_and_again_is_not(self, clock):
         outage = Outage(clock=clock)
         fail(outage, clock, [1] * 20)
         assert not outage.is_away
 
-    def test_an_answer_in_between_starts_the_count_anew(self, clock: Clock) -> None:
+    def test_an_answer_in_between_starts_the_count_anew(self, clock):
         outage = Outage(clock=clock)
         for first in range(0, 40, 4):
             fail(outage, clock, range(first, first + 4))
             outage.note_life()
         assert not outage.is_away
 
-    def test_three_calls_that_were_turned_away_are_an_outage_even_of_one_cell(self, clock: Clock) -> None:
+    def test_three_calls_that_were_turned_away_are_an_outage_even_of_one_cell(self, clock):
         outage = Outage(clock=clock)
         fail(outage, clock, [1, 1], is_turned_away=True)
         assert not outage.is_away
@@ -51,7 +49,7 @@ class TestBeginning:
 
 
 class TestWaiting:
-    def test_one_probe_at_a_time_after_waits_that_double_up_to_a_minute(self, clock: Clock) -> None:
+    def test_one_probe_at_a_time_after_waits_that_double_up_to_a_minute(self, clock):
         outage = Outage(clock=clock)
         fail(outage, clock, range(30))
         begun, probes = clock.time, []
@@ -68,7 +66,7 @@ class TestWaiting:
         assert max(gaps) <= MAX_WAIT + 1
         assert len(probes) <= 20
 
-    def test_calls_from_before_the_outage_neither_free_nor_are_the_probe(self, clock: Clock) -> None:
+    def test_calls_from_before_the_outage_neither_free_nor_are_the_probe(self, clock):
         outage = Outage(clock=clock)
         before = clock.time
         clock.time += 1
@@ -80,20 +78,20 @@ class TestWaiting:
         clock.time += 3600
         assert not outage.may_send()
 
-    def test_retry_after_lengthens_the_wait_up_to_a_minute(self, clock: Clock) -> None:
+    def test_retry_after_lengthens_the_wait_up_to_a_minute(self, clock):
         outage = Outage(clock=clock)
         for cell in range(5):
             outage.note_silence(cell, clock.time, is_turned_away=True, retry_after=20 if cell < 4 else 4000)
         assert outage.seconds_to_wait() == MAX_WAIT
 
-    def test_any_answer_ends_it(self, clock: Clock) -> None:
+    def test_any_answer_ends_it(self, clock):
         outage = Outage(clock=clock)
         fail(outage, clock, range(5))
         outage.note_life()
         assert outage.may_send()
         assert outage.seconds_to_wait() == outage.silent_seconds() == 0
 
-    def test_the_next_runner_goes_on_with_what_was_kept(self, clock: Clock) -> None:
+    def test_the_next_runner_goes_on_with_what_was_kept(self, clock):
         outage = Outage(silent_for=100, wait=20, clock=clock)
         assert outage.is_away
         assert not outage.may_send()
@@ -106,7 +104,7 @@ class TestWaiting:
         assert outage.silent_seconds() == pytest.approx(121)
         assert outage.seconds_to_wait() == MAX_WAIT
 
-    def test_a_person_who_resumes_does_not_wait(self, clock: Clock) -> None:
+    def test_a_person_who_resumes_does_not_wait(self, clock):
         outage = Outage(silent_for=100, wait=20, clock=clock)
         outage.try_now()
         assert outage.may_send()

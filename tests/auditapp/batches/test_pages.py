@@ -1,20 +1,15 @@
 """The pages of batches: what they show, to whom, and that asking again costs little."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import re
-from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from auditapp.batches import actions
 from auditapp.batches.ledger import batch_state
@@ -25,28 +20,25 @@ from auditapp.batches.pages.live import PER_PAGE
 from auditapp.batches.pure.estimating import NANO
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("without_grants")
 
-ClientOf = Callable[[User], Client]
 HTMX = {"hx-request": "true"}
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered(numbers: object) -> None:
+def _nothing_is_remembered(numbers):
     """Progress is read anew at every look."""
     progress._watched.clear()
 
 
-def address(name: str, batch: Batch, *more: object) -> str:
+def address(name, batch, *more):
     return reverse(f"batches:{name}", args=[batch.study.slug, batch.pk, *more])
 
 
-def read(client: Client, path: str, **query: str) -> str:
+def read(client, path, **query):
     got = client.get(path, query)
     assert got.status_code == 200
     return " ".join(got.content.decode().split())
@@ -55,11 +47,11 @@ def read(client: Client, path: str, **query: str) -> str:
 class Watcher:
     """A browser on the live page: it knows the tag of what it has seen."""
 
-    def __init__(self, client: Client, batch: Batch) -> None:
+    def __init__(self, client, batch):
         self.client, self.path = client, address("detail", batch)
         self.tag = client.get(self.path)["ETag"]
 
-    def ask(self) -> tuple[int, str]:
+    def ask(self):
         progress._watched.clear()
         got = self.client.get(self.path, headers={**HTMX, "if-none-match": self.tag})
         self.tag = got["ETag"]
@@ -67,12 +59,12 @@ class Watcher:
 
 
 class TestLive:
-    def test_it_brings_nothing_when_nothing_changed(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_it_brings_nothing_when_nothing_changed(self, study, lead, client_of):
         batch = launch(study)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
         assert Watcher(client_of(lead), batch).ask() == (304, "")
 
-    def test_it_brings_the_changed_parts_alone(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_it_brings_the_changed_parts_alone(self, study, lead, client_of):
         batch = launch(study)
         watcher = Watcher(client_of(lead), batch)
         answer(batch, 1)
@@ -83,9 +75,7 @@ class TestLive:
         assert brought.isdisjoint({"controls", "state", "jobs"})
         assert "<form" not in parts
 
-    def test_the_controls_come_again_when_the_state_changed(
-        self, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_controls_come_again_when_the_state_changed(self, study, lead, client_of):
         batch = launch(study)
         watcher = Watcher(client_of(lead), batch)
         actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -93,7 +83,7 @@ class TestLive:
         assert 'id="live-controls" hx-swap-oob' in parts
         assert 'value="resume"' in parts
 
-    def test_asking_ends_with_the_batch(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_asking_ends_with_the_batch(self, study, lead, client_of):
         batch = launch(study, inputs=1)
         client = client_of(lead)
         watcher = Watcher(client, batch)
@@ -105,9 +95,7 @@ class TestLive:
         assert "hx-trigger" not in read(client, watcher.path)
 
     @pytest.mark.parametrize("cut_off", [False, True])
-    def test_an_ended_batch_is_watched_until_its_last_call_is_stored(
-        self, study: Study, lead: User, client_of: ClientOf, cut_off: bool
-    ) -> None:
+    def test_an_ended_batch_is_watched_until_its_last_call_is_stored(self, study, lead, client_of, cut_off):
         batch = launch(study)
         calls = claim(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM, cut_off=cut_off)
@@ -119,9 +107,7 @@ class TestLive:
         assert "May have been paid twice: 1 call," in parts
         assert re.search(r'<div id="poll" hx-swap-oob="true"[^>]*></div>', parts)
 
-    def test_a_cancelled_cell_has_no_outcome_and_does_not_fill_the_bar(
-        self, study: Study, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_a_cancelled_cell_has_no_outcome_and_does_not_fill_the_bar(self, study, coder, client_of):
         batch = launch(study, inputs=4)
         answer(batch, 1)
         actions.cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -133,9 +119,7 @@ class TestLive:
         assert "Percentages of 1 cell answered or failed (3 cancelled, without an outcome)" in page
         assert "3 cancelled" in read(client, reverse("batches:list", args=[study.slug]))
 
-    def test_without_a_worker_no_time_is_known_and_the_batch_waits(
-        self, study: Study, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_without_a_worker_no_time_is_known_and_the_batch_waits(self, study, coder, client_of):
         batch, client = launch(study), client_of(coder)
         answer(batch, 1)
         page = read(client, address("detail", batch))
@@ -144,7 +128,7 @@ class TestLive:
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         assert "no worker is running" not in read(client, address("detail", batch))
 
-    def test_a_worker_of_former_times_is_not_listed(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_a_worker_of_former_times_is_not_listed(self, study, coder, client_of):
         batch, client = launch(study), client_of(coder)
         for name, ago in (("now", 1), ("lately", 300), ("formerly", 700)):
             WorkerSign.objects.create(name=name, seen_at=timezone.now() - datetime.timedelta(seconds=ago))
@@ -152,9 +136,7 @@ class TestLive:
         assert "<code>lately</code>" in page
         assert "<code>formerly</code>" not in page
 
-    def test_a_tag_of_another_version_of_the_page_gets_the_parts(
-        self, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_a_tag_of_another_version_of_the_page_gets_the_parts(self, study, lead, client_of):
         watcher = Watcher(client_of(lead), launch(study))
         watcher.tag = '"old"'
         status, parts = watcher.ask()
@@ -162,9 +144,7 @@ class TestLive:
         assert "live-progress" in parts
         assert "<form" not in parts
 
-    def test_an_empty_answer_that_used_up_the_limit_is_counted_and_told_as_such(
-        self, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_an_empty_answer_that_used_up_the_limit_is_counted_and_told_as_such(self, study, lead, client_of):
         batch = launch(study, make_variant("a"), inputs=3)
         thought = ChatAnswer(
             CallOutcome.ANSWERED, raw="{}", finish_reason="length", tokens_in=9, tokens_out=1024, tokens_reasoning=1024
@@ -186,8 +166,8 @@ class TestLive:
             assert "No room for the answer." not in read(client, address("attempt", batch, other.pk))
 
     def test_a_server_that_does_not_answer_is_told_with_its_next_try_and_what_happens_then(
-        self, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+        self, study, lead, client_of
+    ):
         WorkerSign.objects.create(name="here:1", seen_at=timezone.now())
         batch = launch(study, make_variant("a"), inputs=4)
         since = timezone.now() - datetime.timedelta(minutes=2)
@@ -207,12 +187,8 @@ class TestLive:
         assert "Stay paused" not in page
 
     def test_the_number_of_queries_is_the_same_whatever_the_size(
-        self,
-        study: Study,
-        lead: User,
-        client_of: ClientOf,
-        django_assert_max_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+        self, study, lead, client_of, django_assert_max_num_queries
+    ):
         batch = launch(study, make_variant("a"), make_variant("b"), inputs=40)
         finish(batch, claim(batch, 10), LOST)
         answer(batch, 30)
@@ -230,7 +206,7 @@ class TestLive:
         with django_assert_max_num_queries(18):
             watcher.ask()
 
-    def test_it_says_since_when_no_worker_was_heard(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_it_says_since_when_no_worker_was_heard(self, study, coder, client_of):
         batch = launch(study)
         client = client_of(coder)
         assert "No worker is running." in read(client, address("detail", batch))
@@ -240,7 +216,7 @@ class TestLive:
         WorkerSign.objects.update(seen_at=seen)
         assert re.search(r"No worker has reported since <time [^>]*>", read(client, address("detail", batch)))
 
-    def test_it_always_says_what_may_have_been_paid_twice(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_it_always_says_what_may_have_been_paid_twice(self, study, coder, client_of):
         batch = launch(study)
         client = client_of(coder)
         assert "May have been paid twice: 0 calls, at most $0." in read(client, address("detail", batch))
@@ -250,9 +226,7 @@ class TestLive:
             r"May have been paid twice: 2 calls, at most \$0\.\d+\.", read(client, address("detail", batch))
         )
 
-    def test_outcomes_stand_with_their_denominators_whole_and_by_arm(
-        self, study: Study, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_outcomes_stand_with_their_denominators_whole_and_by_arm(self, study, coder, client_of):
         batch = launch(study, make_variant("a"), make_variant("b"), inputs=2)
         answer(batch, 3)
         page = read(client_of(coder), address("detail", batch))
@@ -260,7 +234,7 @@ class TestLive:
         assert "Percentages of 3 cells answered or failed" in page
         assert re.search(r'1<span class="under">of 2</span>', page)
 
-    def test_the_engines_own_outcomes_stand_in_words(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_the_engines_own_outcomes_stand_in_words(self, study, coder, client_of):
         batch = launch(study, inputs=4)
         outcomes = ("no_input", "not_written", "not_storable", "off_format")
         for cell, outcome in zip(batch.cells.order_by("pk"), outcomes, strict=True):
@@ -276,7 +250,7 @@ class TestLive:
             assert said in page
         assert "no input" not in page
 
-    def test_the_limiter_is_drawn_and_told_in_a_table(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_the_limiter_is_drawn_and_told_in_a_table(self, study, coder, client_of):
         batch = launch(study)
         queue = WorkQueue.objects.get(batch=batch)
         for limit, cause in ((20, "start"), (40, "growth"), (32, "rate_limited")):
@@ -286,7 +260,7 @@ class TestLive:
         assert "the provider asked for fewer" in page
         assert page.count('class="mark rate_limited"') == 1
 
-    def test_invented_answers_are_marked_on_every_page(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_invented_answers_are_marked_on_every_page(self, study, lead, client_of):
         batch = launch(study, make_variant("f", provider="fake", base_url="", price=None))
         attempt = answer(batch, 1)[0].leased.attempt_id
         client = client_of(lead)
@@ -296,9 +270,7 @@ class TestLive:
 
 
 class TestControls:
-    def test_only_those_who_run_batches_see_any(
-        self, study: Study, lead: User, coder: User, reader: User, client_of: ClientOf
-    ) -> None:
+    def test_only_those_who_run_batches_see_any(self, study, lead, coder, reader, client_of):
         batch = launch(study)
         assert 'value="pause"' in read(client_of(lead), address("detail", batch))
         for person in (coder, reader):
@@ -307,7 +279,7 @@ class TestControls:
             assert "<form" not in main
             assert "<button" not in main
 
-    def test_a_batch_is_paused_resumed_and_drained(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_a_batch_is_paused_resumed_and_drained(self, study, lead, client_of):
         batch, client = launch(study), client_of(lead)
         claim(batch, 1)
         for act, state, control in (
@@ -320,7 +292,7 @@ class TestControls:
             assert (batch.state, batch.control) == (state, control)
 
     @pytest.mark.parametrize("how", ["cancel", "abort"])
-    def test_to_end_a_batch_a_page_asks_first(self, study: Study, lead: User, client_of: ClientOf, how: str) -> None:
+    def test_to_end_a_batch_a_page_asks_first(self, study, lead, client_of, how):
         batch, client = launch(study), client_of(lead)
         asked = client.post(address("control", batch), {"act": how}, follow=True)
         assert f'name="how" value="{how}"' in asked.content.decode()
@@ -330,9 +302,7 @@ class TestControls:
         batch.refresh_from_db()
         assert (batch.state, batch.control) == ("cancelled", how)
 
-    def test_calls_in_flight_and_cap_are_changed_and_nonsense_is_shown_again(
-        self, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_calls_in_flight_and_cap_are_changed_and_nonsense_is_shown_again(self, study, lead, client_of):
         batch, client = launch(study), client_of(lead)
         client.post(address("concurrency", batch), {"in-flight-concurrency": "77"})
         client.post(address("cap", batch), {"cap-cap": "2.50"})
@@ -345,7 +315,7 @@ class TestControls:
         assert wrong.status_code == 422
         assert "at most a million dollars" in wrong.content.decode()
 
-    def test_a_pilot_is_confirmed_with_another_cap(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_a_pilot_is_confirmed_with_another_cap(self, study, lead, client_of):
         batch, client = launch(study, inputs=5, pilot=2, cap_usd=Decimal(1)), client_of(lead)
         answer(batch, 2)
         batch.refresh_from_db()
@@ -358,8 +328,8 @@ class TestControls:
         assert (batch.state, batch.cap_nano) == ("running", 3_000_000_000)
 
     def test_a_cap_below_the_estimate_is_said_after_the_pilot_and_sent_again_is_meant(
-        self, study: Study, lead: User, client_of: ClientOf, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+        self, study, lead, client_of, capsys
+    ):
         batch, client = launch(study, inputs=50, pilot=2, cap_usd=Decimal(1)), client_of(lead)
         answer(batch, 2)
         high = estimate_batch(batch)["high"]
@@ -383,7 +353,7 @@ class TestControls:
         batch.refresh_from_db()
         assert batch.state == "running"
 
-    def test_a_pilot_without_an_answer_says_so_and_why(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_a_pilot_without_an_answer_says_so_and_why(self, study, lead, client_of):
         batch = launch(study, inputs=5, pilot=2)
         given_up = ChatAnswer(
             CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST, error="no"
@@ -395,12 +365,12 @@ class TestControls:
         assert "No call of the pilot was answered." in page
         assert 'class="button" id="act-confirm"' in page
 
-    def test_looking_at_what_only_takes_forms_leads_back(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_looking_at_what_only_takes_forms_leads_back(self, study, lead, client_of):
         batch, client = launch(study), client_of(lead)
         for name in ("control", "confirm", "concurrency", "cap", "retry", "held", "requests", "answers"):
             assert client.get(address(name, batch)).headers["Location"] == address("detail", batch), name
 
-    def test_failed_cells_are_asked_again(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_failed_cells_are_asked_again(self, study, lead, client_of):
         batch, client = launch(study, inputs=1), client_of(lead)
         finish(batch, claim(batch, 1), GIVEN_UP)
         assert "Retry failed (1 cell)" in read(client, address("detail", batch))
@@ -409,9 +379,7 @@ class TestControls:
         assert Cell.objects.get().state == "planned"
 
     @pytest.mark.parametrize(("again", "state"), [("yes", "planned"), ("no", "failed")])
-    def test_held_cells_wait_for_a_decision(
-        self, study: Study, lead: User, client_of: ClientOf, again: str, state: str
-    ) -> None:
+    def test_held_cells_wait_for_a_decision(self, study, lead, client_of, again, state):
         batch, client = launch(study, inputs=1, lost_answers="hold"), client_of(lead)
         finish(batch, claim(batch, 1), LOST)
         page = read(client, address("detail", batch))
@@ -423,7 +391,7 @@ class TestControls:
 
 
 class TestAttempts:
-    def test_they_are_filtered_and_paged_newest_first(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_they_are_filtered_and_paged_newest_first(self, study, coder, client_of):
         batch = launch(study, inputs=PER_PAGE + 5)
         finish(batch, claim(batch, 1), GIVEN_UP)
         answer(batch, PER_PAGE + 4)
@@ -440,9 +408,7 @@ class TestAttempts:
         page = client.get(address("attempts", batch), {"status": 400}).context["page"]
         assert (len(page["rows"]), page["counted"]) == (1, None)
 
-    def test_both_calls_that_may_have_been_paid_for_one_cell_are_found(
-        self, study: Study, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_both_calls_that_may_have_been_paid_for_one_cell_are_found(self, study, coder, client_of):
         batch = launch(study, inputs=2)
         finish(batch, claim(batch, 1), LOST)
         answer(batch, 2)
@@ -450,19 +416,15 @@ class TestAttempts:
         assert sorted(row.end for row in page["rows"]) == ["answered", "unknown"]
 
     def test_the_number_of_queries_does_not_grow_with_the_rows(
-        self,
-        study: Study,
-        coder: User,
-        client_of: ClientOf,
-        django_assert_max_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+        self, study, coder, client_of, django_assert_max_num_queries
+    ):
         batch = launch(study, make_variant("a"), make_variant("b"), inputs=30)
         answer(batch, 60)
         client = client_of(coder)
         with django_assert_max_num_queries(9):
             client.get(address("attempts", batch))
 
-    def test_one_opens_to_the_request_as_sent_masked(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_one_opens_to_the_request_as_sent_masked(self, study, lead, client_of):
         batch = launch(study, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         page = read(client_of(lead), address("attempt", batch, key))
@@ -470,24 +432,22 @@ class TestAttempts:
         masked = re.findall(r'<details class="masked">.*?</details>', page)
         assert any("Number 1" in each and "Say it." in each for each in masked)
         assert page.count("Number 1<") + page.count("Number 1&quot;") == 1
-        assert "Number 1" not in re.search(r"<title>(.*?)</title>", page)[1]  # type: ignore[index]
+        assert "Number 1" not in re.search(r"<title>(.*?)</title>", page)[1]
 
-    def test_a_changed_request_is_told(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_a_changed_request_is_told(self, study, lead, client_of):
         batch = launch(study, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         Attempt.objects.update(request_hash="0" * 64)
         assert "hash does not match" in read(client_of(lead), address("attempt", batch, key))
 
-    def test_whoever_may_not_see_codings_sees_no_request_and_no_link_to_one(
-        self, study: Study, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_whoever_may_not_see_codings_sees_no_request_and_no_link_to_one(self, study, coder, client_of):
         batch = launch(study, inputs=1)
         key = answer(batch, 1)[0].leased.attempt_id
         client = client_of(coder)
         assert client.get(address("attempt", batch, key)).status_code == 403
         assert address("attempt", batch, key) not in read(client, address("attempts", batch))
 
-    def test_the_providers_words_stay_off_the_list(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_the_providers_words_stay_off_the_list(self, study, lead, client_of):
         batch = launch(study, inputs=1)
         finish(
             batch, claim(batch, 1), ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error="a slur")
@@ -495,7 +455,7 @@ class TestAttempts:
         assert "a slur" not in read(client_of(lead), address("attempts", batch))
         assert "a slur" not in read(client_of(lead), address("detail", batch))
 
-    def test_an_answer_taken_over_is_marked(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_an_answer_taken_over_is_marked(self, study, lead, client_of):
         batch = launch(study, inputs=2)
         source, copy = (call.leased.attempt_id for call in answer(batch, 2))
         Attempt.objects.filter(pk=copy).update(end="cached", copied_from=source, cost_nano=0)
@@ -508,13 +468,7 @@ class TestAttempts:
 
 
 class TestListAndSpend:
-    def test_the_list_costs_the_same_however_long_it_is(
-        self,
-        study: Study,
-        coder: User,
-        client_of: ClientOf,
-        django_assert_max_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+    def test_the_list_costs_the_same_however_long_it_is(self, study, coder, client_of, django_assert_max_num_queries):
         for _ in range(6):
             answer(launch(study), 1)
         client = client_of(coder)
@@ -522,7 +476,7 @@ class TestListAndSpend:
             page = read(client, reverse("batches:list", args=[study.slug]))
         assert page.count("1 of 3") == 6
 
-    def test_the_list_renews_itself_while_a_batch_is_open(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_the_list_renews_itself_while_a_batch_is_open(self, study, coder, client_of):
         batch = launch(study)
         client, path = client_of(coder), reverse("batches:list", args=[study.slug])
         assert 'hx-select="#batch-list"' in read(client, path)
@@ -531,7 +485,7 @@ class TestListAndSpend:
         assert 'id="batch-list"' in page
         assert "hx-select" not in page
 
-    def test_spend_is_shown_and_downloaded_by_arm_and_day(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_spend_is_shown_and_downloaded_by_arm_and_day(self, study, coder, client_of):
         batch = launch(study, make_variant("a"))
         answer(batch, 3)
         client = client_of(coder)
@@ -546,7 +500,7 @@ class TestListAndSpend:
         assert client.get(address("spend_file", batch)).status_code == 405
         assert client.post(address("spend_file", batch), {"format": "xls"}).status_code == 404
 
-    def test_spend_that_is_not_known_says_what_is_missing(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_spend_that_is_not_known_says_what_is_missing(self, study, coder, client_of):
         client = client_of(coder)
         waiting = launch(study, make_variant("b"))
         assert "No call has been sent yet." in read(client, address("spend", waiting))
@@ -559,11 +513,11 @@ class TestListAndSpend:
 
 class TestFiles:
     @pytest.fixture
-    def batch(self, study: Study) -> Batch:
+    def batch(self, study):
         variant = make_variant("elsewhere", provider="file", base_url="", price=None)
         return launch(study, variant, inputs=2, route="file")
 
-    def test_requests_go_out_and_answers_come_in(self, batch: Batch, lead: User, client_of: ClientOf) -> None:
+    def test_requests_go_out_and_answers_come_in(self, batch, lead, client_of):
         client = client_of(lead)
         assert "Download the requests" in read(client, address("detail", batch))
         lines = b"".join(client.post(address("requests", batch))).splitlines()
@@ -576,15 +530,13 @@ class TestFiles:
         assert 'class="figure">2<small>' in page
         assert Batch.objects.get().state == "done"
 
-    def test_nothing_is_said_of_calls(self, batch: Batch, lead: User, client_of: ClientOf) -> None:
+    def test_nothing_is_said_of_calls(self, batch, lead, client_of):
         page = read(client_of(lead), address("detail", batch))
         for words in ("in flight", "Calls sent", "Claimed", "Lost answers", "answers a second"):
             assert words not in page, words
         assert "Waiting for answers from a file." in page
 
-    def test_a_wrong_file_is_told_line_by_line_and_nothing_is_stored(
-        self, batch: Batch, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_a_wrong_file_is_told_line_by_line_and_nothing_is_stored(self, batch, lead, client_of):
         file = SimpleUploadedFile("a.jsonl", b"no JSON")
         got = client_of(lead).post(address("answers", batch), {"answers-file": file})
         assert got.status_code == 422
@@ -592,7 +544,7 @@ class TestFiles:
         assert Result.objects.count() == 0
 
 
-def test_a_note_on_a_model_stands_on_the_pages_of_its_batch(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_a_note_on_a_model_stands_on_the_pages_of_its_batch(study, lead, client_of):
     batch = launch(study, make_variant(note="It answers in verse."))
     client = client_of(lead)
     for path in (address("detail", batch), address("attempts", batch), address("spend", batch)):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 
 import pytest
@@ -15,12 +13,11 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers")
 
 
-def date_answers(batch: Batch, *seconds_ago: float) -> None:
+def date_answers(batch, *seconds_ago):
     """The batch was launched an hour ago, and its answers came so many seconds ago."""
     now = read_now()
     Batch.objects.filter(pk=batch.pk).update(created_at=now - datetime.timedelta(hours=1))
@@ -30,7 +27,7 @@ def date_answers(batch: Batch, *seconds_ago: float) -> None:
     batch.refresh_from_db()
 
 
-def test_a_batch_is_counted_whole_and_by_arm(study: Study) -> None:
+def test_a_batch_is_counted_whole_and_by_arm(study):
     batch = launch(study, make_variant("a"), make_variant("b"), inputs=4, lost_answers="hold")
     first, second = batch.arms.order_by("pk")
     answer(batch, 2)
@@ -52,7 +49,7 @@ def test_a_batch_is_counted_whole_and_by_arm(study: Study) -> None:
     assert (found.by_arm[second.pk].calls, found.by_arm[second.pk].left) == (1, 4)
 
 
-def test_cancelled_cells_are_finished_and_have_no_outcome(study: Study) -> None:
+def test_cancelled_cells_are_finished_and_have_no_outcome(study):
     batch = launch(study, inputs=5)
     answer(batch, 1)
     finish(batch, claim(batch, 1), GIVEN_UP)
@@ -62,7 +59,7 @@ def test_cancelled_cells_are_finished_and_have_no_outcome(study: Study) -> None:
     assert [(arm.finished, arm.ended, arm.cancelled) for arm in found.by_arm.values()] == [(5, 2, 3)]
 
 
-def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(study: Study) -> None:
+def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(study):
     batch = launch(study, inputs=3)
     calls = claim(batch, 3)
     finish(batch, calls[:1], ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
@@ -72,7 +69,7 @@ def test_what_was_never_sent_and_what_the_cache_gave_are_no_calls(study: Study) 
     assert (found.calls, found.cached) == (1, 1)
 
 
-def test_the_calls_counted_are_the_attempts_of_the_ledger(study: Study) -> None:
+def test_the_calls_counted_are_the_attempts_of_the_ledger(study):
     batch = launch(study, make_variant("a"), make_variant("b"), inputs=10)
     answer(batch, 3)
     finish(batch, claim(batch, 2), LOST)
@@ -85,7 +82,7 @@ def test_the_calls_counted_are_the_attempts_of_the_ledger(study: Study) -> None:
     assert found.calls == sent.count() == sum(arm.calls for arm in found.by_arm.values())
 
 
-def test_the_rate_is_that_of_the_last_half_minute(study: Study) -> None:
+def test_the_rate_is_that_of_the_last_half_minute(study):
     batch = launch(study, inputs=40)
     answer(batch, 20)
     date_answers(batch, *[5.0] * 15, *[100.0] * 5)
@@ -95,7 +92,7 @@ def test_the_rate_is_that_of_the_last_half_minute(study: Study) -> None:
     assert found.eta_basis == "15 answers in the last 30 seconds"
 
 
-def test_where_half_a_minute_holds_too_little_ten_are_looked_at(study: Study) -> None:
+def test_where_half_a_minute_holds_too_little_ten_are_looked_at(study):
     batch = launch(study, inputs=40)
     answer(batch, 6)
     date_answers(batch, 5.0, 70.0, 150.0, 300.0, 590.0, 900.0)
@@ -104,7 +101,7 @@ def test_where_half_a_minute_holds_too_little_ten_are_looked_at(study: Study) ->
     assert found.eta_basis == "5 answers in the last 10 minutes"
 
 
-def test_a_batch_that_stands_still_does_not_boast_its_former_speed(study: Study) -> None:
+def test_a_batch_that_stands_still_does_not_boast_its_former_speed(study):
     batch = launch(study, inputs=40)
     answer(batch, 20)
     date_answers(batch, *[900.0] * 20)
@@ -113,7 +110,7 @@ def test_a_batch_that_stands_still_does_not_boast_its_former_speed(study: Study)
     assert found.eta_basis == "no answer in the last 10 minutes"
 
 
-def test_a_batch_that_ended_tells_its_last_speed(study: Study) -> None:
+def test_a_batch_that_ended_tells_its_last_speed(study):
     batch = launch(study, inputs=20)
     answer(batch, 20)
     date_answers(batch, *[900.0] * 20)
@@ -123,7 +120,7 @@ def test_a_batch_that_ended_tells_its_last_speed(study: Study) -> None:
     assert found.eta_seconds == 0.0
 
 
-def test_a_pilot_s_time_left_is_that_of_the_pilot(study: Study) -> None:
+def test_a_pilot_s_time_left_is_that_of_the_pilot(study):
     batch = launch(study, inputs=100, pilot=20)
     answer(batch, 15)
     date_answers(batch, *[5.0] * 15)
@@ -132,7 +129,7 @@ def test_a_pilot_s_time_left_is_that_of_the_pilot(study: Study) -> None:
     assert found.eta_seconds == pytest.approx(5 / (15 / 30))
 
 
-def test_what_keeps_a_time_from_being_known_is_said(study: Study) -> None:
+def test_what_keeps_a_time_from_being_known_is_said(study):
     batch = launch(study, inputs=5)
     assert read_progress(batch).eta_basis == "no answer yet"
     actions.pause_batch(batch=batch, by=trail.SYSTEM)
@@ -142,8 +139,8 @@ def test_what_keeps_a_time_from_being_known_is_said(study: Study) -> None:
     assert "within a day" in read_progress(launch(study, variant, route="jobs")).eta_basis
 
 
-def test_many_batches_take_as_many_queries_as_few(study: Study) -> None:
-    def make(label: str) -> Batch:
+def test_many_batches_take_as_many_queries_as_few(study):
+    def make(label):
         batch = launch(study, make_variant(label), inputs=20)
         answer(batch, 3)
         finish(batch, claim(batch, 1), LOST)
@@ -163,13 +160,13 @@ def test_many_batches_take_as_many_queries_as_few(study: Study) -> None:
         )
 
 
-def test_no_batches_and_a_batch_without_calls_are_read_too(study: Study) -> None:
+def test_no_batches_and_a_batch_without_calls_are_read_too(study):
     assert read_progress_of([]) == {}
     found = read_progress(launch(study, inputs=2))
     assert (found.cells, found.calls, found.throughput, found.last_answer_at) == (2, 0, 0.0, None)
 
 
-def test_a_page_may_look_at_figures_a_second_old(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_may_look_at_figures_a_second_old(study, monkeypatch):
     batch = launch(study, inputs=3)
     assert watch_progress(batch).finished == 0
     Cell.objects.filter(batch=batch).update(state="done")

@@ -1,18 +1,13 @@
 """What becomes of the calls of a runner that is gone: its spool tells them apart, and nothing waits for ever."""
 
-from __future__ import annotations
-
 import datetime
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from django.conf import settings
 
 from auditapp.batches import kinds
 from auditapp.batches.ledger import claiming, leases, storing
-from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
@@ -21,14 +16,13 @@ from auditapp.batches.runner import recovery
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.trial_kinds import Numbers, count_states, launch
-from transcripts.studies.models import Study
 
 RUNNER = "there:1:gone"
 ANSWER = ChatAnswer(CallOutcome.ANSWERED, content="yes", raw='{"yes": 1}', http_status=200, tokens_in=10, tokens_out=5)
 
 
 @pytest.fixture(autouse=True)
-def numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Numbers:
+def numbers(monkeypatch, tmp_path):
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path)
     kind = Numbers()
     monkeypatch.setitem(kinds._kinds, "numbers", kind)
@@ -36,19 +30,19 @@ def numbers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Numbers:
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_broken_afterwards(db: None) -> Iterator[None]:
+def nothing_is_broken_afterwards(db):
     yield
     assert verify_batches() == []
 
 
-def take(batch: Batch, count: int = 10, *, runner: str = RUNNER) -> list[Call]:
+def take(batch, count=10, *, runner=RUNNER):
     """A runner takes the batch's queue and so many calls."""
     queue = leases.acquire_queue(batch.queues.get().pk, runner)
     assert queue is not None
     return list(claiming.claim_calls(queue, runner, count).calls)
 
 
-def write_spool(calls: Sequence[Call], *, sent: int, answered: int, runner: str = RUNNER) -> Spool:
+def write_spool(calls, *, sent, answered, runner=RUNNER):
     """The runner's spool: the first of its calls were sent, the first of those were answered."""
     spool = Spool(settings.SPOOL_FOLDER, runner)
     now = read_now().isoformat()
@@ -60,22 +54,22 @@ def write_spool(calls: Sequence[Call], *, sent: int, answered: int, runner: str 
     return spool
 
 
-def die(calls: Sequence[Call], *, sent: int, answered: int) -> Path:
+def die(calls, *, sent, answered):
     spool = write_spool(calls, sent=sent, answered=answered)
     spool.close(keep=True)
     return spool.path
 
 
-def read_ends() -> list[str]:
+def read_ends():
     return list(Attempt.objects.order_by("pk").values_list("end", flat=True))
 
 
-def be_silent(queue: WorkQueue, *, minutes: int = 5) -> None:
+def be_silent(queue, *, minutes=5):
     WorkQueue.objects.filter(pk=queue.pk).update(heartbeat_at=read_now() - datetime.timedelta(minutes=minutes))
 
 
 class TestDeadHere:
-    def test_the_spool_tells_answered_lost_and_unsent_calls_apart(self, study: Study, numbers: Numbers) -> None:
+    def test_the_spool_tells_answered_lost_and_unsent_calls_apart(self, study, numbers):
         batch = launch(study)
         path = die(take(batch), sent=2, answered=1)
         assert recovery.settle_dead_here() == [batch.queues.get().pk]
@@ -86,14 +80,14 @@ class TestDeadHere:
         assert batch.queues.get().runner == ""
         assert not path.exists()
 
-    def test_a_living_runner_is_left_alone(self, study: Study) -> None:
+    def test_a_living_runner_is_left_alone(self, study):
         batch = launch(study)
         spool = write_spool(take(batch), sent=1, answered=1)
         assert recovery.recover_queues() == 0
         assert read_ends() == ["open"] * 3
         spool.close(keep=True)
 
-    def test_settling_twice_changes_nothing_more(self, study: Study) -> None:
+    def test_settling_twice_changes_nothing_more(self, study):
         batch = launch(study)
         path = die(take(batch), sent=3, answered=2)
         kept = path.read_bytes()
@@ -105,14 +99,14 @@ class TestDeadHere:
         assert Cell.objects.filter(unknown_ends=1).count() == 1
         assert not path.exists()
 
-    def test_a_line_cut_in_the_middle_makes_its_call_unknown_and_spoils_no_other(self, study: Study) -> None:
+    def test_a_line_cut_in_the_middle_makes_its_call_unknown_and_spoils_no_other(self, study):
         path = die(take(launch(study)), sent=2, answered=2)
         lines = path.read_bytes().splitlines(keepends=True)
         path.write_bytes(b"".join(lines[:-1]) + lines[-1][: len(lines[-1]) // 2])
         recovery.recover_queues()
         assert read_ends() == ["answered", "unknown", "unsent"]
 
-    def test_a_spool_that_cannot_be_understood_is_kept_and_holds_up_nobody(self, study: Study) -> None:
+    def test_a_spool_that_cannot_be_understood_is_kept_and_holds_up_nobody(self, study):
         broken, whole = launch(study, inputs=1), launch(study, inputs=1)
         path = die(take(broken), sent=1, answered=0)
         path.write_text(json.dumps({"done": 1, "answer": "no object"}) + "\n", encoding="utf-8")
@@ -123,19 +117,17 @@ class TestDeadHere:
         assert not path.exists()
         assert path.with_suffix(".unreadable").exists()
 
-    def test_a_queue_that_cannot_be_settled_holds_up_no_other(
-        self, study: Study, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_queue_that_cannot_be_settled_holds_up_no_other(self, study, monkeypatch):
         stuck, other = launch(study, inputs=1), launch(study, inputs=1)
         die(take(stuck), sent=1, answered=1)
         calls = take(other, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
         store = storing.store_completed
 
-        def fail(batch_id: int, *args: object, **options: object) -> None:
+        def fail(batch_id, *args, **options):
             if batch_id == stuck.pk:
                 raise ValueError("poison")
-            store(batch_id, *args, **options)  # type: ignore[arg-type]
+            store(batch_id, *args, **options)
 
         with monkeypatch.context() as patch:
             patch.setattr(storing, "store_completed", fail)
@@ -145,7 +137,7 @@ class TestDeadHere:
 
 
 class TestPolicy:
-    def test_a_call_lost_twice_is_not_sent_a_third_time(self, study: Study) -> None:
+    def test_a_call_lost_twice_is_not_sent_a_third_time(self, study):
         batch = launch(study, inputs=1)
         for _ in range(2):
             die(take(batch), sent=1, answered=0)
@@ -153,7 +145,7 @@ class TestPolicy:
         assert count_states(batch) == {"failed": 1}
         assert read_ends() == ["unknown", "unknown"]
 
-    def test_a_batch_that_holds_lost_answers_waits_for_a_person(self, study: Study) -> None:
+    def test_a_batch_that_holds_lost_answers_waits_for_a_person(self, study):
         batch = launch(study, inputs=2, lost_answers="hold")
         die(take(batch), sent=2, answered=1)
         recovery.recover_queues()
@@ -162,7 +154,7 @@ class TestPolicy:
         assert batch.state == "paused"
         assert "held" in batch.state_reason
 
-    def test_cells_of_a_cancelled_batch_are_not_planned_again(self, study: Study) -> None:
+    def test_cells_of_a_cancelled_batch_are_not_planned_again(self, study):
         batch = launch(study)
         calls = take(batch)
         Batch.objects.filter(pk=batch.pk).update(state="cancelled", control="cancel")
@@ -172,7 +164,7 @@ class TestPolicy:
 
 
 class TestElsewhere:
-    def test_a_runner_of_another_machine_is_given_up_when_it_was_silent_for_long(self, study: Study) -> None:
+    def test_a_runner_of_another_machine_is_given_up_when_it_was_silent_for_long(self, study):
         batch = launch(study, inputs=2)
         take(batch)
         assert recovery.recover_queues() == 0
@@ -181,7 +173,7 @@ class TestElsewhere:
         assert read_ends() == ["unknown", "unknown"]
         assert count_states(batch) == {"planned": 2}
 
-    def test_what_its_spool_says_is_brought_in_later_and_the_money_comes_free(self, study: Study) -> None:
+    def test_what_its_spool_says_is_brought_in_later_and_the_money_comes_free(self, study):
         batch = launch(study)
         calls = take(batch)
         be_silent(batch.queues.get())
@@ -193,7 +185,7 @@ class TestElsewhere:
         assert Cell.objects.filter(unknown_ends__gt=1).count() == 0
         assert list(settings.SPOOL_FOLDER.iterdir()) == []
 
-    def test_an_answer_brought_in_after_the_cell_was_asked_again_is_no_second_result(self, study: Study) -> None:
+    def test_an_answer_brought_in_after_the_cell_was_asked_again_is_no_second_result(self, study):
         batch = launch(study, inputs=1)
         calls = take(batch)
         be_silent(batch.queues.get())
@@ -208,7 +200,7 @@ class TestElsewhere:
         assert read_progress(batch).unknown_calls == 1, "it was paid twice, and that stays told"
         assert verify_batches() == []
 
-    def test_a_runner_that_is_only_silent_may_have_sent_what_it_holds(self, study: Study) -> None:
+    def test_a_runner_that_is_only_silent_may_have_sent_what_it_holds(self, study):
         batch = launch(study)
         spool = write_spool(take(batch), sent=2, answered=1)
         be_silent(batch.queues.get(), minutes=2)
@@ -220,7 +212,7 @@ class TestElsewhere:
         assert spool.path.exists()
         spool.close(keep=False)
 
-    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_queue(self, study: Study) -> None:
+    def test_a_runner_that_showed_life_since_it_was_found_silent_keeps_its_queue(self, study):
         batch = launch(study)
         calls = take(batch)
         be_silent(batch.queues.get())
@@ -231,7 +223,7 @@ class TestElsewhere:
         assert read_ends() == ["open"] * 3
         storing.hand_back(batch.pk, [call.leased for call in calls])
 
-    def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, study: Study) -> None:
+    def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, study):
         batch = launch(study, inputs=1)
         die(take(batch), sent=1, answered=0)
         found = batch.queues.get()
@@ -243,7 +235,7 @@ class TestElsewhere:
         assert batch.queues.get().runner == "there:2:new"
         storing.hand_back(batch.pk, [call.leased for call in again])
 
-    def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, study: Study) -> None:
+    def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, study):
         batch = launch(study, inputs=1)
         calls = take(batch)
         Batch.objects.filter(pk=batch.pk).update(route="jobs")
@@ -258,7 +250,7 @@ class TestElsewhere:
 class TestForgotten:
     """Cells that no runner holds any more; nothing in the engine leaves any."""
 
-    def test_a_cell_whose_lease_ended_without_a_runner_is_free_again_and_its_call_unknown(self, study: Study) -> None:
+    def test_a_cell_whose_lease_ended_without_a_runner_is_free_again_and_its_call_unknown(self, study):
         batch = launch(study, inputs=2)
         take(batch)
         batch.queues.update(runner="", heartbeat_at=None)
@@ -269,7 +261,7 @@ class TestForgotten:
         assert count_states(batch) == {"planned": 2}
         assert read_ends() == ["unknown", "unknown"]
 
-    def test_a_cell_under_lease_that_has_no_call_is_free_again(self, study: Study) -> None:
+    def test_a_cell_under_lease_that_has_no_call_is_free_again(self, study):
         batch = launch(study, inputs=1)
         ended = read_now() - datetime.timedelta(seconds=1)
         Cell.objects.update(state="leased", lease_owner="nobody", lease_until=ended, fence=1)

@@ -1,14 +1,10 @@
 """One stay of a runner in a queue, with a provider that answers by script and the test's own database connection."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import time
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -16,14 +12,14 @@ from django.db import DatabaseError, OperationalError
 
 from auditapp.batches import actions, kinds, launching
 from auditapp.batches.ledger import endings, leases, statements, storing
-from auditapp.batches.models import Arm, Attempt, Batch, Cell, LimitChange, Result, WorkQueue
+from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, WorkQueue
 from auditapp.batches.pure.estimating import to_dollars
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run, sending
 from auditapp.llm.actions import allow_address
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, ErrorClass, NextStep, ProviderNotReady
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep, ProviderNotReady
 from auditapp.outbound.clock import LedgerClock, read_now
 from tests.auditapp.batches.queues import (
     ANSWER,
@@ -41,13 +37,12 @@ from tests.auditapp.batches.queues import (
 )
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 Usage = namedtuple("Usage", "total used free")
 
 
 @pytest.fixture(autouse=True)
-def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator[None]:
+def stage(monkeypatch, tmp_path, db):
     """A spool folder of one's own, the kind of the tests, and a writer that sees what the test has not committed."""
     monkeypatch.setitem(kinds._kinds, "echo", Echo())
     monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "spool")
@@ -56,17 +51,16 @@ def stage(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, db: None) -> Iterator
 
 
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[ScriptedProvider], ScriptedProvider]:
+def use(monkeypatch):
     """Have queues call this provider."""
 
-    def put(provider: ScriptedProvider) -> ScriptedProvider:
+    def put(provider):
         monkeypatch.setattr(live_run, "open_provider", lambda account: provider)
         return provider
 
     return put
 
 
-Use = Callable[[ScriptedProvider], ScriptedProvider]
 NOT_FOUND = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=404, error_class=ErrorClass.BAD_REQUEST)
 REFUSED_CONNECTION = ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error_class=ErrorClass.CONNECTION)
 TIMED_OUT = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error_class=ErrorClass.TIMEOUT)
@@ -74,15 +68,15 @@ TOO_LONG = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, er
 FLAGGED = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, error_class=ErrorClass.MODERATION)
 
 
-def ends() -> list[str]:
+def ends():
     return sorted(Attempt.objects.values_list("end", flat=True))
 
 
-def at_call(number: int, act: Callable[[], None], answer: ChatAnswer = ANSWER) -> Callable[[ChatRequest], ChatAnswer]:
+def at_call(number, act, answer=ANSWER):
     """A script that does something in the world when a call is answered."""
-    seen: list[str] = []
+    seen = []
 
-    def reply(request: ChatRequest) -> ChatAnswer:
+    def reply(request):
         seen.append(request.request_id)
         if len(seen) == number:
             act()
@@ -91,12 +85,12 @@ def at_call(number: int, act: Callable[[], None], answer: ChatAnswer = ANSWER) -
     return reply
 
 
-def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], None]) -> None:
+def in_writer(monkeypatch, number, act):
     """Do something before the ``number``-th reading of orders, on the thread that may use the database."""
     count = 0
     read = leases.poll
 
-    def poll(queue: WorkQueue, name: str) -> leases.Orders:
+    def poll(queue, name):
         nonlocal count
         count += 1
         if count == number:
@@ -110,7 +104,7 @@ def in_writer(monkeypatch: pytest.MonkeyPatch, number: int, act: Callable[[], No
 
 
 class TestWork:
-    def test_a_queue_is_worked_to_its_end_and_let_go(self, study: Study, use: Use) -> None:
+    def test_a_queue_is_worked_to_its_end_and_let_go(self, study, use):
         provider = use(ScriptedProvider())
         queue = plan(study, inputs=range(20, 70))
         assert live_run.run_queue(queue.pk) is False
@@ -122,22 +116,20 @@ class TestWork:
         assert (queue.runner, queue.in_flight) == ("", 0)
         assert list(settings.SPOOL_FOLDER.iterdir()) == []
 
-    def test_never_more_calls_are_in_flight_than_people_set(self, study: Study, use: Use) -> None:
+    def test_never_more_calls_are_in_flight_than_people_set(self, study, use):
         provider = use(ScriptedProvider(takes=0.002))
         live_run.run_queue(plan(study, inputs=range(20, 60), concurrency=4).pk)
         assert provider.most_in_flight == 4
 
     @pytest.mark.parametrize(("address", "first"), [("http://127.0.0.1:1/v1", 2), ("https://models.example/v1", 20)])
-    def test_a_private_address_gets_two_calls_at_first(self, study: Study, use: Use, address: str, first: int) -> None:
+    def test_a_private_address_gets_two_calls_at_first(self, study, use, address, first):
         use(ScriptedProvider())
         allow_address(address="127.0.0.1:1", by=trail.SYSTEM)
         live_run.run_queue(plan(study, inputs=range(20, 30), variant=make_variant(base_url=address)).pk)
         started = LimitChange.objects.earliest("pk")
         assert (started.cause, started.limit) == ("start", first)
 
-    def test_time_outs_shrink_the_limit_and_the_next_runner_knows_of_them(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_time_outs_shrink_the_limit_and_the_next_runner_knows_of_them(self, study, use, monkeypatch):
         # Once the server is taken for silent, the run ends instead of waiting for it.
         monkeypatch.setattr(live_run, "WAIT_AT_MOST", 0.5)
         use(ScriptedProvider(lambda request: TIMED_OUT, takes=0.05))
@@ -146,7 +138,7 @@ class TestWork:
         assert LimitChange.objects.filter(cause="timed_out", limit=10).exists()
         assert leases.read_held_limit(WorkQueue.objects.get(pk=queue.pk))[1] >= {"start", "timed_out"}
 
-    def test_a_limit_learnt_with_another_kind_of_batch_is_not_inherited(self, study: Study) -> None:
+    def test_a_limit_learnt_with_another_kind_of_batch_is_not_inherited(self, study):
         variant = make_variant()
         earlier, later = (plan(study, inputs=range(20, 22), variant=variant) for _ in range(2))
         WorkQueue.objects.filter(pk=earlier.pk).update(limit=64)
@@ -155,14 +147,14 @@ class TestWork:
         LimitChange.objects.create(queue=earlier, at=read_now(), limit=64, in_flight=1, cause="timed_out")
         assert leases.read_held_limit(WorkQueue.objects.get(pk=later.pk)) == (None, {"timed_out"})
 
-    def test_a_second_runner_goes_away_at_once(self, study: Study, use: Use) -> None:
+    def test_a_second_runner_goes_away_at_once(self, study, use):
         provider = use(ScriptedProvider())
         queue = plan(study)
         assert leases.acquire_queue(queue.pk, "here:2:bbbb") is not None
         assert live_run.run_queue(queue.pk) is False
         assert provider.asked == []
 
-    def test_times_are_in_order(self, study: Study, use: Use) -> None:
+    def test_times_are_in_order(self, study, use):
         use(
             ScriptedProvider(
                 lambda request: ChatAnswer(CallOutcome.ANSWERED, content="y", first_byte_after=0.001), takes=0.01
@@ -176,13 +168,11 @@ class TestWork:
             assert row.written_at <= row.sent_at < row.first_byte_at < row.done_at
             assert (row.done_at - row.sent_at).total_seconds() >= 0.01
 
-    def test_a_server_error_frees_its_slot_and_is_tried_again_when_due(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_server_error_frees_its_slot_and_is_tried_again_when_due(self, study, use, monkeypatch):
         monkeypatch.setattr("auditapp.batches.ledger.endings.random.uniform", lambda low, high: 0.05)
-        failed: set[str] = set()
+        failed = set()
 
-        def reply(request: ChatRequest) -> ChatAnswer:
+        def reply(request):
             if request.user not in failed:
                 failed.add(request.user)
                 return BUSY
@@ -194,20 +184,16 @@ class TestWork:
         assert len(provider.asked) == 10
         assert [request.user for request in provider.asked[:2]] == ["text 20", "text 21"]
 
-    def test_a_provider_that_breaks_its_promise_is_an_unknown_end(
-        self, study: Study, use: Use, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        def fail(request: ChatRequest) -> ChatAnswer:
+    def test_a_provider_that_breaks_its_promise_is_an_unknown_end(self, study, use, caplog):
+        def fail(request):
             raise ValueError("a bug")
 
         use(ScriptedProvider(fail))
         live_run.run_queue(plan(study, inputs=[1]).pk)
         assert set(Attempt.objects.values_list("end", "error_class")) == {("unknown", "broken_provider")}
 
-    def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(
-        self, study: Study, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(account: object) -> ScriptedProvider:
+    def test_a_provider_that_cannot_be_opened_pauses_the_batch_with_its_sentence(self, study, monkeypatch):
+        def refuse(account):
             raise ProviderNotReady("There is no key.")
 
         monkeypatch.setattr(live_run, "open_provider", refuse)
@@ -219,14 +205,12 @@ class TestWork:
 
 
 class TestControl:
-    def test_a_pause_stops_new_calls_and_hands_back_what_was_not_sent(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_pause_stops_new_calls_and_hands_back_what_was_not_sent(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.6))
         queue = plan(study, inputs=range(20, 120), concurrency=5)
-        asked_then: list[int] = []
+        asked_then = []
 
-        def pause() -> None:
+        def pause():
             actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM)
             asked_then.append(len(provider.asked))
 
@@ -238,9 +222,7 @@ class TestControl:
         assert not Cell.objects.filter(state="leased").exists()
         assert Batch.objects.get().reserved_nano == 0
 
-    def test_a_paused_batch_goes_on_when_it_is_resumed(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_paused_batch_goes_on_when_it_is_resumed(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.02))
         queue = plan(study, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
@@ -250,9 +232,7 @@ class TestControl:
         assert Batch.objects.get().state == "done"
         assert len(provider.asked) == 40
 
-    def test_a_resume_takes_effect_while_calls_of_before_the_pause_are_in_flight(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_resume_takes_effect_while_calls_of_before_the_pause_are_in_flight(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.4))
         queue = plan(study, inputs=range(20, 28), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.pause_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
@@ -262,9 +242,7 @@ class TestControl:
         assert len(provider.asked) == 8
         assert "unsent" in ends()
 
-    def test_a_cancel_lets_the_calls_in_flight_end(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_cancel_lets_the_calls_in_flight_end(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.05))
         queue = plan(study, inputs=range(20, 60), concurrency=5)
         in_writer(monkeypatch, 2, lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM))
@@ -272,9 +250,7 @@ class TestControl:
         assert set(Cell.objects.values_list("state", flat=True)) == {"done", "cancelled"}
         assert Result.objects.count() == len(provider.asked) < 40
 
-    def test_an_abort_cuts_off_the_calls_in_flight_and_marks_them(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_abort_cuts_off_the_calls_in_flight_and_marks_them(self, study, use, monkeypatch):
         use(ScriptedProvider(takes=30))
         queue = plan(study, inputs=range(20, 40), concurrency=5)
         abort = lambda: actions.cancel_batch(batch=Batch.objects.get(), by=trail.SYSTEM, cut_off=True)  # noqa: E731
@@ -287,15 +263,13 @@ class TestControl:
         assert set(cut.values_list("error_class", flat=True)) == {"aborted"}
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}
 
-    def test_a_call_that_was_to_leave_in_the_turn_of_the_abort_stays_and_nobody_waits_for_it(
-        self, study: Study
-    ) -> None:
+    def test_a_call_that_was_to_leave_in_the_turn_of_the_abort_stays_and_nobody_waits_for_it(self, study):
         provider, clock = ScriptedProvider(takes=30), LedgerClock()
         calls = claim(hold(plan(study)), 2).calls
         clock.learn()
         sender = sending.Sender(provider, Spool(settings.SPOOL_FOLDER, "here:1:cut"), Limiter(5), clock)
 
-        async def send_and_cut_off() -> None:
+        async def send_and_cut_off():
             sender.ready.append(calls[0])
             sender.send()
             await asyncio.sleep(0)
@@ -312,13 +286,11 @@ class TestControl:
         storing.store_completed(Batch.objects.get().pk, sender.take_completed())
         sender.spool.close(keep=False)
 
-    def test_more_calls_in_flight_take_effect_while_it_runs(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_more_calls_in_flight_take_effect_while_it_runs(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.03))
         queue = plan(study, inputs=range(20, 90), concurrency=2)
 
-        def raise_it() -> None:
+        def raise_it():
             actions.change_concurrency(batch=Batch.objects.get(), concurrency=15, by=trail.SYSTEM)
 
         in_writer(monkeypatch, 3, raise_it)
@@ -326,9 +298,7 @@ class TestControl:
         assert provider.most_in_flight == 15
         assert list(LimitChange.objects.values_list("limit", "cause")) == [(2, "start"), (15, "setting")]
 
-    def test_a_worker_that_shuts_down_sends_nothing_more_and_asks_to_be_rung_again(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_worker_that_shuts_down_sends_nothing_more_and_asks_to_be_rung_again(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.02))
         queue = plan(study, inputs=range(20, 120), concurrency=5)
         in_writer(monkeypatch, 2, stopping.set)
@@ -336,9 +306,7 @@ class TestControl:
         assert 0 < len(provider.asked) < 100
         assert not Attempt.objects.filter(end="open").exists()
 
-    def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_after_its_time_a_runner_sends_what_it_holds_and_asks_to_be_rung_again(self, study, use, monkeypatch):
         its_time_is_up = partial(monkeypatch.setattr, live_run, "MAX_LIFE_SECONDS", -1.0)
         use(ScriptedProvider(at_call(10, its_time_is_up), takes=0.02))
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
@@ -348,9 +316,7 @@ class TestControl:
         assert 10 <= len(ends()) < 200
 
     @pytest.mark.parametrize("waiting", [True, False])
-    def test_a_runner_makes_room_for_another_queue_and_goes_on_when_none_waits(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, waiting: bool
-    ) -> None:
+    def test_a_runner_makes_room_for_another_queue_and_goes_on_when_none_waits(self, study, use, monkeypatch, waiting):
         monkeypatch.setattr(live_run, "LIFE_SECONDS", 0.05)
         monkeypatch.setattr(live_run, "BEAT_SECONDS", 0.02)
         monkeypatch.setattr(statements, "find_queues_to_notify", lambda **_: [7] if waiting else [])
@@ -361,7 +327,7 @@ class TestControl:
 
 
 class TestRefusals:
-    def test_a_revoked_key_stops_the_queue_within_the_calls_in_flight(self, study: Study, use: Use) -> None:
+    def test_a_revoked_key_stops_the_queue_within_the_calls_in_flight(self, study, use):
         refused = ChatAnswer(CallOutcome.REFUSED, NextStep.STOP_BATCH, http_status=401, error_class=ErrorClass.ACCOUNT)
         provider = use(ScriptedProvider(lambda request: refused, takes=0.001))
         live_run.run_queue(plan(study, inputs=range(20, 120), concurrency=5).pk)
@@ -369,10 +335,10 @@ class TestRefusals:
         assert "status 401" in Batch.objects.get().state_reason
 
     def test_messages_that_cannot_be_written_pause_the_batch_and_the_queue_is_not_rung_again(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, study, use, monkeypatch
+    ):
         class Broken(Echo):
-            def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+            def write_prompts(self, arm, input_ids):
                 raise LookupError("gone")
 
         provider = use(ScriptedProvider())
@@ -386,14 +352,14 @@ class TestRefusals:
         assert statements.find_queues_to_notify() == []
         assert WorkQueue.objects.get().runner == ""
 
-    def test_requests_that_are_all_too_long_pause_the_batch_and_say_so(self, study: Study, use: Use) -> None:
+    def test_requests_that_are_all_too_long_pause_the_batch_and_say_so(self, study, use):
         use(ScriptedProvider(lambda request: TOO_LONG))
         live_run.run_queue(plan(study, inputs=range(20, 120)).pk)
         batch = Batch.objects.get()
         assert batch.state == "paused"
         assert "too long for the model's context" in batch.state_reason
 
-    def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, study: Study, use: Use) -> None:
+    def test_a_wrong_address_pauses_the_batch_after_the_calls_in_flight(self, study, use):
         provider = use(ScriptedProvider(lambda request: NOT_FOUND, takes=0.001))
         queue = plan(study, inputs=range(20, 220), concurrency=5)
         live_run.run_queue(queue.pk)
@@ -408,9 +374,7 @@ class TestRefusals:
         assert (batch.state, Result.objects.count()) == ("done", 200)
 
     @pytest.mark.parametrize("pilot", [0, 6])
-    def test_a_small_batch_or_pilot_that_was_refused_whole_is_not_done(
-        self, study: Study, use: Use, pilot: int
-    ) -> None:
+    def test_a_small_batch_or_pilot_that_was_refused_whole_is_not_done(self, study, use, pilot):
         use(ScriptedProvider(lambda request: NOT_FOUND))
         queue = plan(study, inputs=range(20, 26 + pilot), pilot=pilot)
         live_run.run_queue(queue.pk)
@@ -423,7 +387,7 @@ class TestRefusals:
         batch.refresh_from_db()
         assert batch.state == ("waiting" if pilot else "done")
 
-    def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, study: Study, use: Use) -> None:
+    def test_whoever_resumes_without_a_retry_takes_the_refusals_as_the_end(self, study, use):
         use(ScriptedProvider(lambda request: NOT_FOUND))
         queue = plan(study, inputs=range(20, 26))
         live_run.run_queue(queue.pk)
@@ -432,19 +396,17 @@ class TestRefusals:
         assert Batch.objects.get().state == "done"
 
     @pytest.mark.parametrize("first", [ANSWER, FLAGGED])
-    def test_refusals_beside_a_word_about_a_text_are_about_their_texts(
-        self, study: Study, use: Use, first: ChatAnswer
-    ) -> None:
+    def test_refusals_beside_a_word_about_a_text_are_about_their_texts(self, study, use, first):
         use(ScriptedProvider(lambda request: first if request.user == "text 20" else NOT_FOUND))
         live_run.run_queue(plan(study, inputs=range(20, 60), concurrency=5).pk)
         assert Batch.objects.get().state == "done"
 
-    def test_refusals_of_a_moderator_alone_pause_nothing(self, study: Study, use: Use) -> None:
+    def test_refusals_of_a_moderator_alone_pause_nothing(self, study, use):
         use(ScriptedProvider(lambda request: FLAGGED))
         live_run.run_queue(plan(study, inputs=range(20, 60)).pk)
         assert Batch.objects.get().state == "done"
 
-    def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, study: Study) -> None:
+    def test_a_refused_queue_keeps_a_batch_from_being_done_by_another_queue(self, study):
         variants = [make_variant(), make_variant(base_url="https://other.example/v1")]
         launching.launch_batch(
             study=study,
@@ -460,7 +422,7 @@ class TestRefusals:
         finish(answered, of_answered, ANSWER)
         assert Batch.objects.get().state == "paused"
 
-    def test_a_storm_of_rate_limits_ends_the_stay_and_keeps_the_ban_for_the_next(self, study: Study, use: Use) -> None:
+    def test_a_storm_of_rate_limits_ends_the_stay_and_keeps_the_ban_for_the_next(self, study, use):
         provider = use(ScriptedProvider(lambda request: TOO_MANY))
         queue = plan(study, inputs=range(20, 220), concurrency=20)
         assert live_run.run_queue(queue.pk) is False
@@ -475,7 +437,7 @@ class TestRefusals:
         assert Batch.objects.get().state == "running"
         assert not Cell.objects.filter(state__in=["leased", "failed"]).exists()
 
-    def test_the_cap_is_never_crossed_and_the_batch_says_so(self, study: Study, use: Use) -> None:
+    def test_the_cap_is_never_crossed_and_the_batch_says_so(self, study, use):
         # 64 tokens for the chat format, at most one for each byte, 100 of the answer: at 1 and 2 dollars a million.
         one = (64 + len("Say it.text 21") + 2 * 100) * 1000
         provider = use(ScriptedProvider(takes=0.001))
@@ -491,14 +453,14 @@ class TestRefusals:
 
 class TestOutage:
     @pytest.fixture(autouse=True)
-    def hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hurry(self, monkeypatch):
         """A run ends as soon as it would have to wait, and probes come at once."""
         monkeypatch.setattr(live_run, "WAIT_AT_MOST", 0.5)
         monkeypatch.setattr(live_run, "POLL_SECONDS", 0.02)
         monkeypatch.setattr(endings, "MAX_BACKOFF", 0.0)
 
     @staticmethod
-    def run_again(queue: WorkQueue) -> None:
+    def run_again(queue):
         """As the sweep does it once the wait is over."""
         WorkQueue.objects.filter(pk=queue.pk).update(slow_until=None)
         assert statements.find_queues_to_notify() == [queue.pk]
@@ -508,8 +470,8 @@ class TestOutage:
         "silence", [BUSY, *(pytest.param(each, marks=pytest.mark.full) for each in (REFUSED_CONNECTION, LOST))]
     )
     def test_a_server_that_does_not_answer_is_left_alone_for_a_while_and_costs_no_cell_its_tries(
-        self, study: Study, use: Use, silence: ChatAnswer
-    ) -> None:
+        self, study, use, silence
+    ):
         provider = use(ScriptedProvider(lambda request: silence, takes=0.001))
         queue = plan(study, inputs=range(20, 220), concurrency=5)
         assert live_run.run_queue(queue.pk) is False
@@ -529,9 +491,7 @@ class TestOutage:
         assert Batch.objects.get().state == "done"
         assert Result.objects.count() == 200
 
-    def test_a_server_that_hangs_is_recognised_before_any_cell_is_given_up(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_server_that_hangs_is_recognised_before_any_cell_is_given_up(self, study, use, monkeypatch):
         """With two calls in flight, as at a private address: the same two must not time out again and again."""
         monkeypatch.setattr(live_run, "WAIT_AT_MOST", 5.0)
         use(ScriptedProvider(lambda request: TIMED_OUT, takes=0.3))
@@ -544,9 +504,7 @@ class TestOutage:
         assert not Cell.objects.filter(state="failed").exists()
         assert Cell.objects.filter(unknown_ends__gt=1).count() == 0
 
-    def test_after_minutes_without_an_answer_the_batch_pauses_and_resumes_by_itself(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_after_minutes_without_an_answer_the_batch_pauses_and_resumes_by_itself(self, study, use, monkeypatch):
         use(ScriptedProvider(lambda request: BUSY, takes=0.001))
         queue = plan(study, inputs=range(20, 60), concurrency=5)
         live_run.run_queue(queue.pk)
@@ -571,9 +529,7 @@ class TestOutage:
             "batch.resumed_after_outage",
         ]
 
-    def test_a_refusal_by_the_server_resumes_the_batch_too(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_refusal_by_the_server_resumes_the_batch_too(self, study, use, monkeypatch):
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         queue = plan(study, inputs=range(20, 26))
@@ -583,9 +539,7 @@ class TestOutage:
         self.run_again(queue)
         assert Batch.objects.get().state == "done"
 
-    def test_a_pilot_is_probed_with_its_own_cells_and_then_waits_for_approval(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_pilot_is_probed_with_its_own_cells_and_then_waits_for_approval(self, study, use, monkeypatch):
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         queue = plan(study, inputs=range(20, 60), pilot=6)
@@ -596,9 +550,7 @@ class TestOutage:
         assert Batch.objects.get().state == "waiting"
         assert len(provider.asked) == 6
 
-    def test_a_person_who_pauses_a_batch_that_waits_for_its_server_keeps_it_paused(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_person_who_pauses_a_batch_that_waits_for_its_server_keeps_it_paused(self, study, use, monkeypatch):
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         use(ScriptedProvider(lambda request: REFUSED_CONNECTION))
         queue = plan(study, inputs=range(20, 60))
@@ -615,9 +567,7 @@ class TestOutage:
         live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
-    def test_while_another_queue_answers_only_the_silent_one_waits(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_while_another_queue_answers_only_the_silent_one_waits(self, study, use, monkeypatch):
         monkeypatch.setattr(settings, "OUTAGE_PAUSE_SECONDS", 0)
         launching.launch_batch(
             study=study,
@@ -643,9 +593,7 @@ class TestOutage:
 
 
 class TestDisk:
-    def test_without_room_nothing_is_sent_and_the_batch_says_so(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_without_room_nothing_is_sent_and_the_batch_says_so(self, study, use, monkeypatch):
         provider = use(ScriptedProvider())
         queue = plan(study)
         full = Usage(100_000_000_000, 99_900_000_000, 100_000_000)
@@ -657,14 +605,12 @@ class TestDisk:
         assert "100 MB left" in batch.state_reason
         monkeypatch.undo()
 
-    def test_a_spool_that_cannot_be_written_stops_the_sending_and_loses_no_answer(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_spool_that_cannot_be_written_stops_the_sending_and_loses_no_answer(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.005))
         queue = plan(study, inputs=range(20, 80), concurrency=5)
         flush = Spool.flush
 
-        def fail_later(self: Spool) -> None:
+        def fail_later(self):
             # While more is written ahead: five have left, and five wait for their slots.
             if len(provider.asked) >= 5:
                 raise OSError(28, "No space left on device")
@@ -683,9 +629,7 @@ class TestDisk:
         live_run.run_queue(queue.pk)
         assert Batch.objects.get().state == "done"
 
-    def test_a_spool_that_cannot_be_made_pauses_the_batch(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
+    def test_a_spool_that_cannot_be_made_pauses_the_batch(self, study, use, monkeypatch, tmp_path):
         use(ScriptedProvider())
         (tmp_path / "file").write_text("in the way")
         monkeypatch.setattr(settings, "SPOOL_FOLDER", tmp_path / "file")
@@ -696,11 +640,11 @@ class TestDisk:
         assert queue.runner == ""
 
 
-def fail_once_asked(provider: ScriptedProvider) -> Callable[[WorkQueue, str], leases.Orders]:
+def fail_once_asked(provider):
     """A reading of orders that fails as soon as calls have left."""
     read = leases.poll
 
-    def poll(queue: WorkQueue, name: str) -> leases.Orders:
+    def poll(queue, name):
         if provider.asked:
             raise OperationalError("the server is restarting")
         return read(queue, name)
@@ -709,9 +653,7 @@ def fail_once_asked(provider: ScriptedProvider) -> Callable[[WorkQueue, str], le
 
 
 class TestDatabaseAway:
-    def test_what_is_in_flight_is_spooled_and_nothing_more_is_sent(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_is_in_flight_is_spooled_and_nothing_more_is_sent(self, study, use, monkeypatch):
         provider = use(ScriptedProvider(takes=0.2))
         queue = plan(study, inputs=range(20, 60), concurrency=5)
         monkeypatch.setattr(live_run, "POLL_SECONDS", 0.05)
@@ -729,9 +671,7 @@ class TestDatabaseAway:
         queue.refresh_from_db()
         assert queue.runner != ""
 
-    def test_its_calls_are_settled_from_the_spool_without_a_second_one(
-        self, study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_its_calls_are_settled_from_the_spool_without_a_second_one(self, study, use, monkeypatch):
         from auditapp.batches.runner import recovery
 
         provider = use(ScriptedProvider(takes=0.1))
@@ -752,7 +692,7 @@ class Death(BaseException):
     """Stands for a kill at a crash point; the same in processes of their own is in test_faults_workers."""
 
 
-def check_death(study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, *, place: str, nth: int = 1) -> None:
+def check_death(study, use, monkeypatch, *, place, nth=1):
     """A runner dies at the nth time that it comes to ``place``: what had come back is not asked for again."""
     from auditapp.batches.ledger import storing
     from auditapp.batches.runner import recovery
@@ -761,7 +701,7 @@ def check_death(study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, *, plac
     queue = plan(study, inputs=range(20, 30), concurrency=1)
     left = [place] * nth
 
-    def crash_point(here: str) -> None:
+    def crash_point(here):
         if here in left:
             left.remove(here)
             if not left:
@@ -783,25 +723,21 @@ def check_death(study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, *, plac
 
 @pytest.mark.parametrize("place", ["after_claim", "after_spool", "in_commit", "after_commit"])
 def test_a_runner_that_dies_between_claim_and_commit_loses_no_answer_and_repeats_no_call(
-    study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
+    study, use, monkeypatch, place
+):
     """What had come back is in the spool before it is stored, so that nothing of it is asked for again."""
     check_death(study, use, monkeypatch, place=place)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("seed", range(200))
-def test_of_two_hundred_deaths_with_an_answer_in_hand_none_repeats_a_call(
-    study: Study, use: Use, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_of_two_hundred_deaths_with_an_answer_in_hand_none_repeats_a_call(study, use, monkeypatch, seed):
     chance = random.Random(seed)
     place, nth = chance.choice(["after_spool", "in_commit"]), chance.randint(1, 4)
     check_death(study, use, monkeypatch, place=place, nth=nth)
 
 
-def test_a_runner_that_was_silent_for_long_sends_nothing(
-    study: Study, use: Use, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runner_that_was_silent_for_long_sends_nothing(study, use, monkeypatch):
     provider = use(ScriptedProvider())
     monkeypatch.setattr(sending, "SILENCE_SECONDS", -1.0)
     in_writer(monkeypatch, 3, stopping.set)

@@ -1,15 +1,12 @@
-from __future__ import annotations
-
 import datetime
 from decimal import Decimal
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches import actions, command_options
-from auditapp.batches.models import Attempt, Batch
+from auditapp.batches.models import Attempt
 from auditapp.batches.pages.costs import (
     SPEND,
     estimate_batch,
@@ -24,17 +21,16 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from tests.auditapp.batches.trial_kinds import LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail
 from transcripts.formats.report_tables import write_report_table
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.usefixtures("numbers")
 
 
-def date_attempts(attempts: Any, day: str) -> None:
+def date_attempts(attempts, day):
     attempts.update(sent_at=datetime.datetime.fromisoformat(f"{day}T23:30:00+00:00"))
 
 
 class TestSpend:
-    def test_money_is_listed_by_arm_and_day(self, study: Study) -> None:
+    def test_money_is_listed_by_arm_and_day(self, study):
         batch = launch(study, make_variant("a"), make_variant("b", price=2), inputs=3)
         first = answer(batch, 2)
         answer(batch, 2)
@@ -63,39 +59,39 @@ class TestSpend:
         ]
         assert draw_days(batch, rows[:1]) is None
 
-    def test_the_day_is_that_of_utc(self, study: Study, settings: Any) -> None:
+    def test_the_day_is_that_of_utc(self, study, settings):
         settings.TIME_ZONE = "Asia/Tokyo"
         batch = launch(study, inputs=1)
         answer(batch, 1)
         date_attempts(Attempt.objects.all(), "2026-03-01")
         assert [str(row["day"]) for row in read_spend(batch)] == ["2026-03-01"]
 
-    def test_a_lost_end_is_counted_with_the_most_it_can_have_cost(self, study: Study) -> None:
+    def test_a_lost_end_is_counted_with_the_most_it_can_have_cost(self, study):
         batch = launch(study, inputs=2)
         finish(batch, claim(batch, 1), LOST)
         [row] = read_spend(batch)
         assert (row["calls"], row["nano"], row["unknown_calls"]) == (1, 0, 1)
         assert row["unknown_nano"] == batch.reserved_nano > 0
 
-    def test_an_answer_without_token_counts_is_of_unknown_cost(self, study: Study) -> None:
+    def test_an_answer_without_token_counts_is_of_unknown_cost(self, study):
         batch = launch(study, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         [row] = read_spend(batch)
         assert (row["nano"], row["unpriced_calls"]) == (0, 1)
 
-    def test_without_a_price_what_was_spent_is_not_known(self, study: Study) -> None:
+    def test_without_a_price_what_was_spent_is_not_known(self, study):
         batch = launch(study, make_variant("free", price=None), inputs=1)
         answer(batch, 1)
         [row] = read_spend(batch)
         assert row["nano"] is None
         assert (row["sum_in"], row["sum_out"]) == (10, 5)
 
-    def test_what_was_never_sent_is_not_listed(self, study: Study) -> None:
+    def test_what_was_never_sent_is_not_listed(self, study):
         batch = launch(study, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.UNSENT, NextStep.RETRY, error="stopped"))
         assert read_spend(batch) == []
 
-    def test_the_table_is_text_that_a_spreadsheet_runs_nothing_of(self, study: Study) -> None:
+    def test_the_table_is_text_that_a_spreadsheet_runs_nothing_of(self, study):
         batch = launch(study, make_variant("@cmd"), inputs=1)
         answer(batch, 1)
         date_attempts(Attempt.objects.all(), "2026-03-01")
@@ -104,7 +100,7 @@ class TestSpend:
         assert line.split(",")[:5] == ["'@cmd", "task", "2026-03-01", "1", "0"]
         assert Decimal(line.split(",")[7]) == Decimal("0.00002")
 
-    def test_the_prices_used_are_those_of_the_launch_with_their_source(self, study: Study) -> None:
+    def test_the_prices_used_are_those_of_the_launch_with_their_source(self, study):
         variant = make_variant("a", price=None)
         set_price(variant=variant, price_in=Decimal(3), price_out=Decimal(4), source="price list", by=trail.SYSTEM)
         batch = launch(study, variant, make_variant("b", price=None))
@@ -115,7 +111,7 @@ class TestSpend:
         assert first["recorded_at"] is not None
         assert (second["price_in"], second["number"], second["recorded_at"]) == (None, None, None)
 
-    def test_the_cache_says_what_asking_again_would_have_cost(self, study: Study) -> None:
+    def test_the_cache_says_what_asking_again_would_have_cost(self, study):
         variant = make_variant()
         original = launch(study, variant, inputs=2)
         answer(original, 2)
@@ -132,7 +128,7 @@ class TestSpend:
 
 
 class TestEstimate:
-    def test_the_calls_of_the_pilot_give_the_estimate_of_the_rest(self, study: Study) -> None:
+    def test_the_calls_of_the_pilot_give_the_estimate_of_the_rest(self, study):
         batch = launch(study, inputs=30, pilot=4)
         for tokens in (5, 10, 15, 20):
             answer(batch, 1, tokens_out=tokens)
@@ -145,7 +141,7 @@ class TestEstimate:
         assert found["high"] is not None
         assert found["low"] < found["mid"] < found["high"]
 
-    def test_before_a_call_the_most_that_all_can_cost_is_known(self, study: Study) -> None:
+    def test_before_a_call_the_most_that_all_can_cost_is_known(self, study):
         batch = launch(study, inputs=30)
         found = estimate_batch(batch)
         assert (found["low"], found["mid"], found["arms"][0]["basis"]) == (None, None, Basis.BOUND)
@@ -153,13 +149,13 @@ class TestEstimate:
         batch.refresh_from_db()
         assert found["high"] == batch.reserved_nano
 
-    def test_of_very_many_texts_some_stand_for_all(self, study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_of_very_many_texts_some_stand_for_all(self, study, monkeypatch):
         batch = launch(study, inputs=90)
         whole = estimate_batch(batch)["high"] or 0
         monkeypatch.setattr("auditapp.batches.pages.costs.MAX_PROMPTS_READ", 9)
         assert estimate_batch(batch)["high"] == pytest.approx(whole, rel=0.02)
 
-    def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, study: Study) -> None:
+    def test_earlier_batches_with_the_same_instructions_give_a_guess_at_today_s_price(self, study):
         variant = make_variant()
         earlier = launch(study, variant, inputs=3)
         answer(earlier, 3)
@@ -169,7 +165,7 @@ class TestEstimate:
         assert found["mid"] == 10 * 40_000
         assert "a guess" in found["sentence"]
 
-    def test_lost_calls_are_part_of_the_upper_end(self, study: Study) -> None:
+    def test_lost_calls_are_part_of_the_upper_end(self, study):
         batch = launch(study, inputs=10)
         answer(batch, 4)
         before = estimate_batch(batch)
@@ -178,14 +174,14 @@ class TestEstimate:
         assert after["high"] == (before["high"] or 0) + batch.reserved_nano
         assert after["mid"] == before["mid"]
 
-    def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, study: Study) -> None:
+    def test_an_answer_without_token_counts_is_part_of_the_upper_end(self, study):
         batch = launch(study, inputs=1)
         finish(batch, claim(batch, 1), ChatAnswer(CallOutcome.ANSWERED, content="yes"))
         found = estimate_batch(batch)
         assert (found["low"], found["high"]) == (0, batch.reserved_nano)
         assert batch.reserved_nano > 0
 
-    def test_without_a_price_there_is_none(self, study: Study) -> None:
+    def test_without_a_price_there_is_none(self, study):
         found = estimate_batch(launch(study, make_variant("dear", price=None)))
         assert found["high"] is None
         assert "no price is known for dear" in found["sentence"]
@@ -194,47 +190,47 @@ class TestEstimate:
 class TestYes:
     """`--wait --yes` on the command line."""
 
-    def wait(self, batch: Batch, monkeypatch: pytest.MonkeyPatch, *, says_yes: bool) -> tuple[Batch, str]:
-        def stand_still(batch: Batch, *, report: Any) -> Batch:
+    def wait(self, batch, monkeypatch, *, says_yes):
+        def stand_still(batch, *, report):
             batch.refresh_from_db()
             return batch
 
         monkeypatch.setattr(command_options, "wait_for_batch", stand_still)
-        told: list[str] = []
+        told = []
         return command_options.wait_for_launched(batch, says_yes=says_yes, report=told.append), " ".join(told)
 
     @pytest.fixture
-    def waiting(self, study: Study) -> Batch:
+    def waiting(self, study):
         batch = launch(study, inputs=30, pilot=4, cap_usd=Decimal("0.01"))
         answer(batch, 4)
         assert batch.state == "waiting"
         return batch
 
-    def test_it_confirms_what_fits_under_the_cap(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_confirms_what_fits_under_the_cap(self, waiting, monkeypatch):
         batch, told = self.wait(waiting, monkeypatch, says_yes=True)
         assert batch.state == "running"
         assert "Confirmed: at most $0.000600" in told
 
-    def test_it_leaves_to_a_person_what_does_not(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_leaves_to_a_person_what_does_not(self, waiting, monkeypatch):
         actions.change_cap(batch=waiting, cap_usd=Decimal("0.0005"), by=trail.SYSTEM)
         batch, told = self.wait(waiting, monkeypatch, says_yes=True)
         assert batch.state == "waiting"
         assert "Not confirmed" in told
         command_options.refuse_stopped(batch)
 
-    def test_without_it_the_command_says_how_to_confirm(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_without_it_the_command_says_how_to_confirm(self, waiting, monkeypatch):
         batch, told = self.wait(waiting, monkeypatch, says_yes=False)
         assert batch.state == "waiting"
         assert "The pilot is done and 26 cells wait for approval. Nothing more is sent before that." in told
         assert f"batch confirm {batch.pk}`, then wait with `manage.py batch wait {batch.pk}`" in told
 
-    def test_a_pilot_of_which_nothing_could_be_read_needs_another_word(self, waiting: Batch) -> None:
+    def test_a_pilot_of_which_nothing_could_be_read_needs_another_word(self, waiting):
         waiting.state_reason = "Nothing could be read."
         told = command_options.describe_waiting(waiting)
         assert "wait for approval. Nothing could be read. Look" in told
         assert f"batch confirm {waiting.pk} --anyway`" in told
 
-    def test_waiting_can_be_taken_up_later(self, waiting: Batch, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_waiting_can_be_taken_up_later(self, waiting, monkeypatch):
         monkeypatch.setattr(command_options, "wait_for_batch", lambda batch, *, report: batch)
         err = StringIO()
         call_command("batch", "wait", str(waiting.pk), stdout=StringIO(), stderr=err)
@@ -243,7 +239,7 @@ class TestYes:
         with pytest.raises(CommandError, match="is cancelled"):
             call_command("batch", "wait", str(waiting.pk), stdout=StringIO())
 
-    def test_it_needs_a_cap(self) -> None:
+    def test_it_needs_a_cap(self):
         with pytest.raises(Exception, match="--yes needs --wait and --cap"):
             call_command(
                 "sob",

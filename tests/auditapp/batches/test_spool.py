@@ -1,12 +1,9 @@
 """The spool: what was sent and what came back, readable after any death of its runner."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from collections import namedtuple
-from pathlib import Path
 
 import pytest
 
@@ -30,12 +27,12 @@ NAME = "machine:1:aaaa"
 
 
 @pytest.fixture
-def spool(tmp_path: Path) -> Spool:
+def spool(tmp_path):
     return Spool(tmp_path / "spool", NAME)
 
 
 class TestContent:
-    def test_what_was_noted_is_read_again_exactly(self, spool: Spool) -> None:
+    def test_what_was_noted_is_read_again_exactly(self, spool):
         spool.note_sent("a", "2026-01-01T00:00:00+00:00")
         spool.note_sent("b", "2026-01-01T00:00:01+00:00")
         spool.note_answer("a", ANSWER, "2026-01-01T00:00:02+00:00")
@@ -45,7 +42,7 @@ class TestContent:
         assert dict(content[0]) == {"a": "2026-01-01T00:00:00+00:00", "b": "2026-01-01T00:00:01+00:00"}
         assert dict(content[1]) == {"a": (ANSWER, "2026-01-01T00:00:02+00:00")}
 
-    def test_a_half_written_last_line_is_left_out(self, spool: Spool) -> None:
+    def test_a_half_written_last_line_is_left_out(self, spool):
         spool.note_sent("a")
         spool.note_answer("a", ANSWER, "2026-01-01T00:00:00+00:00")
         spool.close(keep=True)
@@ -55,7 +52,7 @@ class TestContent:
         assert list(content[0]) == ["a"]
         assert content[1] == {}
 
-    def test_an_answer_under_the_former_name_of_its_next_step_is_still_understood(self, spool: Spool) -> None:
+    def test_an_answer_under_the_former_name_of_its_next_step_is_still_understood(self, spool):
         spool.note_answer("a", ANSWER, "2026-01-01T00:00:00+00:00")
         spool.close(keep=True)
         spool.path.write_bytes(spool.path.read_bytes().replace(b"next_step", b"remedy"))
@@ -63,12 +60,10 @@ class TestContent:
         assert content is not None
         assert content[1]["a"][0] == ANSWER
 
-    def test_what_could_not_be_written_is_written_with_the_next(
-        self, spool: Spool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_what_could_not_be_written_is_written_with_the_next(self, spool, monkeypatch):
         write = os.write
 
-        def write_a_part(descriptor: int, data: bytes) -> int:
+        def write_a_part(descriptor, data):
             if len(data) > 5:
                 return write(descriptor, data[:5])
             raise OSError(28, "No space left on device")
@@ -84,11 +79,11 @@ class TestContent:
         assert content is not None
         assert list(content[0]) == ["a", "b"]
 
-    def test_nothing_is_known_of_a_spool_that_is_not_here(self, tmp_path: Path) -> None:
+    def test_nothing_is_known_of_a_spool_that_is_not_here(self, tmp_path):
         assert read_spool(spool_path(tmp_path, NAME)) is None
         assert is_abandoned(spool_path(tmp_path, NAME)) is None
 
-    def test_a_runner_that_stored_everything_leaves_none(self, spool: Spool) -> None:
+    def test_a_runner_that_stored_everything_leaves_none(self, spool):
         spool.note_sent("a")
         spool.close(keep=False)
         assert list(spool.path.parent.iterdir()) == []
@@ -96,15 +91,15 @@ class TestContent:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such locks")
 class TestLock:
-    def test_a_runner_that_lives_has_not_abandoned_its_spool(self, spool: Spool) -> None:
+    def test_a_runner_that_lives_has_not_abandoned_its_spool(self, spool):
         assert is_abandoned(spool.path) is False
         spool.close(keep=True)
         assert is_abandoned(spool.path) is True
 
-    def test_to_look_does_not_take_the_lock_away(self, spool: Spool) -> None:
+    def test_to_look_does_not_take_the_lock_away(self, spool):
         assert [is_abandoned(spool.path) for _ in range(3)] == [False, False, False]
 
-    def test_the_lock_of_a_killed_process_can_be_taken(self, tmp_path: Path) -> None:
+    def test_the_lock_of_a_killed_process_can_be_taken(self, tmp_path):
         code = (
             "import sys, time; from pathlib import Path; from auditapp.batches.pure.spool import Spool\n"
             "spool = Spool(Path(sys.argv[1]), 'other:1:b'); spool.note_sent('a'); spool.flush(); print('ready', flush=True)\n"
@@ -136,9 +131,7 @@ class TestRoom:
             (1_000_000_000, 51_000_000, False),
         ],
     )
-    def test_five_per_cent_or_two_hundred_megabytes_must_be_free(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, total: int, free: int, is_short: bool
-    ) -> None:
+    def test_five_per_cent_or_two_hundred_megabytes_must_be_free(self, monkeypatch, tmp_path, total, free, is_short):
         usage = Usage(total, total - free, free)
         monkeypatch.setattr("auditapp.batches.pure.spool.shutil.disk_usage", lambda folder: usage)
         assert bool(find_disk_shortage(tmp_path)) is is_short
@@ -146,19 +139,17 @@ class TestRoom:
 
 class TestCrashing:
     @pytest.fixture(autouse=True)
-    def deaths(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-        died: list[int] = []
+    def deaths(self, monkeypatch):
+        died = []
         monkeypatch.setattr("auditapp.batches.pure.stopping.os._exit", died.append)
         stopping._reached.clear()
         return died
 
-    def test_nothing_happens_unless_it_is_asked_for(self, deaths: list[int]) -> None:
+    def test_nothing_happens_unless_it_is_asked_for(self, deaths):
         stopping.crash_point("after_claim")
         assert deaths == []
 
-    def test_it_dies_where_it_is_told_to_and_at_the_time_it_is_told(
-        self, deaths: list[int], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_dies_where_it_is_told_to_and_at_the_time_it_is_told(self, deaths, monkeypatch):
         monkeypatch.setenv("CRASH_AT", "after_spool:2")
         for name in ("after_claim", "after_spool"):
             stopping.crash_point(name)
@@ -167,9 +158,7 @@ class TestCrashing:
         assert deaths == [137]
         assert stopping.is_armed("after_spool")
 
-    def test_of_many_processes_one_dies_once(
-        self, deaths: list[int], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
+    def test_of_many_processes_one_dies_once(self, deaths, monkeypatch, tmp_path):
         monkeypatch.setenv("CRASH_AT", "in_call")
         monkeypatch.setenv("CRASH_ONCE", str(tmp_path / "once"))
         stopping.crash_point("in_call")
@@ -178,7 +167,7 @@ class TestCrashing:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing is forked here")
-def test_a_forked_child_hears_that_its_parent_stops() -> None:
+def test_a_forked_child_hears_that_its_parent_stops():
     flag = SharedFlag()
     code = (
         "import os, sys, time\n"

@@ -1,14 +1,12 @@
 """A worker as a family of processes: how its queues live, and how it ends."""
 
-from __future__ import annotations
-
 import os
 import signal
 
 import psutil
 import pytest
 
-from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, Ground, kill_a_child
+from tests.auditapp.batches.cast import IN_FLIGHT, TEXTS, kill_a_child
 from tests.support.instance import PATIENCE, find_children, wait_until
 from tests.support.services import quick_on
 
@@ -16,7 +14,7 @@ pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 
 
 @pytest.mark.full
-def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_end(ground: Ground) -> None:
+def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_end(ground):
     """As a launcher does it, and Ctrl-C: every process of the group gets the signal."""
     ground.hold_calls(after=TEXTS // 4)
     worker = ground.instance.start_worker()
@@ -36,7 +34,7 @@ def test_a_worker_told_to_end_with_its_whole_group_lets_its_calls_come_to_their_
 
 
 @pytest.mark.full
-def test_queues_live_in_processes_that_end_with_their_worker(ground: Ground) -> None:
+def test_queues_live_in_processes_that_end_with_their_worker(ground):
     worker = ground.instance.start_worker("--queues", "2")
     wait_until(lambda: len(find_children(worker)) == 3, what="the processes of two queues and of talks live")
     wait_until(lambda: ground.count("workersign", "queues = 2") == 1, what="the worker was heard from")
@@ -48,7 +46,7 @@ def test_queues_live_in_processes_that_end_with_their_worker(ground: Ground) -> 
 
 
 @pytest.mark.full
-def test_a_queue_s_process_that_is_killed_is_replaced_and_another_queue_goes_on(ground: Ground) -> None:
+def test_a_queue_s_process_that_is_killed_is_replaced_and_another_queue_goes_on(ground):
     ground.provider.order(latency=0.3)
     worker = ground.instance.start_worker("--queues", "2")
     batches = [ground.launch(), ground.launch(model="other")]
@@ -65,7 +63,7 @@ def test_a_queue_s_process_that_is_killed_is_replaced_and_another_queue_goes_on(
 
 
 @pytest.mark.full
-def test_queues_may_live_in_threads_where_nothing_forks(ground: Ground) -> None:
+def test_queues_may_live_in_threads_where_nothing_forks(ground):
     worker = ground.instance.start_worker("--pool", "threads")
     shown = ground.wait_for_end(ground.launch("--limit", "20"))
     ground.check_whole(shown["batch"], cells=20, shown=shown)

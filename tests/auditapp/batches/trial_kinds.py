@@ -6,27 +6,20 @@ Sessions in an instance of its own: launched, asked again, and compared with wha
 A kind that converses, and chains of it: what the tests of chained calls stand on. Inputs are numbers: the tens are the session,
 the ones the question, from 1."""
 
-from __future__ import annotations
-
 import json
 import uuid
-from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 from auditapp.batches import kinds
-from auditapp.batches.kinds import Answered, Said
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
 from auditapp.batches.ledger import claiming, leases, storing
-from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pure.chaining import Conversation, Exchange
+from auditapp.batches.models import Attempt, Cell
+from auditapp.batches.pure.chaining import Conversation
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest, NextStep
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
 from auditapp.outbound.clock import read_now
-from tests.support.instance import Instance
 from transcripts.audit_trail import trail
 from transcripts.studies.models import Study
 
@@ -40,30 +33,30 @@ class Numbers:
 
     name = "numbers"
 
-    def __init__(self) -> None:
-        self.told: list[Answered] = []
-        self.reopened: list[int] = []
+    def __init__(self):
+        self.told = []
+        self.reopened = []
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
+    def write_prompts(self, arm, input_ids):
         return {number: f"Number {number}" for number in input_ids}
 
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+    def store_answers(self, batch, answers):
         self.told.extend(answers)
         return {each.cell_id: "provider_error" if each.answer is None else "said" for each in answers}
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
+    def reopen(self, cell_ids):
         self.reopened.extend(cell_ids)
 
 
-def make_variant(label: str = "model a", *, price: int | None = 1, **options: Any) -> ModelVariant:
+def make_variant(label="model a", *, price=1, **options):
     """A model at $1 for a million tokens in and $2 for a million out; with ``price`` ``None`` at an unknown one."""
     address = "https://models.example/v1"
-    given: dict[str, Any] = {"provider": "openai_compatible", "base_url": address, "model": label, "max_tokens": 100}
+    given = {"provider": "openai_compatible", "base_url": address, "model": label, "max_tokens": 100}
     prices = {} if price is None else {"price_in": Decimal(price), "price_out": Decimal(2 * price)}
     return add_model(label=label, by=trail.SYSTEM, **(given | prices | options))
 
 
-def launch(study: Study, *variants: ModelVariant, inputs: int = 3, **options: Any) -> Batch:
+def launch(study, *variants, inputs=3, **options):
     """A batch of ``inputs`` numbers for each model."""
     chosen = variants or (make_variant(f"model {uuid.uuid4().hex[:6]}"),)
     return launch_batch(
@@ -77,9 +70,9 @@ def launch(study: Study, *variants: ModelVariant, inputs: int = 3, **options: An
     )
 
 
-def claim(batch: Batch, count: int) -> list[Call]:
+def claim(batch, count):
     """So many calls of the batch's queues, as a runner takes them; the queues are let go again."""
-    calls: list[Call] = []
+    calls = []
     for queue_id in batch.queues.order_by("pk").values_list("pk", flat=True):
         queue = leases.acquire_queue(queue_id, RUNNER)
         if queue is not None:
@@ -88,14 +81,14 @@ def claim(batch: Batch, count: int) -> list[Call]:
     return calls
 
 
-def finish(batch: Batch, calls: Sequence[Call], answer: ChatAnswer) -> None:
+def finish(batch, calls, answer):
     """Every one of the calls ends with ``answer``."""
     now = read_now()
     storing.store_completed(batch.pk, [CompletedCall(call.leased, answer, now, now) for call in calls])
     batch.refresh_from_db()
 
 
-def answer(batch: Batch, count: int, *, tokens_out: int = 5) -> list[Call]:
+def answer(batch, count, *, tokens_out=5):
     """So many calls are made and answered."""
     calls = claim(batch, count)
     said = ChatAnswer(
@@ -105,9 +98,9 @@ def answer(batch: Batch, count: int, *, tokens_out: int = 5) -> list[Call]:
     return calls
 
 
-def count_states(batch: Batch) -> dict[str, int]:
+def count_states(batch):
     """Cells by state."""
-    found: dict[str, int] = {}
+    found = {}
     for state in Cell.objects.filter(batch=batch).values_list("state", flat=True):
         found[state] = found.get(state, 0) + 1
     return found
@@ -141,26 +134,26 @@ HASTY = (
 )
 
 
-def launch_sessions(instance: Instance, label: str, *, sessions: int, questions: int, in_flight: int) -> int:
+def launch_sessions(instance, label, *, sessions, questions, in_flight):
     """A batch of talks with a model of this label; its number."""
     return int(instance.run_code(LAUNCH, label, str(sessions), str(questions), str(in_flight)))
 
 
-def retry_sessions(instance: Instance, batch: int) -> int:
+def retry_sessions(instance, batch):
     """Every failed question of the batch is asked again; their number."""
     return int(instance.run_code(RETRY, str(batch)))
 
 
-def count_hasty_calls(instance: Instance, batch: int) -> int:
+def count_hasty_calls(instance, batch):
     """The calls that were sent before the answer they continue was stored."""
     return int(instance.query(HASTY.format(batch=batch))[0][0])
 
 
-def find_wrong_histories(instance: Instance, batch: int) -> list[int]:
+def find_wrong_histories(instance, batch):
     """Cells of which a call sent something else than the questions and answers of the cells before it, read one by one."""
     rows = {row[0]: row for row in instance.query(CELLS.format(batch=batch))}
 
-    def say(cell: int | None) -> list[dict[str, str]]:
+    def say(cell):
         if cell is None:
             return [{"role": "system", "content": "You are asked."}]
         _, after, _, _, answer, prompt = rows[cell]
@@ -168,7 +161,7 @@ def find_wrong_histories(instance: Instance, batch: int) -> list[int]:
 
     wrong = []
     for cell, history in instance.query(CALLS.format(batch=batch)):
-        sent: Any = json.loads(history) if isinstance(history, str) else history
+        sent = json.loads(history) if isinstance(history, str) else history
         after = rows[cell][1]
         if sent != (None if after is None else say(after)):
             wrong.append(cell)
@@ -183,18 +176,18 @@ class Talks:
 
     name = "talks"
 
-    def __init__(self) -> None:
-        self.told: list[Answered] = []
-        self.reopened: list[int] = []
+    def __init__(self):
+        self.told = []
+        self.reopened = []
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
+    def write_prompts(self, arm, input_ids):
         return {number: f"Question {number}" for number in input_ids}
 
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+    def store_answers(self, batch, answers):
         self.told.extend(answers)
         return {each.cell_id: "said" if each.answer is not None else "silent" for each in answers}
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
+    def reopen(self, cell_ids):
         self.reopened.extend(cell_ids)
 
 
@@ -203,12 +196,10 @@ class Scripts(Talks):
 
     name = "scripts"
 
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
+    def write_prompts(self, arm, input_ids):
         return {number: self.say(number, "Question") for number in input_ids}
 
-    def write_conversations(
-        self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
-    ) -> Mapping[int, Said]:
+    def write_conversations(self, arm, cells, exchanges):
         said = {}
         for cell in cells:
             before = exchanges.get(cell.pk, ())
@@ -217,25 +208,17 @@ class Scripts(Talks):
         return said
 
     @staticmethod
-    def say(number: int, word: str, repeat: int = 1) -> Conversation:
+    def say(number, word, repeat=1):
         return Conversation(f"Session {number // 10}.", (), f"{word} {number}, repeat {repeat}")
 
 
-def number_inputs(sessions: int, questions: int) -> tuple[list[int], dict[int, int]]:
+def number_inputs(sessions, questions):
     """The inputs of so many sessions, and which of them continues which."""
     inputs = [10 * session + question for session in range(1, sessions + 1) for question in range(1, questions + 1)]
     return inputs, {number: number - 1 for number in inputs if number % 10 > 1}
 
 
-def launch_talks(
-    study: Study,
-    *variants: ModelVariant,
-    sessions: int = 1,
-    questions: int = 3,
-    kind: str = "talks",
-    stays_open: bool = False,
-    **options: Any,
-) -> Batch:
+def launch_talks(study, *variants, sessions=1, questions=3, kind="talks", stays_open=False, **options):
     """A batch of so many sessions with so many questions each, for each model."""
     inputs, after = number_inputs(sessions, questions)
     return launch_batch(
@@ -251,7 +234,7 @@ def launch_talks(
     )
 
 
-def answer_request(request: ChatRequest) -> ChatAnswer:
+def answer_request(request):
     """An answer that names what was asked and how much was said before, with reasoning beside it."""
     content = f"To “{request.user}” after {len(request.history)}."
     return ChatAnswer(
@@ -265,25 +248,25 @@ def answer_request(request: ChatRequest) -> ChatAnswer:
     )
 
 
-def read_states(batch: Batch) -> dict[int, str]:
+def read_states(batch):
     """The state of each cell by its input; of one that failed, its outcome."""
     rows = Cell.objects.filter(batch=batch).order_by("pk").values_list("input_id", "state", "outcome")
     return {number: outcome if state == "failed" else state for number, state, outcome in rows}
 
 
-def read_histories(batch: Batch) -> dict[int, Any]:
+def read_histories(batch):
     """The history of each cell's latest attempt, by input."""
     rows = Attempt.objects.filter(cell__batch=batch).order_by("pk").values_list("cell__input_id", "history")
     return dict(rows)
 
 
-def register() -> None:
+def register():
     """Let this process work on talks and scripts."""
     for kind in (Talks(), Scripts()):
         kinds.register_kind(kind)
 
 
-def launch_by_label(label: str, *, sessions: int, questions: int, concurrency: int, cap_usd: str = "") -> int:
+def launch_by_label(label, *, sessions, questions, concurrency, cap_usd=""):
     """A batch of talks with a model of the first study of this instance, for a process of its own; its number."""
     batch = launch_talks(
         Study.objects.order_by("pk")[0],

@@ -1,12 +1,8 @@
-from __future__ import annotations
-
 import re
 import zipfile
-from pathlib import Path
 
 import pytest
 
-from tests.support.instance import Instance
 from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
@@ -21,7 +17,7 @@ assert find_report(read_inputs(Batch.objects.select_related("study").get(kind="s
 """
 
 
-def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instance, tmp_path: Path) -> None:
+def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance, tmp_path):
     first = instance.ask("prepare")
     assert "/sign-in/" in first["sign_in_url"]
     counts = {
@@ -51,7 +47,7 @@ def test_the_demo_is_loaded_once_and_every_part_of_it_is_there(instance: Instanc
 
 
 @pytest.mark.full
-def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_something_to_show(instance: Instance) -> None:
+def test_nobody_codes_under_a_machines_name_and_every_page_of_scores_has_something_to_show(instance):
     instance.manage("demo", "load")
     coders = instance.query("SELECT DISTINCT u.username FROM coding_coding c JOIN accounts_user u ON u.id = c.coder_id")
     assert set(coders) == {("demo-coder",), ("demo-amina",), ("demo-jonas",), ("owner",)}

@@ -1,12 +1,9 @@
 """The invented study that a first start shows: whole, consistent with the codebook, and said to be invented."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,12 +17,9 @@ PROMPT_KINDS = {"open", "expand", "reflect", "challenge", "new_information", "le
 FAMILY_OF = {code.id: family for family in load_seed().families for code in family.codes}
 
 
-def load(name: str) -> list[dict[str, Any]]:
+def load(name):
     text = (DATA / name).read_text("utf-8")
-    rows: list[dict[str, Any]] = (
-        [json.loads(line) for line in text.splitlines()] if name.endswith("l") else json.loads(text)
-    )
-    return rows
+    return [json.loads(line) for line in text.splitlines()] if name.endswith("l") else json.loads(text)
 
 
 INTERVIEWS = {interview["id"]: interview for interview in load("interviews.jsonl")}
@@ -33,25 +27,25 @@ CODINGS = load("codings.json")
 every_interview = pytest.mark.parametrize("interview", INTERVIEWS.values(), ids=list(INTERVIEWS))
 
 
-def list_sentences(interview_id: str, turn: int) -> list[str]:
+def list_sentences(interview_id, turn):
     text = INTERVIEWS[interview_id]["turns"][turn]["text"]
     return [text[span.start : span.end] for span in segment(text, "en")]
 
 
-def find_sentences(entry: dict[str, Any]) -> list[str]:
+def find_sentences(entry):
     sentences = list_sentences(entry["interview"], entry["turn"])
     return [sentence for sentence in sentences if sentence.startswith(entry["quote"])]
 
 
 @every_interview
-def test_interview_says_that_it_is_invented(interview: dict[str, Any]) -> None:
+def test_interview_says_that_it_is_invented(interview):
     assert all(
         "invented" in interview[name] for name in ("title", "model", "vendor", "surface", "period", "interviewer")
     )
 
 
 @every_interview
-def test_interviewer_and_model_take_turns_from_the_opening_on(interview: dict[str, Any]) -> None:
+def test_interviewer_and_model_take_turns_from_the_opening_on(interview):
     turns = interview["turns"]
 
     assert [turn["role"] for turn in turns] == ["interviewer", "model"] * (len(turns) // 2)
@@ -60,7 +54,7 @@ def test_interviewer_and_model_take_turns_from_the_opening_on(interview: dict[st
 
 
 @every_interview
-def test_every_question_has_its_kind_and_every_interview_a_challenge(interview: dict[str, Any]) -> None:
+def test_every_question_has_its_kind_and_every_interview_a_challenge(interview):
     kinds = [turn["prompt_kind"] for turn in interview["turns"] if turn["role"] == "interviewer"]
 
     assert set(kinds) <= PROMPT_KINDS
@@ -69,11 +63,11 @@ def test_every_question_has_its_kind_and_every_interview_a_challenge(interview: 
 
 
 @every_interview
-def test_answers_have_the_length_of_chatbot_answers(interview: dict[str, Any]) -> None:
+def test_answers_have_the_length_of_chatbot_answers(interview):
     assert all(80 <= len(turn["text"].split()) <= 220 for turn in interview["turns"] if turn["role"] == "model")
 
 
-def test_each_quote_begins_exactly_one_sentence_of_a_turn_that_its_codes_are_for() -> None:
+def test_each_quote_begins_exactly_one_sentence_of_a_turn_that_its_codes_are_for():
     places = set()
     for entry in CODINGS:
         turn = INTERVIEWS[entry["interview"]]["turns"][entry["turn"]]
@@ -86,7 +80,7 @@ def test_each_quote_begins_exactly_one_sentence_of_a_turn_that_its_codes_are_for
     assert len(places) == len(CODINGS)
 
 
-def test_codes_carry_what_their_family_asks_for() -> None:
+def test_codes_carry_what_their_family_asks_for():
     for entry in CODINGS:
         assert entry["none"] is (entry["codes"] == [])
         assert len({code["code"] for code in entry["codes"]}) == len(entry["codes"])
@@ -98,7 +92,7 @@ def test_codes_carry_what_their_family_asks_for() -> None:
                 assert find_sentences(entry)[0] == list_sentences(entry["interview"], entry["turn"])[0]
 
 
-def test_latent_codings_say_how_the_sentence_was_read() -> None:
+def test_latent_codings_say_how_the_sentence_was_read():
     latent = [code for entry in CODINGS for code in entry["codes"] if code["level"] == "latent"]
 
     assert latent
@@ -106,7 +100,7 @@ def test_latent_codings_say_how_the_sentence_was_read() -> None:
     assert all(isinstance(entry["memo"], str) for entry in CODINGS)
 
 
-def test_more_than_half_of_the_first_interview_is_decided() -> None:
+def test_more_than_half_of_the_first_interview_is_decided():
     first = next(iter(INTERVIEWS))
     total = sum(len(list_sentences(first, turn)) for turn in range(len(INTERVIEWS[first]["turns"])))
     decided = sum(entry["interview"] == first for entry in CODINGS)
@@ -115,7 +109,7 @@ def test_more_than_half_of_the_first_interview_is_decided() -> None:
     assert len(CODINGS) > decided
 
 
-def test_codings_show_every_family_level_and_enactment() -> None:
+def test_codings_show_every_family_level_and_enactment():
     codes = [code for entry in CODINGS for code in entry["codes"]]
 
     assert {FAMILY_OF[code["code"]].id for code in codes} == {family.id for family in load_seed().families}
@@ -123,7 +117,7 @@ def test_codings_show_every_family_level_and_enactment() -> None:
     assert any(entry["none"] for entry in CODINGS)
 
 
-def test_a_revision_follows_a_challenge() -> None:
+def test_a_revision_follows_a_challenge():
     revised = {
         (entry["interview"], entry["turn"])
         for entry in CODINGS
@@ -135,7 +129,7 @@ def test_a_revision_follows_a_challenge() -> None:
     assert all(INTERVIEWS[name]["turns"][turn - 1]["prompt_kind"] == "challenge" for name, turn in revised)
 
 
-def test_texts_for_the_sob_batch_are_constructed_and_cover_the_targets() -> None:
+def test_texts_for_the_sob_batch_are_constructed_and_cover_the_targets():
     with (DATA / "sob_texts.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
 
@@ -148,8 +142,8 @@ def test_texts_for_the_sob_batch_are_constructed_and_cover_the_targets() -> None
     assert {row["target"] for row in rows} == TARGETS | {"old"}
 
 
-def test_invented_answers_share_no_eight_words_in_a_row_with_the_paper() -> None:
-    def list_runs(text: str) -> set[tuple[str, ...]]:
+def test_invented_answers_share_no_eight_words_in_a_row_with_the_paper():
+    def list_runs(text):
         words = re.findall(r"[a-z']+", text.lower())
         return {tuple(words[start : start + 8]) for start in range(len(words) - 7)}
 
@@ -159,9 +153,9 @@ def test_invented_answers_share_no_eight_words_in_a_row_with_the_paper() -> None
     assert not list_runs(ours) & published
 
 
-def test_runs_of_the_demo_are_coded_with_codes_and_answers_of_the_codebook() -> None:
+def test_runs_of_the_demo_are_coded_with_codes_and_answers_of_the_codebook():
     codes = {code.id: code for family in load_seed().families for code in family.codes}
-    content: dict[str, Any] = json.loads((DATA / "negotiation.json").read_text("utf-8"))
+    content = json.loads((DATA / "negotiation.json").read_text("utf-8"))
     turns = [turn for thread in content["threads"] for turn in thread["turns"]]
     entries = [
         entry

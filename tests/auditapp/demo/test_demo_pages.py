@@ -1,11 +1,6 @@
 """The demo study, whole: what it promises to somebody who wants to learn from it, and that no page of the bar is empty."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
@@ -26,7 +21,7 @@ from transcripts.revision.models import AnchorReading
 from transcripts.rounds.models import Assignment, Round
 from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER, OWNER
-from transcripts.ui.navigation import DESTINATIONS, Group, Page
+from transcripts.ui.navigation import DESTINATIONS, Page
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -52,13 +47,13 @@ MAY_BE_EMPTY = {
 }
 
 
-def list_pages(entries: Iterable[Page | Group]) -> Iterator[Page]:
+def list_pages(entries):
     for entry in entries:
         yield from (entry,) if isinstance(entry, Page) else entry.pages
 
 
 @pytest.mark.full
-def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_something_on_it(client: Client) -> None:
+def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_something_on_it(client):
     assert load_demo()
     check_people()
     check_negotiation()
@@ -67,7 +62,7 @@ def test_the_demo_is_a_study_to_learn_from_and_every_page_of_the_bar_has_somethi
     assert not load_demo()
 
 
-def check_people() -> None:
+def check_people():
     study = Study.objects.get(slug="demo")
     codings = Coding.objects.filter(sentence__turn__interview__study=study)
     assert set(codings.values_list("coder__username", flat=True)) == CODERS
@@ -83,7 +78,7 @@ def check_people() -> None:
     assert study.interviews.count() == 10
 
 
-def check_negotiation() -> None:
+def check_negotiation():
     """Two coders agree on most of a run, and score it under two stances that judge it differently."""
     over_turns = Round.objects.get(name="Moves over turns")
     assert over_turns.locked_at is not None
@@ -97,7 +92,7 @@ def check_negotiation() -> None:
     assert set(determined.values_list("criterion", flat=True)) == {"warranted", "updated"}
 
 
-def check_machines() -> None:
+def check_machines():
     assert ModelVariant.objects.exclude(account__provider="fake").count() == 0
     assert Batch.objects.exclude(state="done").count() == 0
     batch = Batch.objects.get(pk=2)
@@ -111,9 +106,9 @@ def check_machines() -> None:
     assert set(AuditEvent.objects.values_list("actor_name", flat=True)) <= people
 
 
-def check_pages(client: Client) -> None:
+def check_pages(client):
     """Every page of the bar opens for everybody who may see it, and shows something to one of them."""
-    empty: dict[str, list[bool]] = {}
+    empty = {}
     of_a_batch = {page for each in DESTINATIONS for page in list_pages(each.batch)}
     for username, role in (("owner", OWNER), ("demo-coder", CODER)):
         client.force_login(User.objects.get(username=username))

@@ -1,19 +1,15 @@
 """The interview of the demo that is still being recorded."""
 
-from __future__ import annotations
-
 import pytest
 
 from auditapp.benchmarks.scenarios.actions.storing import close_session
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.queries.sessions import read_talk
 from auditapp.demo.actions import hold_interview
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 
 @pytest.mark.django_db
-def test_the_interview_that_is_held_can_be_gone_on_with(study: Study, owner: User) -> None:
+def test_the_interview_that_is_held_can_be_gone_on_with(study, owner):
     hold_interview(study, owner)
     branch, session = Session.objects.order_by("-pk")
     assert (branch.branch_of, branch.after_position, session.state, branch.state) == (session, 2, "open", "open")

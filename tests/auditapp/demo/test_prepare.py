@@ -1,27 +1,22 @@
 """``prepare`` at every start: it repeats nothing that is current."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
-from pytest_django import Settings
 
 from auditapp.demo.management.commands import prepare
 
 
 @pytest.fixture
-def called(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def called(monkeypatch):
     """The commands that ``prepare`` calls; none of them is run."""
-    names: list[str] = []
+    names = []
     monkeypatch.setattr(prepare, "call_command", lambda name, **options: names.append(name))
     return names
 
 
-def test_a_migration_is_pending_until_the_database_records_it(db: None) -> None:
+def test_a_migration_is_pending_until_the_database_records_it(db):
     assert prepare.find_pending_migrations() == set()
     applied = set(MigrationRecorder(connection).applied_migrations())
     label, name = next(iter(sorted(applied)))
@@ -29,9 +24,7 @@ def test_a_migration_is_pending_until_the_database_records_it(db: None) -> None:
     assert prepare.find_pending_migrations() == {(label, name)}
 
 
-def test_static_files_are_collected_again_only_after_a_change(
-    called: list[str], settings: Settings, tmp_path: Path
-) -> None:
+def test_static_files_are_collected_again_only_after_a_change(called, settings, tmp_path):
     source, settings.DATA = tmp_path / "source", tmp_path / "data"
     settings.STATIC_ROOT = settings.DATA / "static"
     settings.STATICFILES_DIRS = [source]
@@ -51,8 +44,8 @@ def test_static_files_are_collected_again_only_after_a_change(
     assert called == ["collectstatic"] * 3
 
 
-def test_a_data_folder_that_cannot_be_written_to_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
+def test_a_data_folder_that_cannot_be_written_to_is_told_in_a_sentence(monkeypatch):
+    def refuse():
         raise OperationalError("unable to open database file")
 
     monkeypatch.setattr("auditapp.demo.management.commands.prepare.find_pending_migrations", refuse)

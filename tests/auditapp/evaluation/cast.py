@@ -6,18 +6,13 @@ Suggestions with and without a critic's word, and audits of them.
 
 Everything that people made, as one number: what no machine may ever change."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import uuid
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 from uuid import uuid4
 
 from django.apps import apps
-from django.db.models import Model
 from django.utils import timezone
 
 from auditapp.annotators.models import (
@@ -40,20 +35,18 @@ from auditapp.suggestions.models import Response
 from tests.auditapp.suggestions.cast import REASON, ask
 from tests.support.biased_models import KNOWN, pretend
 from tests.support.obedient_model import obey
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding.models import Blinding, Coding, Decision
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 THEMES = (BALANCE, COMPASSION)
 
 
-def bring_in(study: Study, owner: User, *, interviews: int = 1, turns: int = 3, sentences: int = 3) -> list[Sentence]:
+def bring_in(study, owner, *, interviews=1, turns=3, sentences=3):
     """So many interviews; what the model says in them, sentence by sentence."""
     lines = []
     for number in range(interviews):
@@ -67,14 +60,14 @@ def bring_in(study: Study, owner: User, *, interviews: int = 1, turns: int = 3, 
     return list(rows.select_related("turn__interview").order_by("turn__interview", "turn__position", "start"))
 
 
-def make_annotator(study: Study, name: str = "reader", **fields: Any) -> Annotator:
+def make_annotator(study, name="reader", **fields):
     now = timezone.now()
     account, _ = ProviderAccount.objects.get_or_create(name="fake", defaults={"provider": "fake", "created_at": now})
     variant, _ = ModelVariant.objects.get_or_create(
         label=name, defaults={"account": account, "model": "fake", "created_at": now}
     )
     kind = fields.get("kind", Annotator.Kind.MODEL)
-    row: dict[str, Any] = {
+    row = {
         "variant": variant if kind == Annotator.Kind.MODEL else None,
         "version": CodebookVersion.objects.get(study=study, number=1),
         "hash": (name.encode().hex() * 64)[:64],
@@ -83,16 +76,7 @@ def make_annotator(study: Study, name: str = "reader", **fields: Any) -> Annotat
     return Annotator.objects.create(study=study, name=name, **(row | fields))
 
 
-def read(
-    annotator: Annotator,
-    sentences: Sequence[Sentence],
-    labels: Mapping[int, Collection[str]],
-    *,
-    codes: Sequence[str] = THEMES,
-    missing: Collection[int] = (),
-    is_old: bool = False,
-    outcome: str = "valid",
-) -> list[Suggestion]:
+def read(annotator, sentences, labels, *, codes=THEMES, missing=(), is_old=False, outcome="valid"):
     """A batch in which the annotator read these sentences for ``codes``. ``labels``: codes by the number of a sentence.
 
     ``is_old``: kept as before answers said what they were asked about.
@@ -109,7 +93,7 @@ def read(
         prompt_hash="0" * 64,
         settings={} if is_old else {"codes": list(codes), "family": "themes"},
     )
-    turns: dict[int, list[int]] = {}
+    turns = {}
     for sentence in sentences:
         turns.setdefault(sentence.turn_id, []).append(sentence.pk)
     known = {code.identifier: code for code in Code.objects.filter(version=annotator.version)}
@@ -131,10 +115,10 @@ def read(
     return Suggestion.objects.bulk_create(made)
 
 
-def read_offline(annotator: Annotator, sentences: Sequence[Sentence], labels: Mapping[int, Collection[str]]) -> None:
+def read_offline(annotator, sentences, labels):
     run = OfflineRun.objects.create(annotator=annotator, created_at=timezone.now(), launched_by_name="x")
     known = {code.identifier: code for code in Code.objects.filter(version=annotator.version)}
-    by_interview: dict[int, list[int]] = {}
+    by_interview = {}
     for sentence in sentences:
         by_interview.setdefault(sentence.turn.interview_id, []).append(sentence.pk)
     for interview, read_here in by_interview.items():
@@ -146,13 +130,7 @@ def read_offline(annotator: Annotator, sentences: Sequence[Sentence], labels: Ma
     )
 
 
-def decide_all(
-    coder: User,
-    sentences: Sequence[Sentence],
-    labels: Mapping[int, Collection[str]],
-    *,
-    blinding: str = Blinding.BLIND,
-) -> None:
+def decide_all(coder, sentences, labels, *, blinding=Blinding.BLIND):
     """``coder`` is through with these sentences, and put these codes."""
     now, study = timezone.now(), sentences[0].turn.interview.study_id
     known = {code.identifier: code for code in Code.objects.filter(version__study=study, version__number=1)}
@@ -176,7 +154,7 @@ def decide_all(
     )
 
 
-def withhold(study: Study, sentences: Sequence[Sentence], withheld: Collection[int], *, share: float = 0.5) -> None:
+def withhold(study, sentences, withheld, *, share=0.5):
     """Draw the turns of these sentences; those in ``withheld`` never show suggestions."""
     plan = WithholdingPlan.objects.create(study=study, number=1, seed=1, made_at=timezone.now(), made_by_name="x")
     TurnArm.objects.bulk_create(
@@ -189,7 +167,7 @@ WORDS = [*KNOWN, "nothing"]
 PER_TURN = 5
 
 
-def write_interview(name: str, *, turns: int, last: str = "") -> dict[str, object]:
+def write_interview(name, *, turns, last=""):
     """An interview of so many answers of five sentences: one for each of four themes, and one for none. ``last`` stands
     at the end of every answer."""
     said = []
@@ -199,14 +177,14 @@ def write_interview(name: str, *, turns: int, last: str = "") -> dict[str, objec
     return {"id": name, "title": name, "model": "Model B", "turns": said}
 
 
-def bring_in_one(study: Study, by: User, *, turns: int = 20, name: str = "marked", last: str = "") -> Interview:
+def bring_in_one(study, by, *, turns=20, name="marked", last=""):
     """Such an interview in a study."""
     line = json.dumps(write_interview(name, turns=turns, last=last))
     import_file(study=study, name=f"{name}.jsonl", data=line.encode(), by=by)
     return Interview.objects.get(study=study, external_id=name)
 
 
-def answer_all(batch: Batch, part: str) -> None:
+def answer_all(batch, part):
     """Let a model of ``tests.support.biased_models``, or the one that obeys, answer every call of a batch, as a worker would store
     it."""
     kind, calls = get_kind(batch.kind), Counter[str]()
@@ -229,11 +207,11 @@ def answer_all(batch: Batch, part: str) -> None:
     batch.refresh_from_db()
 
 
-def _say(part: str, instructions: str, prompt: str, time: int) -> str:
+def _say(part, instructions, prompt, time):
     return obey(instructions, prompt).words if part == "obeying" else pretend(part, instructions, prompt, time)
 
 
-def _keep_call(cell: Cell, words: str) -> None:
+def _keep_call(cell, words):
     now = timezone.now()
     attempt = Attempt.objects.create(
         cell=cell,
@@ -248,15 +226,13 @@ def _keep_call(cell: Cell, words: str) -> None:
     Result.objects.create(cell=cell, attempt=attempt, answer=words, stored_at=now)
 
 
-def list_sentences(interview: Interview) -> list[Sentence]:
+def list_sentences(interview):
     """The sentences the model says, in order."""
     rows = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
     return list(rows.select_related("turn__interview").order_by("position"))
 
 
-def suggest(
-    annotator: Annotator, codes: Mapping[Sentence, Collection[str]], *, rationale: str = REASON
-) -> list[Suggestion]:
+def suggest(annotator, codes, *, rationale=REASON):
     """One answer for each turn of these sentences, that proposes these codes and says of the rest that none applies."""
     found = []
     for turn_id in sorted({sentence.turn_id for sentence in codes}):
@@ -282,15 +258,15 @@ def suggest(
     return found
 
 
-def add_critic(label: str = "critic", **more: str) -> ModelVariant:
-    return add_model(label=label, **{"provider": "fake", "by": trail.SYSTEM, **more})  # type: ignore[arg-type]
+def add_critic(label="critic", **more):
+    return add_model(label=label, **{"provider": "fake", "by": trail.SYSTEM, **more})
 
 
-def launch(annotator: Annotator, critic: ModelVariant, **more: object) -> Batch:
-    return launch_critic(annotator=annotator, critic=critic, by=trail.SYSTEM, **more)  # type: ignore[arg-type]
+def launch(annotator, critic, **more):
+    return launch_critic(annotator=annotator, critic=critic, by=trail.SYSTEM, **more)
 
 
-def answer(batch: Batch, answers: Mapping[int, str | None]) -> dict[int, str]:
+def answer(batch, answers):
     """Store what the critic said of suggestions, by their numbers; the outcome of each."""
     cells = {cell.input_id: cell for cell in batch.cells.all()}
     said = [Answered(cells[key].pk, cells[key].arm_id, key, text, "stop", "") for key, text in answers.items()]
@@ -298,14 +274,14 @@ def answer(batch: Batch, answers: Mapping[int, str | None]) -> dict[int, str]:
     return {cell.input_id: outcomes[cell.pk] for cell in cells.values() if cell.pk in outcomes}
 
 
-def judge(annotator: Annotator, verdicts: Mapping[Suggestion, str], *, critic: ModelVariant | None = None) -> Batch:
+def judge(annotator, verdicts, *, critic=None):
     """Have a critic come to these verdicts, "uphold" or "reverse"."""
     batch = launch(annotator, critic or add_critic(), again=True)
     answer(batch, {each.pk: json.dumps({"rationale": "So.", "verdict": word}) for each, word in verdicts.items()})
     return batch
 
 
-def open_to(study: Study, interview: Interview, user: User) -> None:
+def open_to(study, interview, user):
     unblind_interview(study=study, interview=interview, by=user, where="test")
 
 
@@ -313,9 +289,9 @@ def open_to(study: Study, interview: Interview, user: User) -> None:
 HISTORY = "audit_trail"
 
 
-def hash_human() -> str:
+def hash_human():
     """SHA-256 of all rows of the human half, and of what people answered to suggestions; without the history."""
     human = [model for model in apps.get_models() if model.__module__.startswith("transcripts.")]
-    models: list[type[Model]] = [*(model for model in human if model._meta.app_label != HISTORY), Response]
+    models = [*(model for model in human if model._meta.app_label != HISTORY), Response]
     rows = {model._meta.label: list(model._default_manager.order_by("pk").values()) for model in models}
     return hashlib.sha256(json.dumps(rows, default=str, sort_keys=True).encode()).hexdigest()

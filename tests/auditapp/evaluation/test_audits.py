@@ -1,20 +1,16 @@
 """Audits of positives: what is drawn, how it is marked blind to the machine's reason, and who knew results."""
 
-from __future__ import annotations
-
 import uuid
-from collections.abc import Callable
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from auditapp.annotators.models import Annotator, TurnArm
+from auditapp.annotators.models import TurnArm
 from auditapp.audits.actions import open_results
 from auditapp.evaluation.actions import draw_positive_audit, draw_sample, mark_positive
-from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit, PositiveMark, ResultsOpening
+from auditapp.evaluation.models import PositiveAudit, PositiveMark, ResultsOpening
 from auditapp.evaluation.queries.positives import Positive, read_report
 from tests.auditapp.evaluation.cast import judge, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.cast import add_annotator, show_all, withhold_all
@@ -24,16 +20,12 @@ from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def annotator(study: Study, interview: Interview) -> Annotator:
+def annotator(study, interview):
     """Who put Balance on six sentences and Compassion on one; nothing is withheld."""
     annotator = add_annotator(study)
     show_all(study)
@@ -45,15 +37,15 @@ def annotator(study: Study, interview: Interview) -> Annotator:
 
 
 @pytest.fixture
-def audit(annotator: Annotator, owner: User) -> PositiveAudit:
+def audit(annotator, owner):
     return draw_positive_audit(annotator=annotator, seed=7, per_code=4, by=owner)
 
 
-def mark(item: AuditedSuggestion, by: User, verdict: str = "applies", number: int = 1, note: str = "") -> PositiveMark:
+def mark(item, by, verdict="applies", number=1, note=""):
     return mark_positive(item=item, verdict=verdict, number=number, note=note, by=by, idempotency_key=uuid.uuid4())
 
 
-def add_to_study(study: Study, interview: Interview) -> User:
+def add_to_study(study, interview):
     """Another lead, to whom the interview is open."""
     person = User.objects.create_user(username="second_lead", password=None)
     set_member_role(study=study, user=person, role="lead", by=trail.SYSTEM)
@@ -61,18 +53,18 @@ def add_to_study(study: Study, interview: Interview) -> User:
     return person
 
 
-def frame(**sizes: int) -> list[Positive]:
+def frame(**sizes):
     rows = [(code, each) for code, size in sizes.items() for each in range(size)]
     return [Positive(number, each, 1, 1, code) for number, (code, each) in enumerate(rows, start=1)]
 
 
 class TestDrawing:
-    def test_each_code_has_so_many_or_all_and_its_population_is_kept(self, audit: PositiveAudit) -> None:
+    def test_each_code_has_so_many_or_all_and_its_population_is_kept(self, audit):
         drawn = audit.items.values_list("suggestion__code__identifier", "population")
         assert sorted(drawn) == [("theme.balance", 6)] * 4 + [("theme.compassion", 1)]
         assert sorted(audit.items.values_list("position", flat=True)) == [1, 2, 3, 4, 5]
 
-    def test_the_same_seed_gives_the_same_sample_and_a_further_code_moves_no_others(self) -> None:
+    def test_the_same_seed_gives_the_same_sample_and_a_further_code_moves_no_others(self):
         first = draw_sample(frame(x=200, y=200), per_code=60, seed=3)
         assert first == draw_sample(frame(x=200, y=200), per_code=60, seed=3)
         assert first != draw_sample(frame(x=200, y=200), per_code=60, seed=4)
@@ -81,11 +73,11 @@ class TestDrawing:
         assert of_x == alone
         assert len(of_x) == 60
 
-    def test_items_are_shuffled_over_the_codes(self) -> None:
+    def test_items_are_shuffled_over_the_codes(self):
         codes = [each.code for each, _ in draw_sample(frame(x=50, y=50), per_code=50, seed=1)]
         assert codes not in (sorted(codes), sorted(codes, reverse=True))
 
-    def test_withheld_turns_are_never_in_it(self, annotator: Annotator, interview: Interview, owner: User) -> None:
+    def test_withheld_turns_are_never_in_it(self, annotator, interview, owner):
         draw_positive_audit(annotator=annotator, seed=1, by=owner)
         turn = TurnArm.objects.order_by("turn").first()
         assert turn is not None
@@ -97,9 +89,7 @@ class TestDrawing:
         with pytest.raises(Refused, match="nothing to draw from"):
             draw_positive_audit(annotator=annotator, seed=1, by=owner)
 
-    def test_turns_that_nobody_drew_an_arm_for_are_drawn_first(
-        self, study: Study, interview: Interview, owner: User
-    ) -> None:
+    def test_turns_that_nobody_drew_an_arm_for_are_drawn_first(self, study, interview, owner):
         annotator = add_annotator(study)
         suggest(annotator, {list_sentences(interview)[0]: ["theme.balance"]})
         withhold_all(study)
@@ -107,23 +97,21 @@ class TestDrawing:
         draw_positive_audit(annotator=annotator, seed=1, by=owner)
         assert TurnArm.objects.count() == 2
 
-    def test_what_a_critic_reversed_can_be_left_out(self, annotator: Annotator, owner: User) -> None:
+    def test_what_a_critic_reversed_can_be_left_out(self, annotator, owner):
         reversed_one = annotator.suggestions.filter(code__identifier="theme.balance").order_by("pk")[0]
         judge(annotator, {reversed_one: "reverse"})
         audit = draw_positive_audit(annotator=annotator, seed=1, with_critic=True, by=owner)
         assert not audit.items.filter(suggestion=reversed_one).exists()
         assert audit.items.filter(suggestion__code__identifier="theme.balance", population=5).count() == 5
 
-    def test_impossible_numbers_are_refused(self, annotator: Annotator, owner: User) -> None:
+    def test_impossible_numbers_are_refused(self, annotator, owner):
         for per_code, seed in ((0, 1), (1_001, 1), (60, -1), (60, 2**31)):
             with pytest.raises(Refused, match=r"between 1 and 1,000|from 0 to"):
                 draw_positive_audit(annotator=annotator, seed=seed, per_code=per_code, by=owner)
 
 
 class TestMarking:
-    def test_people_who_code_mark_only_where_they_have_unblinded(
-        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User
-    ) -> None:
+    def test_people_who_code_mark_only_where_they_have_unblinded(self, audit, study, interview, lead):
         item = audit.items.all()[0]
         with pytest.raises(Refused, match="Unblind this interview first"):
             mark(item, lead)
@@ -137,9 +125,7 @@ class TestMarking:
         coding = put(item.suggestion.sentence, find_code(study, "theme.compassion"), lead, reason="Saw it.")
         assert coding.blinding == "assisted"
 
-    def test_a_mark_may_be_corrected_again_and_again_and_the_first_stays(
-        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User
-    ) -> None:
+    def test_a_mark_may_be_corrected_again_and_again_and_the_first_stays(self, audit, study, interview, lead):
         open_to(study, interview, lead)
         item = audit.items.all()[0]
         verdicts = ["applies", "unclear", "applies", "does_not"]
@@ -155,12 +141,10 @@ class TestMarking:
 
 
 class TestPages:
-    def path(self, name: str, study: Study, *more: int) -> str:
+    def path(self, name, study, *more):
         return reverse(f"evaluation:{name}", args=[study.slug, *more])
 
-    def test_the_whole_walk(
-        self, annotator: Annotator, study: Study, interview: Interview, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_whole_walk(self, annotator, study, interview, lead, client_of):
         client = client_of(lead)
         typed = {"annotator": annotator.pk, "per_code": 1, "seed": 5}
         assert client.post(self.path("draw_audit", study), typed).status_code == 302
@@ -187,9 +171,7 @@ class TestPages:
         assert "A reason of its own." in page
         assert "Not here." in page
 
-    def test_results_wait_until_all_is_marked_or_open_on_record(
-        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_results_wait_until_all_is_marked_or_open_on_record(self, audit, study, interview, lead, client_of):
         client = client_of(lead)
         open_to(study, interview, lead)
         items = list(audit.items.order_by("position"))
@@ -214,8 +196,8 @@ class TestPages:
         assert (report["agreement"], report["second_thoughts"]) == ([], 0)
 
     def test_who_has_marked_everything_sees_results_and_nothing_is_on_record(
-        self, audit: PositiveAudit, study: Study, interview: Interview, lead: User, client_of: ClientOf
-    ) -> None:
+        self, audit, study, interview, lead, client_of
+    ):
         open_to(study, interview, lead)
         for item in audit.items.order_by("position"):
             mark(item, lead, "does_not" if item.suggestion.code.identifier == "theme.balance" else "applies")
@@ -226,16 +208,7 @@ class TestPages:
         assert "51.0 to 100.0 %," in page
         assert ">n 4</a>" in page
 
-    def test_two_readers_are_compared(
-        self,
-        audit: PositiveAudit,
-        study: Study,
-        interview: Interview,
-        lead: User,
-        owner: User,
-        reader: User,
-        client_of: ClientOf,
-    ) -> None:
+    def test_two_readers_are_compared(self, audit, study, interview, lead, owner, reader, client_of):
         for who, verdict in ((lead, "applies"), (owner, "does_not")):
             open_to(study, interview, who)
             for item in audit.items.all():
@@ -245,9 +218,7 @@ class TestPages:
         assert "Marks of owner" in page
         assert "Start marking" not in page
 
-    def test_a_reader_reads_and_does_not_mark_and_a_coder_sees_nothing(
-        self, audit: PositiveAudit, study: Study, reader: User, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_a_reader_reads_and_does_not_mark_and_a_coder_sees_nothing(self, audit, study, reader, coder, client_of):
         item = audit.items.all()[0]
         assert client_of(reader).get(self.path("audit", study, audit.pk)).status_code == 200
         assert client_of(reader).get(self.path("mark", study, audit.pk, item.pk)).status_code == 403
@@ -255,15 +226,8 @@ class TestPages:
             assert client_of(coder).get(path).status_code == 403
 
     def test_every_count_opens_to_its_items_under_the_rules_of_marking(
-        self,
-        audit: PositiveAudit,
-        study: Study,
-        interview: Interview,
-        lead: User,
-        reader: User,
-        coder: User,
-        client_of: ClientOf,
-    ) -> None:
+        self, audit, study, interview, lead, reader, coder, client_of
+    ):
         items = self.path("audit_items", study, audit.pk)
         behind = {"code": "theme.balance", "verdict": "does_not"}
         waiting = client_of(lead).get(items, behind).content.decode()
@@ -290,18 +254,14 @@ class TestPages:
         assert client_of(coder).get(items, behind).status_code == 403
         assert "0 items" in client_of(lead).get(items, {**behind, "reader": "reader"}).content.decode()
 
-    def test_items_of_interviews_that_are_closed_to_her_are_counted_and_not_shown(
-        self, audit: PositiveAudit, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_items_of_interviews_that_are_closed_to_her_are_counted_and_not_shown(self, audit, study, lead, client_of):
         open_results(audit=audit, by=lead)
         items = self.path("audit_items", study, audit.pk)
         page = client_of(lead).get(items, {"code": "theme.balance", "verdict": "drawn"}).content.decode()
         assert "4 more are in interviews that are hidden from you" in page
         assert "<strong>Item " not in page
 
-    def test_an_audit_of_another_study_is_not_found(
-        self, audit: PositiveAudit, owner: User, client_of: ClientOf
-    ) -> None:
+    def test_an_audit_of_another_study_is_not_found(self, audit, owner, client_of):
         from transcripts.studies.actions import create_study
 
         other = create_study(slug="other", name="Other", by=owner)
@@ -311,9 +271,7 @@ class TestPages:
 
 
 class TestSpreadPage:
-    def test_rates_and_pairs_stand_beside_each_other_with_warnings(
-        self, annotator: Annotator, study: Study, interview: Interview, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_rates_and_pairs_stand_beside_each_other_with_warnings(self, annotator, study, interview, lead, client_of):
         other = add_annotator(study, number=2, hash="x")
         first, second, *_ = list_sentences(interview)
         suggest(other, {first: ["theme.balance"], second: []})
@@ -323,8 +281,6 @@ class TestSpreadPage:
         assert "4 sentences annotated by all of them for it; rates from 25.0 % to 100.0 %" in page
         assert "invents its answers" in page
 
-    def test_one_annotator_alone_is_laid_beside_nobody(
-        self, annotator: Annotator, study: Study, reader: User, client_of: ClientOf
-    ) -> None:
+    def test_one_annotator_alone_is_laid_beside_nobody(self, annotator, study, reader, client_of):
         page = client_of(reader).get(reverse("evaluation:spread", args=[study.slug])).content.decode()
         assert "A comparison needs two annotators" in page

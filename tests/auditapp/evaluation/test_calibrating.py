@@ -1,14 +1,12 @@
 """The arithmetic of calibration: against worked numbers, other people's programs, and by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.inter_rater import cohens_kappa  # type: ignore[import-untyped]
+from statsmodels.stats.inter_rater import cohens_kappa
 
-from auditapp.annotators.pure.figures import CrossTable, Estimate
+from auditapp.annotators.pure.figures import CrossTable
 from auditapp.evaluation.pure.calibration import CodeLabels, calibrate, list_warnings
 from transcripts.statistics.figures import Mark, wilson_interval
 
@@ -16,7 +14,7 @@ counts = st.integers(0, 60)
 tables = st.builds(CrossTable, counts, counts, counts, counts)
 
 
-def measure_table(table: CrossTable) -> dict[str, Estimate]:
+def measure_table(table):
     """The figures of one table, with intervals by formula alone."""
     machine, person = (np.repeat(np.array(cells, dtype=bool), table) for cells in ([1, 1, 0, 0], [1, 0, 1, 0]))
     labels = CodeLabels("c", machine, person[np.newaxis], np.ones((1, table.n), dtype=bool))
@@ -24,7 +22,7 @@ def measure_table(table: CrossTable) -> dict[str, Estimate]:
     return dict(found["figures"])
 
 
-def test_the_worked_table_gives_its_published_figures() -> None:
+def test_the_worked_table_gives_its_published_figures():
     figures = measure_table(CrossTable(tp=18, fp=6, fn=4, tn=72))
     values = {"precision": 0.75, "recall": 0.818182, "specificity": 0.923077, "f1": 0.782609, "kappa": 0.717833}
     assert {name: figures[name].value for name in values} == pytest.approx(values, abs=5e-7)
@@ -35,14 +33,14 @@ def test_the_worked_table_gives_its_published_figures() -> None:
     assert {name: figures[name].n for name in denominators} == denominators
 
 
-def test_the_interval_of_f1_is_that_of_j_turned() -> None:
+def test_the_interval_of_f1_is_that_of_j_turned():
     found, ends = measure_table(CrossTable(18, 6, 4, 72))["f1"].interval, wilson_interval(18, 28)
     assert found is not None
     assert ends is not None
     assert found == pytest.approx([2 / (1 + 1 / end) for end in ends])
 
 
-def test_a_label_that_does_not_count_is_in_no_cell_and_no_pair() -> None:
+def test_a_label_that_does_not_count_is_in_no_cell_and_no_pair():
     yes = np.ones((2, 4), dtype=bool)
     counts = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], dtype=bool)
     labels = CodeLabels("c", np.array([1, 1, 0, 0], dtype=bool), yes, counts)
@@ -52,13 +50,13 @@ def test_a_label_that_does_not_count_is_in_no_cell_and_no_pair() -> None:
     assert (found["people"]["n_units"], found["people"]["pairs"]) == (2, 1)
 
 
-def test_nine_tenths_are_not_yet_nearly_always() -> None:
+def test_nine_tenths_are_not_yet_nearly_always():
     assert not [line for line in list_warnings(CrossTable(45, 45, 5, 5), n_units=100) if "nearly all" in line]
     assert [line for line in list_warnings(CrossTable(45, 46, 5, 4), n_units=100) if "nearly all" in line]
 
 
 @given(tables.filter(lambda table: min(table) > 0))
-def test_kappa_and_its_interval_agree_with_statsmodels(table: CrossTable) -> None:
+def test_kappa_and_its_interval_agree_with_statsmodels(table):
     expected = cohens_kappa([[table.tp, table.fp], [table.fn, table.tn]])
     found = measure_table(table)["kappa"]
     assert found.value == pytest.approx(expected.kappa, abs=1e-9)
@@ -68,7 +66,7 @@ def test_kappa_and_its_interval_agree_with_statsmodels(table: CrossTable) -> Non
 
 
 @given(tables)
-def test_every_figure_stands_within_its_interval_or_says_why_there_is_none(table: CrossTable) -> None:
+def test_every_figure_stands_within_its_interval_or_says_why_there_is_none(table):
     for name, figure in measure_table(table).items():
         if figure.value is None:
             assert figure.figure.reason, name
@@ -79,7 +77,7 @@ def test_every_figure_stands_within_its_interval_or_says_why_there_is_none(table
 
 
 @given(tables)
-def test_f1_is_the_harmonic_mean_and_coverage_and_failure_are_what_evalgen_says(table: CrossTable) -> None:
+def test_f1_is_the_harmonic_mean_and_coverage_and_failure_are_what_evalgen_says(table):
     figures = measure_table(table)
     precision, recall, f1 = (figures[name].value for name in ("precision", "recall", "f1"))
     if precision and recall:
@@ -89,7 +87,7 @@ def test_f1_is_the_harmonic_mean_and_coverage_and_failure_are_what_evalgen_says(
         assert failure == pytest.approx(1 - specificity)
 
 
-def one_code(machine: list[int], *people: list[int | None]) -> CodeLabels:
+def one_code(machine, *people):
     """``people``: for each coder 1, 0 or None, not decided."""
     return CodeLabels(
         "a",
@@ -99,7 +97,7 @@ def one_code(machine: list[int], *people: list[int | None]) -> CodeLabels:
     )
 
 
-def test_labels_of_several_people_are_pooled_and_units_counted_once() -> None:
+def test_labels_of_several_people_are_pooled_and_units_counted_once():
     labels = one_code([1, 1, 0, 0], [1, 0, 1, None], [1, 1, None, 0])
     [found], _ = calibrate([labels], np.array([1, 1, 2, 2]), seed=1, resamples=50)
     assert found["table"] == CrossTable(tp=3, fp=1, fn=1, tn=1)
@@ -111,7 +109,7 @@ def test_labels_of_several_people_are_pooled_and_units_counted_once() -> None:
     assert found["people"]["machine_positive_agreement"].value == pytest.approx((2 / 3 + 1) / 2)
 
 
-def test_turns_are_drawn_whole_so_dependent_sentences_widen_the_interval() -> None:
+def test_turns_are_drawn_whole_so_dependent_sentences_widen_the_interval():
     generator = np.random.default_rng(7)
     machine = np.repeat(generator.random(60) < 0.5, 10)
     person = np.repeat(generator.random(60) < 0.5, 10)
@@ -125,7 +123,7 @@ def test_turns_are_drawn_whole_so_dependent_sentences_widen_the_interval() -> No
     assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
-def test_the_same_seed_gives_the_same_intervals_and_units_nobody_labelled_change_nothing() -> None:
+def test_the_same_seed_gives_the_same_intervals_and_units_nobody_labelled_change_nothing():
     labels = one_code([1, 0, 1, 0, 1, 0] * 5, [1, 0, 0, 0, 1, 1] * 5)
     padded = one_code([1, 0, 1, 0, 1, 0] * 5 + [1] * 9, [1, 0, 0, 0, 1, 1] * 5 + [None] * 9)
     first = calibrate([labels], np.arange(30) // 3, seed=5)
@@ -133,7 +131,7 @@ def test_the_same_seed_gives_the_same_intervals_and_units_nobody_labelled_change
     assert calibrate([padded], np.arange(39) // 3, seed=5) == first
 
 
-def test_nothing_to_compare_is_no_figure_and_no_error() -> None:
+def test_nothing_to_compare_is_no_figure_and_no_error():
     [found], _ = calibrate([one_code([1, 0], [None, None])], np.array([1, 2]), seed=1)
     assert found["table"].n == 0
     assert found["people"] is None
@@ -150,15 +148,15 @@ def test_nothing_to_compare_is_no_figure_and_no_error() -> None:
         (CrossTable(50, 0, 45, 5), "people apply it to nearly all sentences"),
     ],
 )
-def test_what_a_figure_cannot_bear_is_said(table: CrossTable, word: str) -> None:
+def test_what_a_figure_cannot_bear_is_said(table, word):
     assert any(word in warning for warning in list_warnings(table, n_units=table.n))
 
 
-def test_a_sound_table_has_no_warning() -> None:
+def test_a_sound_table_has_no_warning():
     assert list_warnings(CrossTable(18, 6, 4, 72), n_units=100) == ()
 
 
-def test_a_code_whose_labels_are_in_few_of_the_turns_has_no_interval_over_turns() -> None:
+def test_a_code_whose_labels_are_in_few_of_the_turns_has_no_interval_over_turns():
     """Twenty turns of five sentences; one code is labelled in all of them, the other in six, and applied by people in four."""
     turns = np.repeat(np.arange(20), 5)
     generator = np.random.default_rng(5)

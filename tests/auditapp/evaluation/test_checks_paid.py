@@ -1,15 +1,11 @@
 """Checks of paid models whose answers hang on order, name or chance, through the whole engine."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
 from tests.auditapp.batches.cast import add_model
 from tests.auditapp.evaluation.cast import write_interview
-from tests.support.instance import FakeProvider, Instance
 
 pytestmark = pytest.mark.processes
 
@@ -17,7 +13,7 @@ TURNS = 4
 CONDITIONS = 6
 
 
-def run_check(instance: Instance, provider: FakeProvider, part: str) -> dict[str, Any]:
+def run_check(instance, provider, part):
     """A check of a model of ``tests.support.biased_models``; what the command prints."""
     provider.order(reset=True, pretends=part)
     asked = ("--study", "culture", "--annotator", "m", "--family", "themes", "--sample", "20", "--wait")
@@ -25,9 +21,7 @@ def run_check(instance: Instance, provider: FakeProvider, part: str) -> dict[str
 
 
 @pytest.mark.full
-def test_each_model_fails_the_check_that_is_about_it_and_every_call_is_made(
-    instance: Instance, fake_provider: FakeProvider
-) -> None:
+def test_each_model_fails_the_check_that_is_about_it_and_every_call_is_made(instance, fake_provider):
     instance.manage("study", "create", "culture", "--name", "Culture")
     file = instance.folder / "marked.jsonl"
     file.write_text(json.dumps(write_interview("marked", turns=TURNS + 1)), encoding="utf-8")

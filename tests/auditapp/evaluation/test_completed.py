@@ -1,31 +1,20 @@
 """A coder in a study without assignments settles her interviews, and meets her own figures of influence."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from auditapp.annotators.models import Annotator
 from auditapp.evaluation.queries.influence import find_settled
 from tests.auditapp.evaluation import cast
-from transcripts.accounts.models import User
-from transcripts.corpus.models import Sentence
 from transcripts.rounds.actions import complete_interview, show_completed
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def said(study: Study, owner: User) -> list[Sentence]:
+def said(study, owner):
     return cast.bring_in(study, owner, turns=8)
 
 
 @pytest.fixture
-def annotator(study: Study, said: list[Sentence], coder: User) -> Annotator:
+def annotator(study, said, coder):
     """It agrees with the coder everywhere, on twelve sentences of each arm."""
     annotator = cast.make_annotator(study)
     cast.read(annotator, said, {said[0].pk: [cast.BALANCE]})
@@ -34,14 +23,12 @@ def annotator(study: Study, said: list[Sentence], coder: User) -> Annotator:
     return annotator
 
 
-def visit(client: Client, study: Study) -> str:
+def visit(client, study):
     return " ".join(client.get(reverse("evaluation:influence", args=[study.slug])).content.decode().split())
 
 
 class TestFinished:
-    def test_finished_alone_is_not_settled_for_it_can_be_taken_back(
-        self, study: Study, said: list[Sentence], annotator: Annotator, coder: User
-    ) -> None:
+    def test_finished_alone_is_not_settled_for_it_can_be_taken_back(self, study, said, annotator, coder):
         interview = said[0].turn.interview
         assert find_settled(study.pk, coder.pk) == set()
         complete_interview(study=study, interview=interview, by=coder)
@@ -49,9 +36,7 @@ class TestFinished:
         show_completed(study=study, by=coder)
         assert find_settled(study.pk, coder.pk) == {interview.pk}
 
-    def test_her_figures_count_it_once_she_lets_them(
-        self, study: Study, said: list[Sentence], annotator: Annotator, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_her_figures_count_it_once_she_lets_them(self, study, said, annotator, coder, client_of):
         client = client_of(coder)
         page = visit(client, study)
         assert "24 of your units are in neither arm yet" in page
@@ -70,8 +55,6 @@ class TestFinished:
         assert "in neither arm yet" not in page
         assert "12" in page
 
-    def test_an_annotator_that_is_none_is_no_way_back_and_no_fault(
-        self, study: Study, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_an_annotator_that_is_none_is_no_way_back_and_no_fault(self, study, coder, client_of):
         address = reverse("evaluation:open_completed", args=[study.slug])
         assert client_of(coder).post(address, {"annotator": "x", "confirmed": "on"}).status_code == 302

@@ -1,13 +1,10 @@
 """CorrectedRate rates: against worked numbers and other people's programs."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-import statsmodels.api as sm  # type: ignore[import-untyped]
+import statsmodels.api as sm
 
 from auditapp.evaluation.pure.corrected_rates import (
-    Condition,
     Found,
     Sample,
     check_conditions,
@@ -25,14 +22,14 @@ MACHINE = [1] * 32 + [0] * 68
 UNLABELLED = [1] * 300 + [0] * 700
 
 
-def test_the_worked_sample_gives_its_published_rate() -> None:
+def test_the_worked_sample_gives_its_published_rate():
     found = correct_rate(PEOPLE, MACHINE, UNLABELLED)
     assert (found.naive, found.rectifier, found.rate) == pytest.approx((0.3, -0.02, 0.28))
     assert found.error == pytest.approx(0.04025, abs=5e-6)
     assert found.interval == pytest.approx((0.201111, 0.358889), abs=5e-6)
 
 
-def test_rogan_and_gladen_gives_its_published_rate_and_is_not_cut_off() -> None:
+def test_rogan_and_gladen_gives_its_published_rate_and_is_not_cut_off():
     assert correct_prevalence(0.3, 0.8, 0.885714) == pytest.approx(0.270833, abs=5e-6)
     below = correct_prevalence(0.02, 0.8, 0.9)
     assert below is not None
@@ -42,14 +39,14 @@ def test_rogan_and_gladen_gives_its_published_rate_and_is_not_cut_off() -> None:
     assert correct_prevalence(0.3, None, 0.6) is None
 
 
-def test_equal_weights_give_the_accuracy_of_the_published_sample() -> None:
+def test_equal_weights_give_the_accuracy_of_the_published_sample():
     for weights in (None, np.full(100, 5.0)):
         accuracy = weigh_accuracy(make_sample(np.arange(100), np.arange(1000), weights))
         assert accuracy == pytest.approx((0.8, 0.885714), abs=5e-7)
         assert correct_prevalence(0.3, *accuracy) == pytest.approx(0.270833, abs=5e-6)
 
 
-def test_weights_count_in_sensitivity_and_specificity_and_shares_of_readers_too() -> None:
+def test_weights_count_in_sensitivity_and_specificity_and_shares_of_readers_too():
     sample = make_sample(np.arange(100), np.arange(1000))._replace(
         people=np.array([1.0, 1.0, 0.5, 0.0]), machine=np.array([1.0, 0.0, 1.0, 1.0]), weights=np.array([4.0, 1, 2, 2])
     )
@@ -60,7 +57,7 @@ def test_weights_count_in_sensitivity_and_specificity_and_shares_of_readers_too(
     assert (nobody[1], everybody[0]) == pytest.approx((1 / 9, 8 / 9))
 
 
-def test_turns_of_one_sentence_give_the_same_rate_and_nearly_the_same_error() -> None:
+def test_turns_of_one_sentence_give_the_same_rate_and_nearly_the_same_error():
     plain = correct_rate(PEOPLE, MACHINE, UNLABELLED)
     found = correct_rate_by_turn(make_sample(np.arange(100), np.arange(1000)))
     assert (found.rate, found.naive, found.rectifier) == pytest.approx((plain.rate, plain.naive, plain.rectifier))
@@ -68,7 +65,7 @@ def test_turns_of_one_sentence_give_the_same_rate_and_nearly_the_same_error() ->
     assert found.error == pytest.approx(plain.error, rel=1e-4)
 
 
-def make_sample(turns: np.ndarray, others: np.ndarray, weights: np.ndarray | None = None) -> Sample:
+def make_sample(turns, others, weights=None):
     return Sample(
         np.array(PEOPLE, dtype=float),
         np.array(MACHINE, dtype=float),
@@ -80,7 +77,7 @@ def make_sample(turns: np.ndarray, others: np.ndarray, weights: np.ndarray | Non
     )
 
 
-def test_the_variance_over_weighted_turns_is_that_of_statsmodels() -> None:
+def test_the_variance_over_weighted_turns_is_that_of_statsmodels():
     generator = np.random.default_rng(11)
     turns, others = generator.integers(0, 20, 100), generator.integers(0, 150, 1000)
     weights = np.where(turns < 8, 5.0, 2.5)
@@ -98,7 +95,7 @@ def test_the_variance_over_weighted_turns_is_that_of_statsmodels() -> None:
     assert found.error == pytest.approx(expected**0.5)
 
 
-def test_the_rate_is_covered_about_as_often_as_the_interval_says() -> None:
+def test_the_rate_is_covered_about_as_often_as_the_interval_says():
     generator = np.random.default_rng(2)
     covered = 0
     for _ in range(300):
@@ -124,12 +121,12 @@ def test_the_rate_is_covered_about_as_often_as_the_interval_says() -> None:
 
 
 @pytest.mark.parametrize(("people", "machine", "other"), [([], [], [1, 0]), ([1], [1], []), ([], [], [])])
-def test_without_one_of_the_two_parts_there_is_no_rate(people: list[int], machine: list[int], other: list[int]) -> None:
+def test_without_one_of_the_two_parts_there_is_no_rate(people, machine, other):
     found = correct_rate(people, machine, other)
     assert (found.rate, found.error, found.interval) == (None, None, None)
 
 
-def test_one_turn_bounds_nothing() -> None:
+def test_one_turn_bounds_nothing():
     found = correct_rate_by_turn(make_sample(np.zeros(100, dtype=int), np.arange(1000)))
     assert found.rate == pytest.approx(0.28)
     assert found.interval is None
@@ -138,7 +135,7 @@ def test_one_turn_bounds_nothing() -> None:
 SOUND = Found(40, 40, 8, 10, 200, 40, 30, 990, 1000, "a" * 64, 1000)
 
 
-def test_a_sound_sample_meets_every_condition() -> None:
+def test_a_sound_sample_meets_every_condition():
     conditions = check_conditions(SOUND)
     assert all(condition.holds for condition in conditions)
     assert refuse(conditions) == ""
@@ -161,14 +158,14 @@ def test_a_sound_sample_meets_every_condition() -> None:
         ({"positives": 9}, "the sample is too small: 9 of 10 with the code."),
     ],
 )
-def test_a_condition_that_fails_refuses_the_rate_by_name(change: dict[str, object], name: str) -> None:
-    refusal = refuse(check_conditions(SOUND._replace(**change)))  # type: ignore[arg-type]
+def test_a_condition_that_fails_refuses_the_rate_by_name(change, name):
+    refusal = refuse(check_conditions(SOUND._replace(**change)))
     assert name in refusal
     assert refusal.count(";") == 0
 
 
-def test_one_model_behind_both_parts_holds_more_than_one_refuse_and_an_unnamed_one_cannot_be_checked() -> None:
-    def check(*served: tuple[str, int, int]) -> Condition:
+def test_one_model_behind_both_parts_holds_more_than_one_refuse_and_an_unnamed_one_cannot_be_checked():
+    def check(*served):
         conditions = check_conditions(SOUND._replace(served=served))
         return next(each for each in conditions if each.name == "The annotator did not change")
 
@@ -185,7 +182,7 @@ def test_one_model_behind_both_parts_holds_more_than_one_refuse_and_an_unnamed_o
     assert check(("", 1, 1), ("m-1", 1, 1), ("m-2", 1, 1)).state == "Does not hold"
 
 
-def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails() -> None:
+def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails():
     small = SOUND._replace(labelled=31, labelled_turns=6, positives=5, hash="")
     assert refuse(check_conditions(small)) == (
         "it is unknown whether the annotator stayed the same: it has no hash. "
@@ -193,7 +190,7 @@ def test_a_refusal_is_a_plain_sentence_for_each_condition_that_fails() -> None:
     )
 
 
-def test_of_an_annotator_that_read_nothing_for_the_code_that_alone_is_said() -> None:
+def test_of_an_annotator_that_read_nothing_for_the_code_that_alone_is_said():
     conditions = check_conditions(Found(0, 0, 0, 0, 0, 0, 0, 0, 0, "", 0))
     assert [condition.holds for condition in conditions] == [False]
     assert refuse(conditions) == "the annotator has not annotated any sentence for this code."

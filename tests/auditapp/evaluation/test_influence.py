@@ -1,17 +1,13 @@
 """How far suggestions move people: counted over the right turn answers, and each figure shown to whom it belongs."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Sequence
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from auditapp.annotators.actions.withholding import ensure_arms, open_draft_interview, set_withholding
-from auditapp.annotators.models import Annotator, TurnArm
+from auditapp.annotators.models import TurnArm
 from auditapp.annotators.pure.figures import Tally
 from auditapp.evaluation.queries.influence import count_influence
 from auditapp.evaluation.views import rates as views
@@ -20,11 +16,9 @@ from tests.auditapp.evaluation import cast
 from tests.auditapp.suggestions.cast import add_annotator, decide, look, read
 from tests.conftest import make_member
 from tests.transcripts.coding.cast import find_code, put, take_off
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
+from transcripts.corpus.models import Sentence
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 # Made anew for every answer.
@@ -32,9 +26,9 @@ CSRF = re.compile(r"[A-Za-z0-9]{64}")
 
 
 @pytest.fixture
-def turns(study: Study, interview: Interview, owner: User) -> list[list[Sentence]]:
+def turns(study, interview, owner):
     """The sentences of the model's two turns; of the first suggestions may be shown, the second is withheld."""
-    found: dict[int, list[Sentence]] = {}
+    found = {}
     sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview=interview, turn__role="model")
     for sentence in sentences.order_by("turn__position", "start"):
         found.setdefault(sentence.turn_id, []).append(sentence)
@@ -47,7 +41,7 @@ def turns(study: Study, interview: Interview, owner: User) -> list[list[Sentence
 
 
 @pytest.fixture
-def annotator(study: Study, turns: Sequence[Sequence[Sentence]]) -> Annotator:
+def annotator(study, turns):
     """One that proposes balance for the first sentence of each turn and nothing for the others."""
     made = add_annotator(study)
     for sentences in turns:
@@ -55,15 +49,13 @@ def annotator(study: Study, turns: Sequence[Sequence[Sentence]]) -> Annotator:
     return made
 
 
-def themes(annotator: Annotator, who: User) -> Tally:
+def themes(annotator, who):
     tables = count_influence(annotator)["tables"].get(who.pk, {})
     return tables["themes"].total if "themes" in tables else Tally()
 
 
 class TestCounts:
-    def test_arms_count_every_unit_decided_blind_opened_or_not(
-        self, annotator: Annotator, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_arms_count_every_unit_decided_blind_opened_or_not(self, annotator, study, turns, coder):
         shown, withheld = turns
         put(shown[0], find_code(study, BALANCE), coder)
         for sentence in (*shown[:2], *withheld[:2]):
@@ -73,9 +65,7 @@ class TestCounts:
         assert (tally.withheld_same, tally.withheld_n) == (1, 2)
         assert tally.looked == 0
 
-    def test_a_label_changed_after_a_look_counts_as_final_and_as_switched(
-        self, annotator: Annotator, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_a_label_changed_after_a_look_counts_as_final_and_as_switched(self, annotator, study, turns, coder):
         [sentence, *_] = turns[0]
         decide(sentence, coder)
         shown = look(sentence, coder)
@@ -86,9 +76,7 @@ class TestCounts:
         [unit] = count_influence(annotator)["looked"]
         assert (unit.blind, unit.final, unit.machine) == (frozenset(), frozenset({BALANCE}), frozenset({BALANCE}))
 
-    def test_a_label_changed_away_after_a_look_counts_so(
-        self, annotator: Annotator, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_a_label_changed_away_after_a_look_counts_so(self, annotator, study, turns, coder):
         [sentence, *_] = turns[0]
         own = put(sentence, find_code(study, BALANCE), coder)
         decide(sentence, coder)
@@ -98,17 +86,13 @@ class TestCounts:
         assert (tally.shown_same, tally.shown_n) == (0, 1)
         assert (tally.agreed, tally.changed_away, tally.differed) == (1, 1, 0)
 
-    def test_another_code_beside_the_suggested_one_is_no_agreement(
-        self, annotator: Annotator, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_another_code_beside_the_suggested_one_is_no_agreement(self, annotator, study, turns, coder):
         [sentence, *_] = turns[0]
         for code in (BALANCE, COMPASSION):
             put(sentence, find_code(study, code), coder)
         assert themes(annotator, coder) == Tally(shown_n=1)
 
-    def test_codes_the_annotator_was_not_asked_about_are_not_compared(
-        self, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_codes_the_annotator_was_not_asked_about_are_not_compared(self, study, turns, coder):
         narrow = add_annotator(study, "narrow")
         [sentence, *_] = turns[0]
         read(narrow, sentence, [BALANCE], told=[BALANCE])
@@ -116,9 +100,7 @@ class TestCounts:
             put(sentence, find_code(study, code), coder)
         assert themes(narrow, coder) == Tally(shown_same=1, shown_n=1)
 
-    def test_a_look_that_did_not_show_this_annotators_word_is_no_look_at_it(
-        self, annotator: Annotator, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_a_look_that_did_not_show_this_annotators_word_is_no_look_at_it(self, annotator, study, turns, coder):
         [sentence, *_] = turns[0]
         decide(sentence, coder)
         look(sentence, coder)
@@ -127,9 +109,7 @@ class TestCounts:
         assert themes(later, coder).looked == 0
         assert themes(annotator, coder).looked == 1
 
-    def test_a_look_before_an_annotator_was_made_is_no_look_at_its_silence(
-        self, annotator: Annotator, study: Study, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_a_look_before_an_annotator_was_made_is_no_look_at_its_silence(self, annotator, study, turns, coder):
         [sentence, *_] = turns[0]
         decide(sentence, coder)
         look(sentence, coder)
@@ -137,14 +117,7 @@ class TestCounts:
         read(later, sentence)
         assert themes(later, coder) == Tally(shown_same=1, shown_n=1)
 
-    def test_what_colleagues_changed_is_not_put_down_to_the_machine(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        turns: Sequence[Sequence[Sentence]],
-        lead: User,
-    ) -> None:
+    def test_what_colleagues_changed_is_not_put_down_to_the_machine(self, annotator, study, interview, turns, lead):
         [sentence, second, *_] = turns[0]
         for each in (sentence, second):
             decide(each, lead)
@@ -156,24 +129,14 @@ class TestCounts:
         assert (tally.shown_same, tally.shown_n) == (1, 2)
         assert (tally.changed_to, tally.looked) == (0, 1)
 
-    def test_drafts_are_left_out(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        turns: Sequence[Sequence[Sentence]],
-        lead: User,
-        coder: User,
-    ) -> None:
+    def test_drafts_are_left_out(self, annotator, study, interview, turns, lead, coder):
         open_draft_interview(study=study, interview=interview, reason="So.", by=lead)
         [sentence, *_] = turns[0]
         shown = look(sentence, coder)
         accept_suggestion(suggestion=shown.offers[0]["suggestion"], study=study, by=coder)
         assert themes(annotator, coder) == Tally()
 
-    def test_turns_drawn_with_certainty_are_in_neither_arm_and_looks_at_them_count(
-        self, annotator: Annotator, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_turns_drawn_with_certainty_are_in_neither_arm_and_looks_at_them_count(self, annotator, turns, coder):
         for probability in (0.0, 1.0):
             TurnArm.objects.update(probability=probability)
             for sentence in (turns[0][0], turns[1][0]):
@@ -185,9 +148,7 @@ class TestCounts:
         TurnArm.objects.update(probability=0.5)
         assert themes(annotator, coder) == Tally(shown_n=1, withheld_n=1, differed=1)
 
-    def test_counts_are_kept_turn_by_turn_with_how_each_was_drawn(
-        self, annotator: Annotator, turns: Sequence[Sequence[Sentence]], coder: User
-    ) -> None:
+    def test_counts_are_kept_turn_by_turn_with_how_each_was_drawn(self, annotator, turns, coder):
         for sentence in (*turns[0][:3], *turns[1][:2]):
             decide(sentence, coder)
         counted = count_influence(annotator)
@@ -199,30 +160,22 @@ class TestCounts:
         assert drawn.probability.tolist() == [0.5, 0.5]
         assert drawn.strata[0] == drawn.strata[1]
 
-    def test_an_annotator_that_read_nothing_has_no_counts(self, study: Study, turns: object) -> None:
+    def test_an_annotator_that_read_nothing_has_no_counts(self, study, turns):
         assert count_influence(add_annotator(study, "idle"))["tables"] == {}
 
 
 class TestPage:
-    def get(self, client: Client, study: Study) -> str:
+    def get(self, client, study):
         answer = client.get(reverse("evaluation:influence", args=[study.slug]))
         assert answer.status_code == 200
         return answer.content.decode()
 
-    def test_without_an_annotator_the_page_says_so(
-        self, study: Study, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_without_an_annotator_the_page_says_so(self, study, coder, client_of):
         assert "Nothing has been annotated here yet." in self.get(client_of(coder), study)
 
     def test_a_coder_sees_her_own_and_opens_her_own_sentences(
-        self,
-        annotator: Annotator,
-        study: Study,
-        turns: Sequence[Sequence[Sentence]],
-        coder: User,
-        second_coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, annotator, study, turns, coder, second_coder, client_of
+    ):
         [sentence, *_] = turns[0]
         for who in (coder, second_coder):
             decide(sentence, who)
@@ -235,14 +188,8 @@ class TestPage:
         assert "Changed to what it suggests" not in self.get(client_of(second_coder), study)
 
     def test_figures_go_by_turns_and_stand_beside_those_by_sentences(
-        self,
-        study: Study,
-        owner: User,
-        coder: User,
-        second_coder: User,
-        reader: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, study, owner, coder, second_coder, reader, client_of
+    ):
         said = cast.bring_in(study, owner, interviews=2, turns=10, sentences=3)
         numbers = sorted({each.turn_id for each in said})
         held = set(numbers[::2])
@@ -271,14 +218,8 @@ class TestPage:
         assert (0 < float(difference) < 1, direction) == (True, "–")
 
     def test_so_few_units_that_they_would_tell_what_the_machine_said_give_no_figure(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        turns: Sequence[Sequence[Sentence]],
-        coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, annotator, study, interview, turns, coder, client_of
+    ):
         put(turns[1][0], find_code(study, BALANCE), coder)
         Unblinding.objects.create(interview=interview, user=coder, where="x", unblinded_at=timezone.now())
         page = self.get(client_of(coder), study)
@@ -286,15 +227,8 @@ class TestPage:
         assert "1 of 1" not in page
 
     def test_one_decision_more_tells_nobody_what_the_machine_said_there_while_she_may_code_on(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        turns: Sequence[Sequence[Sentence]],
-        coder: User,
-        client_of: Callable[[User], Client],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
+        self, annotator, study, interview, turns, coder, client_of, monkeypatch
+    ):
         monkeypatch.setattr(views, "MIN_OWN", 1)
         client, (shown, withheld) = client_of(coder), turns
         pages = []
@@ -311,37 +245,22 @@ class TestPage:
         assert self.get(client, study).count("1 of 1") == 2
 
     def test_turns_that_were_read_and_never_drawn_are_told_and_move_when_nobody_acts(
-        self,
-        annotator: Annotator,
-        study: Study,
-        turns: Sequence[Sequence[Sentence]],
-        coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, annotator, study, turns, coder, client_of
+    ):
         assert "not drawn for showing" not in self.get(client_of(coder), study)
         TurnArm.objects.filter(turn=turns[1][0].turn_id).delete()
         decide(turns[1][0], coder)
         assert count_influence(annotator)["tables"] == {}
         assert "1 turn that it annotated was not drawn" in self.get(client_of(coder), study)
 
-    def test_turns_drawn_with_certainty_are_told(
-        self, annotator: Annotator, study: Study, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_turns_drawn_with_certainty_are_told(self, annotator, study, coder, client_of):
         assert "with a share of 0 or 100" not in self.get(client_of(coder), study).split("</dl>")[1]
         TurnArm.objects.update(probability=0)
         assert "2 turns that it annotated were drawn with a share of 0 or 100 %" in self.get(client_of(coder), study)
 
     def test_a_lead_sees_the_pool_of_two_coders_and_never_one_alone(
-        self,
-        annotator: Annotator,
-        study: Study,
-        owner: User,
-        turns: Sequence[Sequence[Sentence]],
-        lead: User,
-        coder: User,
-        second_coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, annotator, study, owner, turns, lead, coder, second_coder, client_of
+    ):
         decide(turns[0][0], coder)
         decide(turns[0][0], lead)
         page = self.get(client_of(lead), study)

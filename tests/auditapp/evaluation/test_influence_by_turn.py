@@ -1,15 +1,11 @@
 """Influence by turns: against statsmodels, scipy and every draw tried by hand."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
-import statsmodels.api as sm  # type: ignore[import-untyped]
+import statsmodels.api as sm
 from scipy import stats
 from scipy.optimize import brentq
 
@@ -32,7 +28,7 @@ Turn = tuple[int, int, bool, int]
 """The interview, how many units agree, whether it is withheld, and how many units it has."""
 
 
-def lay_out(turns: Sequence[Turn], probability: Sequence[float] | float = 0.5) -> tuple[TurnTable, Draws]:
+def lay_out(turns, probability=0.5):
     interviews = np.array([interview for interview, *_ in turns])
     held = np.array([is_held for _, _, is_held, _ in turns], dtype=bool)
     tallies = [
@@ -44,12 +40,12 @@ def lay_out(turns: Sequence[Turn], probability: Sequence[float] | float = 0.5) -
     return make_table(numbers, np.array(tallies, dtype=np.int64)), Draws(numbers, interviews, held, shares)
 
 
-def measure(turns: Sequence[Turn], probability: Sequence[float] | float = 0.5) -> dict[str, Any]:
+def measure(turns, probability=0.5):
     table, draws = lay_out(turns, probability)
     return measure_by_turn({"all": table}, draws)["all"]
 
 
-def draw_study(seed: int, *, effect: float) -> list[Turn]:
+def draw_study(seed, *, effect):
     """Twelve interviews of 15 turns, every fifth withheld, of 1 to 8 sentences that hang together: of the withheld ones 45 %
     agree, of the others more by ``effect``."""
     generator = np.random.default_rng(seed)
@@ -65,7 +61,7 @@ def draw_study(seed: int, *, effect: float) -> list[Turn]:
     return found
 
 
-UNEVEN: list[Turn] = [
+UNEVEN = [
     *((0, 3, False, 4), (0, 0, False, 1), (0, 5, False, 5), (0, 1, True, 3), (0, 2, False, 6)),
     *((1, 2, False, 2), (1, 0, True, 4), (1, 1, True, 1), (1, 4, False, 7), (1, 1, False, 3)),
 ]
@@ -74,7 +70,7 @@ SHARES = [0.2] * 5 + [0.5] * 5
 
 class TestShares:
     @pytest.mark.parametrize("is_held", [False, True])
-    def test_the_variance_over_weighted_turns_is_that_of_statsmodels(self, is_held: bool) -> None:
+    def test_the_variance_over_weighted_turns_is_that_of_statsmodels(self, is_held):
         found = measure(UNEVEN, SHARES)
         values, groups, weights = [], [], []
         for number, (turn, share) in enumerate(zip(UNEVEN, SHARES, strict=True)):
@@ -92,21 +88,21 @@ class TestShares:
         assert own.variance == pytest.approx(float(fitted.bse[0]) ** 2)
         assert own.n == len(values)
 
-    def test_the_interval_holds_every_share_that_students_t_does_not_refuse(self) -> None:
+    def test_the_interval_holds_every_share_that_students_t_does_not_refuse(self):
         share = ClusterShare(0.7, 50, 12, 0.01, 21.0)
         reach = float(stats.t.ppf(0.975, 11))
 
-        def miss(true: float) -> float:
+        def miss(true):
             return abs(0.7 - true) - reach * math.sqrt(true * (1 - true) / 21)
 
         assert share.interval == pytest.approx((brentq(miss, 0.01, 0.7), brentq(miss, 0.7, 0.999)))
 
-    def test_units_never_count_for_more_than_they_are(self) -> None:
+    def test_units_never_count_for_more_than_they_are(self):
         even = average_clusters(np.array([1, 1, 1, 1]), np.array([2, 2, 2, 2]))
         assert even is not None
         assert (even.variance, even.effective) == (0.0, 8.0)
 
-    def test_where_every_unit_agrees_each_turn_counts_as_one(self) -> None:
+    def test_where_every_unit_agrees_each_turn_counts_as_one(self):
         whole = average_clusters(np.array([9, 9, 9]), np.array([9, 9, 9]))
         none = average_clusters(np.array([0, 0, 0]), np.array([9, 9, 9]))
         assert whole is not None
@@ -116,7 +112,7 @@ class TestShares:
         assert whole.interval.high == 1.0
         assert whole.interval.low < 0.5
 
-    def test_one_turn_bounds_nothing_and_none_is_no_share(self) -> None:
+    def test_one_turn_bounds_nothing_and_none_is_no_share(self):
         one = average_clusters(np.array([1]), np.array([3]))
         assert one is not None
         assert one.value == pytest.approx(1 / 3)
@@ -125,19 +121,19 @@ class TestShares:
 
 
 class TestDifference:
-    def test_equal_probabilities_give_the_difference_of_plain_shares(self) -> None:
+    def test_equal_probabilities_give_the_difference_of_plain_shares(self):
         found = measure(UNEVEN)
         assert found["difference"] == pytest.approx(17 / 28 - 2 / 8)
         assert found["interval"] is not None
         assert found["interval"].low < 17 / 28 - 2 / 8 < found["interval"].high
 
-    def test_turns_of_plans_with_different_shares_are_weighted(self) -> None:
+    def test_turns_of_plans_with_different_shares_are_weighted(self):
         found = measure(UNEVEN, SHARES)
         shown = (10 / 0.8 + 7 / 0.5) / (16 / 0.8 + 12 / 0.5)
         withheld = (1 / 0.2 + 1 / 0.5) / (3 / 0.2 + 5 / 0.5)
         assert found["difference"] == pytest.approx(shown - withheld)
 
-    def test_the_interval_is_newcombes_hybrid_of_both(self) -> None:
+    def test_the_interval_is_newcombes_hybrid_of_both(self):
         found = measure(UNEVEN, SHARES)
         assert found["shown"] is not None
         assert found["withheld"] is not None
@@ -151,27 +147,27 @@ class TestDifference:
             (max(-1, found["difference"] - low), min(1, found["difference"] + high))
         )
 
-    def test_whole_turns_alike_have_the_design_effect_of_their_size(self) -> None:
-        alike: list[Turn] = [(0, 6 * (turn % 2), turn % 5 == 0, 6) for turn in range(200)]
+    def test_whole_turns_alike_have_the_design_effect_of_their_size(self):
+        alike = [(0, 6 * (turn % 2), turn % 5 == 0, 6) for turn in range(200)]
         found = measure(alike, 0.2)
         assert found["design_effect"] == pytest.approx(6, rel=0.03)
 
-    def test_one_sentence_a_turn_has_about_none(self) -> None:
-        single: list[Turn] = [(0, turn % 2, turn % 5 == 0, 1) for turn in range(200)]
+    def test_one_sentence_a_turn_has_about_none(self):
+        single = [(0, turn % 2, turn % 5 == 0, 1) for turn in range(200)]
         assert measure(single, 0.2)["design_effect"] == pytest.approx(1, rel=0.03)
 
-    def test_without_one_of_the_arms_there_is_nothing_to_compare(self) -> None:
+    def test_without_one_of_the_arms_there_is_nothing_to_compare(self):
         found = measure([(0, 1, False, 2), (0, 2, False, 2)])
         assert found["shown"] is not None
         assert (found["withheld"], found["difference"], found["interval"]) == (None, None, None)
         assert (found["design_effect"], found["p_difference"]) == (None, None)
 
-    def test_an_arm_of_one_turn_has_a_difference_and_no_interval(self) -> None:
+    def test_an_arm_of_one_turn_has_a_difference_and_no_interval(self):
         found = measure([(0, 1, False, 2), (0, 2, False, 2), (0, 0, True, 2)])
         assert found["difference"] == pytest.approx(0.75)
         assert (found["interval"], found["design_effect"]) == (None, None)
 
-    def test_it_is_covered_about_as_often_as_the_interval_says_where_turns_hang_together(self) -> None:
+    def test_it_is_covered_about_as_often_as_the_interval_says_where_turns_hang_together(self):
         covered = 0
         for seed in range(200):
             table, draws = lay_out(draw_study(seed, effect=0.1), 0.2)
@@ -182,10 +178,10 @@ class TestDifference:
 
 
 class TestRedrawing:
-    def test_four_turns_of_which_one_stands_out_are_one_draw_in_four(self) -> None:
+    def test_four_turns_of_which_one_stands_out_are_one_draw_in_four(self):
         assert measure([(0, 2, False, 2), (0, 2, False, 2), (0, 2, False, 2), (0, 0, True, 2)])["p_difference"] == 0.25
 
-    def test_p_is_the_count_of_every_draw_there_could_have_been(self) -> None:
+    def test_p_is_the_count_of_every_draw_there_could_have_been(self):
         by_interview = [[place for place, turn in enumerate(UNEVEN) if turn[0] == number] for number in (0, 1)]
         differences = []
         for one, (first, second) in product(
@@ -204,9 +200,9 @@ class TestRedrawing:
         far = sum(each >= abs(found["difference"]) - 1e-9 for each in differences)
         assert found["p_difference"] == pytest.approx(far / 50)
 
-    def test_many_draws_are_sampled_with_a_seed_and_p_is_near_the_hypergeometric_one_and_never_nought(self) -> None:
+    def test_many_draws_are_sampled_with_a_seed_and_p_is_near_the_hypergeometric_one_and_never_nought(self):
         # 30 single sentences, 10 withheld: 15 of 20 shown agree, and 4 of 10 withheld.
-        turns: list[Turn] = [(0, int(turn < 15), False, 1) for turn in range(20)]
+        turns = [(0, int(turn < 15), False, 1) for turn in range(20)]
         turns += [(0, int(turn < 4), True, 1) for turn in range(10)]
         ways = stats.hypergeom(30, 19, 10)
         exact = sum(
@@ -220,14 +216,14 @@ class TestRedrawing:
         apart = lay_out([(0, int(turn < 20), turn >= 20, 1) for turn in range(40)])
         assert difference_ps({"all": apart[0]}, apart[1], redraws=99)["all"] == 0.01
 
-    def test_what_differs_between_interviews_is_no_difference_between_arms(self) -> None:
-        turns: list[Turn] = [(interview, 3 * interview, turn == 0, 3) for interview in (0, 1) for turn in range(5)]
+    def test_what_differs_between_interviews_is_no_difference_between_arms(self):
+        turns = [(interview, 3 * interview, turn == 0, 3) for interview in (0, 1) for turn in range(5)]
         assert measure(turns, 0.2)["p_difference"] == 1.0
 
-    def test_interviews_with_one_arm_alone_leave_nothing_to_draw(self) -> None:
+    def test_interviews_with_one_arm_alone_leave_nothing_to_draw(self):
         assert measure([(0, 1, False, 2), (0, 1, False, 3), (1, 0, True, 2), (1, 2, True, 2)])["p_difference"] is None
 
-    def test_a_table_with_one_arm_takes_no_part_in_the_draws_of_another(self) -> None:
+    def test_a_table_with_one_arm_takes_no_part_in_the_draws_of_another(self):
         table, draws = lay_out(UNEVEN)
         shown_alone = table.keep(shown=True, withheld=False, looks=True)
         part = TurnTable(table.turns[[0, 3, 5, 6]], table.counts[[0, 3, 5, 6]])
@@ -236,12 +232,12 @@ class TestRedrawing:
 
 
 class TestDirection:
-    def test_single_changes_give_mcnemars_exact_test(self) -> None:
+    def test_single_changes_give_mcnemars_exact_test(self):
         to, away = np.array([1] * 9 + [0]), np.array([0] * 9 + [1])
         assert direction_p(to, away) == pytest.approx(0.021484, abs=5e-7)
         assert direction_p(to, away) == pytest.approx(measure_mcnemar(9, 1))
 
-    def test_changes_of_a_turn_count_together(self) -> None:
+    def test_changes_of_a_turn_count_together(self):
         to, away = np.array([5, 3, 1, 0, 2]), np.array([0, 0, 2, 1, 2])
         net = [5, 3, -1, -1]
         ways = [
@@ -251,18 +247,18 @@ class TestDirection:
         together = direction_p(np.array([9]), np.array([0]))
         assert together == pytest.approx(1.0)
 
-    def test_of_many_turns_it_is_near_the_clustered_statistic(self) -> None:
+    def test_of_many_turns_it_is_near_the_clustered_statistic(self):
         generator = np.random.default_rng(3)
         net = generator.integers(-4, 6, 400)
         statistic = float(net.sum()) ** 2 / float((net**2).sum())
         found = direction_p(np.maximum(net, 0), np.maximum(-net, 0))
         assert found == pytest.approx(float(stats.chi2.sf(statistic, 1)), abs=0.002)
 
-    def test_changes_that_cancel_have_no_direction_and_none_has_no_test(self) -> None:
+    def test_changes_that_cancel_have_no_direction_and_none_has_no_test(self):
         assert direction_p(np.array([2, 1]), np.array([2, 1])) == 1.0
         assert direction_p(np.array([0, 0]), np.array([0, 0])) is None
 
-    def test_the_switch_rate_is_of_the_turns_in_which_somebody_differed(self) -> None:
+    def test_the_switch_rate_is_of_the_turns_in_which_somebody_differed(self):
         counts = [Tally(differed=3, changed_to=2), Tally(agreed=4, changed_away=1), Tally(differed=1)]
         numbers = np.arange(3, dtype=np.int64)
         # Turns that were only looked at, drawn with certainty: their probability stands in no figure.
@@ -273,12 +269,12 @@ class TestDirection:
         assert found["shown"] is None
 
 
-def table_of(tallies: dict[int, Tally]) -> TurnTable:
+def table_of(tallies):
     return make_table(np.array(list(tallies), dtype=np.int64), np.array(list(tallies.values()), dtype=np.int64))
 
 
 class TestPool:
-    def test_a_figure_needs_two_coders_part_by_part(self) -> None:
+    def test_a_figure_needs_two_coders_part_by_part(self):
         one = table_of({1: Tally(shown_same=1, shown_n=2, differed=1)})
         other = table_of({1: Tally(shown_n=3), 2: Tally(withheld_n=4)})
         pooled = pool_tables([{"f": one}, {"f": other}])["f"]
@@ -286,7 +282,7 @@ class TestPool:
         assert pooled.count_turns() == (1, 0)
         assert pool_tables([{"f": one}])["f"].total == Tally()
 
-    def test_what_is_left_out_of_one_family_is_in_no_total(self) -> None:
+    def test_what_is_left_out_of_one_family_is_in_no_total(self):
         both = table_of({1: Tally(shown_same=1, shown_n=2)})
         pooled = pool_tables([{"f": both, "g": both}, {"f": both}])
         assert {family: table.total for family, table in pooled.items()} == {
@@ -295,18 +291,18 @@ class TestPool:
         }
         assert add_tables(pooled.values()).total == Tally(shown_same=2, shown_n=4)
 
-    def test_units_of_a_turn_are_one_cluster_whoever_coded_them(self) -> None:
+    def test_units_of_a_turn_are_one_cluster_whoever_coded_them(self):
         one, other = table_of({1: Tally(shown_n=2), 3: Tally(shown_n=1)}), table_of({3: Tally(shown_same=1, shown_n=1)})
         found = add_tables([one, other])
         assert found.turns.tolist() == [1, 3]
         assert found.units.tolist() == [2, 2]
 
-    def test_a_family_with_one_arm_stands_in_no_total_of_the_arms(self) -> None:
+    def test_a_family_with_one_arm_stands_in_no_total_of_the_arms(self):
         whole = table_of({1: Tally(shown_same=1, shown_n=2), 2: Tally(withheld_n=2)})
         shown_alone = table_of({1: Tally(shown_same=9, shown_n=9, differed=2, changed_to=1)})
         total = sum_families([whole, shown_alone]).total
         assert total == Tally(shown_same=1, shown_n=2, withheld_n=2, differed=2, changed_to=1)
 
-    def test_an_arm_of_few_units_is_dropped_and_the_looks_stay(self) -> None:
+    def test_an_arm_of_few_units_is_dropped_and_the_looks_stay(self):
         table = table_of({1: Tally(shown_n=10, differed=1), 2: Tally(withheld_n=9)})
         assert table.drop_small_arms(10).total == Tally(shown_n=10, differed=1)

@@ -1,50 +1,41 @@
 """What leaves of machine work: suggestions, what coders were shown of them, and what people said of annotators."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 from pyarrow import parquet
 
-from auditapp.annotators.models import Annotator, CodeChoice, Suggestion
+from auditapp.annotators.models import CodeChoice, Suggestion
 from auditapp.evaluation.actions import draw_positive_audit, mark_positive
 from auditapp.evaluation.models import Disagreement
 from auditapp.llm.queries import find_part
 from auditapp.suggestions.models import Response, Showing
 from tests.auditapp.evaluation.cast import add_critic, judge, list_sentences, open_to, suggest
-from tests.auditapp.evaluation.test_audits import ClientOf
 from tests.auditapp.suggestions.cast import add_annotator, decide, look, read_offline, show_all, withhold_all
 from tests.support.databases import stored
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Reveal, Unblinding
-from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.methods import draft_methods
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.models import Study
 
 KEYS = ("suggestions", "showings", "turn_arms", "positive_marks", "machine_disagreements", "code_choices")
 
 
-def take_out(study: Study, key: str, only: User | None = None) -> list[dict[str, Any]]:
+def take_out(study, key, only=None):
     export = find_export(key)
     assert export is not None
     assert export.read_rows is not None
     return [dict(zip(export.header, row, strict=True)) for row in export.read_rows(Scope(study, only))]
 
 
-def read_machine_sentences(study: Study) -> str:
+def read_machine_sentences(study):
     """What the methods paragraph says of machines."""
     return " ".join(draft_methods(study)["sections"]["Machines"])
 
 
 @stored
-def annotator(study: Study, interview: Interview) -> Annotator:
+def annotator(study, interview):
     """Who put Balance on the first sentence and two codes on the second; nothing is withheld."""
     show_all(study)
     annotator = add_annotator(study, number=3, hash="abc")
@@ -54,7 +45,7 @@ def annotator(study: Study, interview: Interview) -> Annotator:
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_column_has_a_meaning_and_an_empty_study_has_no_rows(study: Study, key: str) -> None:
+def test_every_column_has_a_meaning_and_an_empty_study_has_no_rows(study, key):
     export = find_export(key)
     assert export is not None
     assert [column for column in export.columns if not column.meaning] == []
@@ -62,9 +53,7 @@ def test_every_column_has_a_meaning_and_an_empty_study_has_no_rows(study: Study,
 
 
 class TestSuggestions:
-    def test_a_row_names_annotator_evidence_critic_and_arm(
-        self, annotator: Annotator, study: Study, coder: User, interview: Interview
-    ) -> None:
+    def test_a_row_names_annotator_evidence_critic_and_arm(self, annotator, study, coder, interview):
         judge(annotator, dict.fromkeys(annotator.suggestions.order_by("pk")[:1], "reverse"))
         withhold_all(study, interview)
         row, *others = take_out(study, "suggestions")
@@ -86,25 +75,21 @@ class TestSuggestions:
         assert {name: row[name] for name in wanted} == wanted
         assert others[0]["critic_verdict"] is None
 
-    def test_an_annotator_without_a_model_has_a_run_and_neither_provider_nor_batch(
-        self, study: Study, interview: Interview
-    ) -> None:
+    def test_an_annotator_without_a_model_has_a_run_and_neither_provider_nor_batch(self, study, interview):
         rules = add_annotator(study, "rules", kind="rules")
         [suggestion] = read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
         [row] = take_out(study, "suggestions")
         assert (row["annotator_kind"], row["run"], row["suggestion_id"]) == ("rules", suggestion.run_id, suggestion.pk)
         assert [row[name] for name in ("provider", "model", "batch", "attempt", "quote", "arm")] == [None] * 6
 
-    def test_they_come_back_from_parquet_with_their_types(
-        self, annotator: Annotator, study: Study, tmp_path: Path
-    ) -> None:
+    def test_they_come_back_from_parquet_with_their_types(self, annotator, study, tmp_path):
         export, path = find_export("suggestions"), tmp_path / "suggestions.parquet"
         assert export
         annotator.suggestions.update(score=0.25)
         write_file(export=export, scope=Scope(study, None), format="parquet", path=path)
         assert parquet.read_table(path).to_pylist() == take_out(study, "suggestions")
 
-    def test_one_persons_are_those_she_has_seen(self, annotator: Annotator, study: Study, coder: User) -> None:
+    def test_one_persons_are_those_she_has_seen(self, annotator, study, coder):
         assert take_out(study, "suggestions", coder) == []
         sentence = Suggestion.objects.order_by("pk")[0].sentence
         decide(sentence, coder)
@@ -112,8 +97,8 @@ class TestSuggestions:
         assert len(take_out(study, "suggestions", coder)) == 1
 
     def test_what_came_after_her_look_and_what_a_colleague_opened_to_her_is_not_among_hers(
-        self, annotator: Annotator, study: Study, coder: User
-    ) -> None:
+        self, annotator, study, coder
+    ):
         first, second = (Suggestion.objects.order_by("pk")[place].sentence for place in (0, 1))
         decide(first, coder)
         [offer] = look(first, coder).offers
@@ -123,14 +108,8 @@ class TestSuggestions:
 
     @pytest.mark.parametrize("key", ["suggestions", "showings", "positive_marks", "machine_disagreements"])
     def test_a_lead_who_codes_is_asked_first_where_only_machines_have_worked(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        lead: User,
-        client_of: ClientOf,
-        key: str,
-    ) -> None:
+        self, annotator, study, interview, lead, client_of, key
+    ):
         client, address = client_of(lead), reverse("exchange:download", args=[study.slug, key, "csv"])
         refused = client.post(address)
         assert refused.status_code == 409
@@ -148,9 +127,7 @@ class TestSuggestions:
 
 
 class TestShowings:
-    def test_each_suggestion_shown_is_a_row_in_its_order_with_what_became_of_it(
-        self, annotator: Annotator, study: Study, coder: User
-    ) -> None:
+    def test_each_suggestion_shown_is_a_row_in_its_order_with_what_became_of_it(self, annotator, study, coder):
         sentence = Suggestion.objects.get(code__identifier="theme.compassion").sentence
         decide(sentence, coder)
         look(sentence, coder)
@@ -168,9 +145,7 @@ class TestShowings:
         assert (first["response"], second["response"], second["reason"]) == (None, "rejected", "No.")
         assert (first["arm"], first["draft"], first["own_codes"], first["coder"]) == ("shown", False, [], "coder")
 
-    def test_rows_of_everybody_do_not_say_how_far_one_coder_was_moved(
-        self, annotator: Annotator, study: Study, coder: User, second_coder: User
-    ) -> None:
+    def test_rows_of_everybody_do_not_say_how_far_one_coder_was_moved(self, annotator, study, coder, second_coder):
         sentence = Suggestion.objects.get(code__identifier="theme.compassion").sentence
         for who in (coder, second_coder):
             if who == second_coder:
@@ -190,8 +165,8 @@ class TestShowings:
             assert len(str(row["shown"])) == len("2026-01-01")
 
     def test_a_look_on_a_withheld_turn_is_a_row_without_a_suggestion(
-        self, annotator: Annotator, study: Study, interview: Interview, coder: User, second_coder: User
-    ) -> None:
+        self, annotator, study, interview, coder, second_coder
+    ):
         withhold_all(study, interview)
         sentence = list_sentences(interview)[0]
         decide(sentence, coder)
@@ -200,9 +175,7 @@ class TestShowings:
         assert (row["arm"], row["place"], row["suggestion_id"]) == ("withheld", None, None)
         assert take_out(study, "showings", second_coder) == []
 
-    def test_turn_arms_have_the_probability_they_were_drawn_with(
-        self, annotator: Annotator, study: Study, interview: Interview
-    ) -> None:
+    def test_turn_arms_have_the_probability_they_were_drawn_with(self, annotator, study, interview):
         withhold_all(study, interview)
         rows = take_out(study, "turn_arms")
         assert [(row["turn"], row["arm"], row["probability"], row["share_percent"]) for row in rows] == [
@@ -211,9 +184,7 @@ class TestShowings:
         ]
 
 
-def test_marks_sorted_differences_and_choices_come_along(
-    annotator: Annotator, study: Study, interview: Interview, lead: User
-) -> None:
+def test_marks_sorted_differences_and_choices_come_along(annotator, study, interview, lead):
     import uuid
 
     audit = draw_positive_audit(annotator=annotator, seed=2, by=lead)
@@ -243,9 +214,7 @@ def test_marks_sorted_differences_and_choices_come_along(
 
 
 class TestWords:
-    def test_the_methods_paragraph_says_who_read_who_saw_what_and_who_tested(
-        self, annotator: Annotator, study: Study, interview: Interview
-    ) -> None:
+    def test_the_methods_paragraph_says_who_read_who_saw_what_and_who_tested(self, annotator, study, interview):
         rules = add_annotator(study, "rules", kind="rules")
         read_offline(rules, list_sentences(interview)[0], ["theme.balance"])
         judge(annotator, dict.fromkeys(annotator.suggestions.order_by("pk")[:1], "reverse"))
@@ -257,14 +226,14 @@ class TestWords:
         assert "2 of 2 turns, with a share of 100 % (plan" in text
         assert "1 of 1 verdicts were rejections" in text
 
-    def test_a_study_without_machines_says_nothing_of_withholding(self, study: Study) -> None:
+    def test_a_study_without_machines_says_nothing_of_withholding(self, study):
         text = read_machine_sentences(study)
         assert "No machine proposed codes." in text
         assert "withheld" not in text
 
     def test_the_card_has_reversals_and_how_far_audits_are_but_no_result_of_an_audit(
-        self, annotator: Annotator, study: Study, interview: Interview, lead: User
-    ) -> None:
+        self, annotator, study, interview, lead
+    ):
         critic = add_critic()
         first = annotator.suggestions.order_by("pk")[0]
         judge(annotator, {first: "reverse"}, critic=critic)
@@ -278,9 +247,7 @@ class TestWords:
         assert "0 of 3" in figures.values()
         assert of_critic.summary == "Tested other annotators' suggestions here as a critic."
 
-    def test_the_judges_pages_show_the_cards(
-        self, annotator: Annotator, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_judges_pages_show_the_cards(self, annotator, study, lead, client_of):
         page = client_of(lead).get(reverse("llm:judges", args=[study.slug]))
         assert annotator.variant is not None
         assert f'id="judge-{annotator.variant.pk}"' in page.content.decode()

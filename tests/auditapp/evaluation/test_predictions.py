@@ -1,13 +1,11 @@
 """What annotators without a model propose for the sentences of a turn."""
 
-from __future__ import annotations
-
 import pytest
 
 from auditapp.annotators.pure.prompts import Prediction, RulesReader, keep_once
 
 
-def predict(*found: tuple[str, float | None]) -> list[Prediction]:
+def predict(*found):
     return [Prediction(code, "", score=score) for code, score in found]
 
 
@@ -22,19 +20,17 @@ def predict(*found: tuple[str, float | None]) -> list[Prediction]:
         ([("b", 0.6), ("b", 0.9)], [1, 1], [0, 1]),
     ],
 )
-def test_a_code_applied_once_per_answer_is_kept_for_one_sentence_of_a_turn(
-    found: list[tuple[str, float | None]], turns: list[int], kept: list[int]
-) -> None:
+def test_a_code_applied_once_per_answer_is_kept_for_one_sentence_of_a_turn(found, turns, kept):
     predictions = keep_once([predict(each) for each in found], turns, once={"a"})
     assert [place for place, each in enumerate(predictions) if each] == kept
 
 
-def test_a_turn_that_has_a_proposal_of_the_code_gets_no_second() -> None:
+def test_a_turn_that_has_a_proposal_of_the_code_gets_no_second():
     found = [predict(("a", 0.9), ("b", 0.5)), predict(("a", 0.9))]
     kept = keep_once(found, [1, 2], once={"a"}, taken={(1, "a")})
     assert [[each.code for each in of] for of in kept] == [["b"], ["a"]]
 
 
-def test_rules_propose_each_code_once_for_a_sentence() -> None:
+def test_rules_propose_each_code_once_for_a_sentence():
     [found] = RulesReader({"a": ["ask", "first"]}).read(["I ask first."])
     assert [each.code for each in found] == ["a"]

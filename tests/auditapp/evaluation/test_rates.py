@@ -1,39 +1,29 @@
 """Rates over the corpus: what they rest on, and when there is none."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.annotators.models import Annotator, CodeChoice, TurnAnswer, TurnArm
+from auditapp.annotators.models import Annotator, TurnAnswer, TurnArm
 from auditapp.batches.models import Attempt, Result
 from auditapp.evaluation.actions import choose_annotator
 from auditapp.evaluation.pure.corrected_rates import correct_prevalence, weigh_accuracy
 from auditapp.evaluation.queries.calibration import Corpus
 from tests.auditapp.evaluation.cast import BALANCE, bring_in, decide_all, make_annotator, read, withhold
 from tests.transcripts.blinding.cast import unblind_on
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodeExample, CodeFamily
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.corpus.models import Sentence
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def said(study: Study, owner: User) -> list[Sentence]:
+def said(study, owner):
     """Two interviews of forty turns of four sentences; every other turn is withheld."""
     set_method(study=study, method="codebook", by=owner)
     said = bring_in(study, owner, interviews=2, turns=40, sentences=4)
@@ -42,7 +32,7 @@ def said(study: Study, owner: User) -> list[Sentence]:
 
 
 @pytest.fixture
-def annotator(study: Study, said: list[Sentence]) -> Annotator:
+def annotator(study, said):
     """It puts balance on the first and second sentence of each turn."""
     annotator = make_annotator(study)
     first = min(each.position for each in said)
@@ -50,21 +40,19 @@ def annotator(study: Study, said: list[Sentence]) -> Annotator:
     return annotator
 
 
-def held(said: list[Sentence]) -> list[Sentence]:
+def held(said):
     return [each for each in said if each.turn.position % 2 == 0]
 
 
 @pytest.fixture
-def choice(study: Study, annotator: Annotator, said: list[Sentence], coder: User, lead: User) -> CodeChoice:
+def choice(study, annotator, said, coder, lead):
     """The coder read the withheld turns, and puts balance on the first sentence of each."""
     first = min(each.position for each in said)
     decide_all(coder, held(said), {each.pk: [BALANCE] for each in held(said) if (each.position - first) % 4 == 0})
     return choose_annotator(study=study, code_identifier=BALANCE, annotator=annotator, reason="The best one.", by=lead)
 
 
-def test_there_is_no_rate_of_a_move(
-    study: Study, annotator: Annotator, choice: CodeChoice, lead: User, reader: User, client_of: ClientOf
-) -> None:
+def test_there_is_no_rate_of_a_move(study, annotator, choice, lead, reader, client_of):
     page = client_of(reader).get(reverse("evaluation:rates", args=[study.slug]))
     assert [row["refusal"] for row in page.context["rows"]] == [""]
     CodeFamily.objects.update(carries_enactment=True)
@@ -74,12 +62,12 @@ def test_there_is_no_rate_of_a_move(
     assert (row["corrected_rate"].rate, row["rogan_gladen"]) == (None, None)
 
 
-def parts_of(choice: CodeChoice) -> dict[str, Any]:
+def parts_of(choice):
     assert choice.annotator is not None
     return Corpus(choice.study, read_blind(choice.study)).read_parts(choice, choice.annotator)
 
 
-def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(choice: CodeChoice) -> None:
+def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(choice):
     parts = parts_of(choice)
     assert (parts["found"].labelled, parts["found"].labelled_turns) == (160, 40)
     assert len(parts["sample"].other_machine) == 160
@@ -89,8 +77,8 @@ def test_the_labelled_part_is_the_withheld_turns_and_the_other_part_the_rest(cho
 
 
 def test_plans_with_different_shares_weigh_rogan_and_gladen_as_they_weigh_the_rate(
-    study: Study, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf
-) -> None:
+    study, choice, said, reader, client_of
+):
     """Of the second talk four turns in five are withheld, and there nobody puts the code."""
     talks = sorted({each.turn.interview_id for each in said})
     TurnArm.objects.filter(turn__interview=talks[1]).update(probability=0.8)
@@ -108,9 +96,7 @@ def test_plans_with_different_shares_weigh_rogan_and_gladen_as_they_weigh_the_ra
     assert correct_prevalence(0.5, 20 / 20, 80 / 140) != pytest.approx(expected, abs=0.01)
 
 
-def test_an_interview_with_a_withheld_turn_nobody_read_is_in_neither_part(
-    choice: CodeChoice, said: list[Sentence]
-) -> None:
+def test_an_interview_with_a_withheld_turn_nobody_read_is_in_neither_part(choice, said):
     last = held(said)[-1]
     last.decisions.all().delete()
     parts = parts_of(choice)
@@ -119,25 +105,21 @@ def test_an_interview_with_a_withheld_turn_nobody_read_is_in_neither_part(
     assert last.turn.interview_id not in parts["labelled_in"]
 
 
-def test_labels_on_turns_that_are_not_withheld_do_not_enter(
-    choice: CodeChoice, said: list[Sentence], second_coder: User
-) -> None:
+def test_labels_on_turns_that_are_not_withheld_do_not_enter(choice, said, second_coder):
     before = parts_of(choice)
     shown = [each for each in said if each not in held(said)]
     decide_all(second_coder, shown, {each.pk: [BALANCE] for each in shown})
     assert parts_of(choice)["found"] == before["found"]
 
 
-def test_of_a_sentence_two_people_read_their_share_counts(
-    choice: CodeChoice, said: list[Sentence], second_coder: User
-) -> None:
+def test_of_a_sentence_two_people_read_their_share_counts(choice, said, second_coder):
     decide_all(second_coder, held(said)[:1], {})
     parts = parts_of(choice)
     assert parts["n_labels"] == 161
     assert sorted(set(parts["sample"].people.tolist())) == [0.0, 0.5, 1.0]
 
 
-def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) -> None:
+def test_examples_are_in_neither_part(choice, said):
     code = Code.objects.get(version__study=choice.study, identifier=BALANCE)
     for sentence in (said[0], said[4]):
         CodeExample.objects.create(
@@ -147,13 +129,11 @@ def test_examples_are_in_neither_part(choice: CodeChoice, said: list[Sentence]) 
     assert (parts["found"].labelled, len(parts["sample"].other_machine), parts["set_aside"]) == (159, 159, 2)
 
 
-def page(client: Client, study: Study) -> str:
+def page(client, study):
     return " ".join(client.get(reverse("evaluation:rates", args=[study.slug])).content.decode().split())
 
 
-def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
-    study: Study, choice: CodeChoice, reader: User, client_of: ClientOf
-) -> None:
+def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(study, choice, reader, client_of):
     shown = page(client_of(reader), study)
     # The machine says one half, people one quarter.
     assert "<strong>0.250</strong>" in shown
@@ -164,7 +144,7 @@ def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(
     assert "The best one." in shown
 
 
-def tell_served(annotator: Annotator, names: Callable[[TurnAnswer], str]) -> None:
+def tell_served(annotator, names):
     """The provider names who answered each of the annotator's turn answers."""
     for turn_answer in TurnAnswer.objects.filter(annotator=annotator).select_related("cell"):
         attempt = Attempt.objects.create(
@@ -181,18 +161,14 @@ def tell_served(annotator: Annotator, names: Callable[[TurnAnswer], str]) -> Non
         Result.objects.create(cell=turn_answer.cell, attempt=attempt, stored_at=timezone.now())
 
 
-def test_one_served_model_behind_all_answers_holds(
-    study: Study, choice: CodeChoice, annotator: Annotator, reader: User, client_of: ClientOf
-) -> None:
+def test_one_served_model_behind_all_answers_holds(study, choice, annotator, reader, client_of):
     tell_served(annotator, lambda _: "model-2026-01")
     shown = page(client_of(reader), study)
     assert shown.count("<strong>Holds:</strong>") == 6
     assert "One model answered: model-2026-01 (40 labelled and 40 other turns)." in shown
 
 
-def test_a_second_served_model_is_named_and_refuses_the_rate(
-    study: Study, choice: CodeChoice, annotator: Annotator, said: list[Sentence], reader: User, client_of: ClientOf
-) -> None:
+def test_a_second_served_model_is_named_and_refuses_the_rate(study, choice, annotator, said, reader, client_of):
     labelled = {each.turn_id for each in held(said)}
     tell_served(annotator, lambda turn_answer: "old" if turn_answer.cell.input_id in labelled else "new")
     client = client_of(reader)
@@ -204,16 +180,14 @@ def test_a_second_served_model_is_named_and_refuses_the_rate(
     assert (row["rate"], row["served_models"], row["not_checked"]) == (None, told, "")
 
 
-def test_what_was_read_again_whole_counts_by_its_last_answer(
-    study: Study, choice: CodeChoice, annotator: Annotator, said: list[Sentence]
-) -> None:
+def test_what_was_read_again_whole_counts_by_its_last_answer(study, choice, annotator, said):
     tell_served(annotator, lambda _: "old")
     assert [name for name, *_ in parts_of(choice)["found"].served] == ["old"]
     read(annotator, said, {})
     assert [name for name, *_ in parts_of(choice)["found"].served] == [""]
 
 
-def test_the_file_holds_the_same(study: Study, choice: CodeChoice, reader: User, client_of: ClientOf) -> None:
+def test_the_file_holds_the_same(study, choice, reader, client_of):
     client, path = client_of(reader), reverse("evaluation:rates_file", args=[study.slug])
     [row] = json.loads(client.post(path, {"format": "json"}).content)
     assert (row["rate"], row["naive"], row["rectifier"]) == pytest.approx((0.25, 0.5, -0.25))
@@ -222,9 +196,7 @@ def test_the_file_holds_the_same(study: Study, choice: CodeChoice, reader: User,
 
 
 @pytest.mark.parametrize("breaking", ["hash", "people", "draw"])
-def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
-    study: Study, choice: CodeChoice, said: list[Sentence], reader: User, client_of: ClientOf, breaking: str
-) -> None:
+def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(study, choice, said, reader, client_of, breaking):
     if breaking == "hash":
         Annotator.objects.update(hash="")
     elif breaking == "people":
@@ -252,9 +224,7 @@ def test_a_rate_is_refused_in_a_sentence_when_a_condition_fails(
     assert row["refused"]
 
 
-def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(
-    study: Study, choice: CodeChoice, said: list[Sentence], lead: User, client_of: ClientOf
-) -> None:
+def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(study, choice, said, lead, client_of):
     client = client_of(lead)
     assert "hidden from you" in page(client, study)
     assert "0.250" not in page(client, study)
@@ -263,9 +233,7 @@ def test_who_may_code_opens_first_and_then_sees_what_everybody_sees(
     assert "<strong>0.250</strong>" in page(client, study)
 
 
-def test_rates_of_a_reflexive_family_need_a_reason(
-    study: Study, choice: CodeChoice, owner: User, reader: User, client_of: ClientOf
-) -> None:
+def test_rates_of_a_reflexive_family_need_a_reason(study, choice, owner, reader, client_of):
     set_method(study=study, family="themes", method="reflexive", reason="We read anew.", by=owner)
     assert "0.250" not in page(client_of(reader), study)
     Unblinding.objects.bulk_create(

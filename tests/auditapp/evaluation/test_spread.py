@@ -1,34 +1,24 @@
 """Several annotators side by side: who sees them on which interviews."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from auditapp.annotators.models import Annotator
 from auditapp.evaluation.queries.calibration_tables import read_spread
 from tests.auditapp.evaluation.cast import BALANCE, bring_in, make_annotator, read
 from tests.transcripts.blinding.cast import unblind_on
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
+from transcripts.corpus.models import Interview
 
 
 @pytest.fixture
-def said(study: Study, owner: User) -> list[Sentence]:
+def said(study, owner):
     """Two interviews of nine sentences."""
     return bring_in(study, owner, interviews=2)
 
 
 @pytest.fixture
-def annotators(study: Study, said: list[Sentence]) -> list[Annotator]:
+def annotators(study, said):
     """One puts balance on all of the first interview and nothing of the second; the other the other way round."""
     first = said[0].turn.interview_id
     found = []
@@ -38,11 +28,11 @@ def annotators(study: Study, said: list[Sentence]) -> list[Annotator]:
     return found
 
 
-def page(client: Client, study: Study, **query: list[int]) -> str:
+def page(client, study, **query):
     return " ".join(client.get(reverse("evaluation:spread", args=[study.slug]), query).content.decode().split())
 
 
-def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators: list[Annotator], said: list[Sentence]) -> None:
+def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators, said):
     talks = {each.turn.interview_id for each in said}
     whole, _ = read_spread(annotators)
     assert [rate["put"] for rate in whole[0]["rates"]] == [9, 9]
@@ -53,17 +43,13 @@ def test_it_is_limited_to_the_interviews_that_are_asked_for(annotators: list[Ann
     assert read_spread(annotators, seen=()) == ([], talks)
 
 
-def test_who_does_not_code_sees_all(
-    study: Study, annotators: list[Annotator], reader: User, client_of: ClientOf
-) -> None:
+def test_who_does_not_code_sees_all(study, annotators, reader, client_of):
     shown = page(client_of(reader), study)
     assert "18 sentences annotated by all of them" in shown
     assert "hidden from you" not in shown
 
 
-def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
-    study: Study, annotators: list[Annotator], said: list[Sentence], lead: User, client_of: ClientOf
-) -> None:
+def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(study, annotators, said, lead, client_of):
     client = client_of(lead)
     shown = page(client, study)
     assert "Others’ labels in 2 interviews are hidden from you" in shown
@@ -77,9 +63,7 @@ def test_who_codes_sees_no_rate_of_an_interview_before_she_opened_it(
     assert "rates from 0.0 % to 100.0 %" in shown
 
 
-def test_the_page_unblinds_what_it_hides_and_nothing_without_the_tick(
-    study: Study, annotators: list[Annotator], lead: User, client_of: ClientOf
-) -> None:
+def test_the_page_unblinds_what_it_hides_and_nothing_without_the_tick(study, annotators, lead, client_of):
     client, path = client_of(lead), reverse("evaluation:spread", args=[study.slug])
     query = f"?annotators={annotators[0].pk}&annotators={annotators[1].pk}"
     assert unblind_on(client, path + query, confirmed=False).status_code == 422
@@ -89,9 +73,7 @@ def test_the_page_unblinds_what_it_hides_and_nothing_without_the_tick(
     assert "18 sentences annotated by all of them" in page(client, study)
 
 
-def test_no_more_interviews_are_unblinded_than_the_annotators_read(
-    study: Study, said: list[Sentence], lead: User, client_of: ClientOf
-) -> None:
+def test_no_more_interviews_are_unblinded_than_the_annotators_read(study, said, lead, client_of):
     first = said[0].turn.interview_id
     for name in ("narrow", "narrower"):
         read(make_annotator(study, name), [each for each in said if each.turn.interview_id == first], {})

@@ -1,13 +1,8 @@
-from __future__ import annotations
-
 import pytest
-from pytest_django import Settings
-
-from transcripts.accounts.models import User
 
 
 @pytest.fixture(autouse=True)
-def _variables_that_may_hold_keys(settings: Settings) -> None:
+def _variables_that_may_hold_keys(settings):
     """As PROVIDER_KEYS=A_KEY=api.openai.com,… sets it."""
     openai = frozenset({"api.openai.com:443"})
     names = ("A_KEY", "ANOTHER_KEY", *(f"KEY_{number}" for number in range(12)))
@@ -15,7 +10,7 @@ def _variables_that_may_hold_keys(settings: Settings) -> None:
 
 
 @pytest.fixture
-def site_owner(owner: User) -> User:
+def site_owner(owner):
     """The owner of a study who owns the site too."""
     owner.is_superuser = True
     owner.save(update_fields=["is_superuser"])

@@ -1,16 +1,12 @@
 """Keys that go through the whole program and are found nowhere afterwards: not in logs, database, spool, broker, exports."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
@@ -19,7 +15,7 @@ import redis
 
 from auditapp.llm.pure.key_removal import REMOVED, list_forms
 from tests.conftest import copy_instance
-from tests.support.instance import ROOT, Instance, Preloaded, wait_until
+from tests.support.instance import ROOT, Preloaded, wait_until
 from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("sqlite")]
@@ -33,9 +29,9 @@ class Parrot(BaseHTTPRequestHandler):
     """A model's address that sends back whatever key it is given, in every kind of failure and in an answer."""
 
     protocol_version = "HTTP/1.1"
-    presented: list[str] = []
+    presented = []
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         header = self.headers.get("Authorization", "")
         key = header.removeprefix("Bearer ")
@@ -59,7 +55,7 @@ class Parrot(BaseHTTPRequestHandler):
         ]
         self.reply(*bodies[turn], key)
 
-    def reply(self, status: int, body: str, key: str) -> None:
+    def reply(self, status, body, key):
         data = body.encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(data)))
@@ -68,12 +64,12 @@ class Parrot(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format, *args):
         return None
 
 
 @pytest.fixture
-def parrot() -> Iterator[str]:
+def parrot():
     Parrot.presented = []
     server = ThreadingHTTPServer(("127.0.0.1", 0), Parrot)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
@@ -84,7 +80,7 @@ def parrot() -> Iterator[str]:
     thread.join()
 
 
-def give_key(instance: Instance, account: str, key: str) -> str:
+def give_key(instance, account, key):
     """Store a key by command; what the command said."""
     done = subprocess.run(
         [sys.executable, "manage.py", "account", "--skip-checks", "set-key", account],
@@ -123,7 +119,7 @@ for path in sys.argv[1:]:
 """
 
 
-def read_pages(instance: Instance) -> str:
+def read_pages(instance):
     """What the owner of the site is shown."""
     environment = {**instance.environment, "DJANGO_SETTINGS_MODULE": "auditapp.settings"}
     looked = subprocess.run(
@@ -133,7 +129,7 @@ def read_pages(instance: Instance) -> str:
     return looked.stdout + looked.stderr
 
 
-def dump(instance: Instance) -> bytes:
+def dump(instance):
     """Everything the instance keeps: files (the key of the seals apart), tables, and what is in the broker."""
     kept = [path.read_bytes() for path in instance.folder.rglob("*") if path.is_file() and path.name != "field_key"]
     url = instance.environment.get("DATABASE_URL")
@@ -152,7 +148,7 @@ def dump(instance: Instance) -> bytes:
 
 
 @pytest.fixture
-def instance(migrated: Instance, parrot: str, tmp_path: Path) -> Iterator[Instance]:
+def instance(migrated, parrot, tmp_path):
     """An instance whose settings let a variable's key be sent to the parrot."""
     with copy_instance(migrated, tmp_path / "copy") as copy:
         database_url, redis_url = (copy.environment.get(name, "") for name in ("DATABASE_URL", "REDIS_URL"))
@@ -163,12 +159,12 @@ def instance(migrated: Instance, parrot: str, tmp_path: Path) -> Iterator[Instan
         own.close()
 
 
-def find_forms(key: str, kept: bytes) -> list[str]:
+def find_forms(key, kept):
     return [form for form in list_forms(key) if form.encode() in kept]
 
 
 @pytest.mark.full
-def test_no_key_is_kept_anywhere_but_in_its_seal(instance: Instance, parrot: str, tmp_path: Path) -> None:
+def test_no_key_is_kept_anywhere_but_in_its_seal(instance, parrot, tmp_path):
     said = ""
     address = ("--provider", "openai_compatible", "--base-url", parrot)
     instance.environment["A_PROVIDER_KEY"] = NAMED

@@ -1,7 +1,5 @@
 """Families of models by their names."""
 
-from __future__ import annotations
-
 import pytest
 
 from auditapp.llm.pure.model_settings import group_by_family, may_think, name_family
@@ -18,7 +16,7 @@ from auditapp.llm.pure.model_settings import group_by_family, may_think, name_fa
         ("4o", ""),
     ],
 )
-def test_a_family_is_what_stands_before_the_first_digit_or_sign(model: str, family: str) -> None:
+def test_a_family_is_what_stands_before_the_first_digit_or_sign(model, family):
     assert name_family(model) == family
 
 
@@ -48,10 +46,10 @@ def test_a_family_is_what_stands_before_the_first_digit_or_sign(model: str, fami
         ("gemini-2.0-flash", False),
     ],
 )
-def test_models_that_think_are_known_by_their_names(model: str, thinks: bool) -> None:
+def test_models_that_think_are_known_by_their_names(model, thinks):
     assert may_think(model) is thinks
 
 
-def test_only_families_with_several_models_are_listed() -> None:
+def test_only_families_with_several_models_are_listed():
     models = [("a", "gpt-4o"), ("b", "openai/gpt-5"), ("c", "llama3"), ("d", "4o"), ("e", "4o")]
     assert group_by_family(models) == {"gpt": ["a", "b"]}

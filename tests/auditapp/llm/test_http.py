@@ -1,13 +1,9 @@
-from __future__ import annotations
-
 import asyncio
 import datetime
 import ipaddress
 import logging
 import ssl
 import tracemalloc
-from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -17,16 +13,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from auditapp.llm.providers import open_provider
-from auditapp.llm.providers.base import Account, CallOutcome, ChatAnswer, ErrorClass, NextStep, ProviderNotReady
+from auditapp.llm.providers.base import Account, CallOutcome, ErrorClass, NextStep, ProviderNotReady
 from auditapp.llm.providers.http import KEPT_OF_TOO_LARGE, MAX_BODY, cap_body
 from tests.auditapp.llm.asking import REQUEST, ask, open_account, write_request
-from tests.support.instance import FakeProvider
 
 KEY = "canary-key-4711/abcdef"
 
 
 class TestSentOrUnsent:
-    def test_nobody_at_the_address_means_never_sent(self) -> None:
+    def test_nobody_at_the_address_means_never_sent(self):
         [answer] = ask(open_account("http://127.0.0.1:9/v1"), REQUEST)
         assert (answer.end, answer.next_step, answer.error_class) == (
             CallOutcome.UNSENT,
@@ -35,12 +30,12 @@ class TestSentOrUnsent:
         )
         assert "127.0.0.1:9" in answer.error
 
-    def test_a_server_that_takes_no_connection_means_never_sent(self) -> None:
-        async def call() -> ChatAnswer:
+    def test_a_server_that_takes_no_connection_means_never_sent(self):
+        async def call():
             # TLS to a server that never says a word: connected, but not one byte of the request has left.
             silence = asyncio.Event()
 
-            async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            async def hear(reader, writer):
                 await silence.wait()
                 writer.close()
 
@@ -57,7 +52,7 @@ class TestSentOrUnsent:
         assert (answer.end, answer.error_class) == (CallOutcome.UNSENT, ErrorClass.CONNECTION)
         assert "too long" in answer.error
 
-    def test_a_connection_that_ends_without_a_word_may_have_been_billed(self, fake_provider: FakeProvider) -> None:
+    def test_a_connection_that_ends_without_a_word_may_have_been_billed(self, fake_provider):
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[drop]]"))
         assert (answer.end, answer.next_step, answer.error_class) == (
             CallOutcome.UNKNOWN,
@@ -66,15 +61,13 @@ class TestSentOrUnsent:
         )
         assert answer.http_status is None
 
-    def test_an_answer_cut_off_in_the_middle_is_of_unknown_end_and_kept_as_far_as_it_came(
-        self, fake_provider: FakeProvider
-    ) -> None:
+    def test_an_answer_cut_off_in_the_middle_is_of_unknown_end_and_kept_as_far_as_it_came(self, fake_provider):
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[cut]]"))
         assert (answer.end, answer.error_class, answer.http_status) == (CallOutcome.UNKNOWN, ErrorClass.CUT_OFF, 200)
         assert answer.raw.startswith('{"id": "chatcmpl-')
         assert fake_provider.stats()["billed"] == 1
 
-    def test_a_hanging_answer_ends_by_the_models_timeout(self, fake_provider: FakeProvider) -> None:
+    def test_a_hanging_answer_ends_by_the_models_timeout(self, fake_provider):
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[hang]]", timeout_seconds=1.5))
         assert (answer.end, answer.next_step, answer.error_class) == (
             CallOutcome.UNKNOWN,
@@ -83,7 +76,7 @@ class TestSentOrUnsent:
         )
         assert "1.5 seconds" in answer.error
 
-    def test_a_dripping_answer_ends_by_the_same_timeout(self, fake_provider: FakeProvider) -> None:
+    def test_a_dripping_answer_ends_by_the_same_timeout(self, fake_provider):
         fake_provider.order(drip_seconds=0.15)
         [answer] = ask(open_account(fake_provider.base_url), write_request("[[drip]]", timeout_seconds=1.5))
         assert (answer.end, answer.error_class, answer.http_status) == (CallOutcome.UNKNOWN, ErrorClass.TIMEOUT, 200)
@@ -91,8 +84,8 @@ class TestSentOrUnsent:
         assert answer.first_byte_after < 1.5
         assert 0 < len(answer.raw) < 20
 
-    def test_a_refusal_cut_off_in_the_middle_stays_a_refusal(self) -> None:
-        async def refuse(request: web.Request) -> web.StreamResponse:
+    def test_a_refusal_cut_off_in_the_middle_stays_a_refusal(self):
+        async def refuse(request):
             response = web.StreamResponse(status=429, headers={"Content-Length": "1000", "Retry-After": "7"})
             await response.prepare(request)
             await response.write(b'{"error": ')
@@ -105,13 +98,13 @@ class TestSentOrUnsent:
 
 
 class TestBody:
-    def test_the_cap_follows_from_the_tokens_asked_for(self) -> None:
+    def test_the_cap_follows_from_the_tokens_asked_for(self):
         assert cap_body(REQUEST) == 256 * 1024 + 64 * 50
         assert cap_body(write_request(max_tokens=10_000_000)) == MAX_BODY
         assert cap_body(write_request(parameters={"logprobs": True})) == MAX_BODY
 
     @pytest.mark.parametrize("script", ["[[huge]]", "[[bomb]]"])
-    def test_a_huge_answer_is_left_as_soon_as_it_is_too_large(self, fake_provider: FakeProvider, script: str) -> None:
+    def test_a_huge_answer_is_left_as_soon_as_it_is_too_large(self, fake_provider, script):
         tracemalloc.start()
         try:
             [answer] = ask(open_account(fake_provider.base_url), write_request(script))
@@ -128,14 +121,14 @@ class TestBody:
         assert most < 8 * 1024 * 1024
         assert fake_provider.stats()["received"] == 1
 
-    def test_an_answer_after_a_cut_one_is_read_well(self, fake_provider: FakeProvider) -> None:
+    def test_an_answer_after_a_cut_one_is_read_well(self, fake_provider):
         requests = [write_request(each) for each in ("[[cut]]", "[[huge]]", "fine")]
         answers = ask(open_account(fake_provider.base_url), *requests)
         assert [answer.end for answer in answers] == [CallOutcome.UNKNOWN, CallOutcome.FAILED, CallOutcome.ANSWERED]
 
-    def test_what_is_no_http_is_a_bad_answer(self) -> None:
-        async def call() -> ChatAnswer:
-            async def hear(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def test_what_is_no_http_is_a_bad_answer(self):
+        async def call():
+            async def hear(reader, writer):
                 await reader.readuntil(b"\r\n\r\n")
                 writer.write(b"SSH-2.0-OpenSSH_9.9\r\n\r\n")
                 await writer.drain()
@@ -153,7 +146,7 @@ class TestBody:
 
 
 class TestKey:
-    def test_the_key_goes_into_its_header(self, fake_provider: FakeProvider) -> None:
+    def test_the_key_goes_into_its_header(self, fake_provider):
         fake_provider.order(key=KEY)
         account = open_account(fake_provider.base_url, key=KEY)
         assert [answer.end for answer in ask(account, REQUEST)] == [CallOutcome.ANSWERED]
@@ -161,10 +154,8 @@ class TestKey:
         assert (refused.next_step, refused.error_class) == (NextStep.STOP_BATCH, ErrorClass.ACCOUNT)
 
     @pytest.mark.parametrize("status", [200, 401])
-    def test_a_key_that_is_sent_back_is_taken_out_of_everything(
-        self, status: int, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        async def echo(request: web.Request) -> web.Response:
+    def test_a_key_that_is_sent_back_is_taken_out_of_everything(self, status, caplog):
+        async def echo(request):
             said = request.headers["Authorization"]
             choices = [{"message": {"content": f"You are {said}"}, "finish_reason": said}]
             body = (
@@ -178,7 +169,7 @@ class TestKey:
         assert KEY not in repr(answer)
         assert KEY not in caplog.text
 
-    def test_no_error_shows_the_key(self, fake_provider: FakeProvider, caplog: pytest.LogCaptureFixture) -> None:
+    def test_no_error_shows_the_key(self, fake_provider, caplog):
         scripts = ["[[drop]]", "[[cut]]", "[[garbage]]", "[[401]]", "[[redirect]]", "[[huge]]"]
         account = open_account(fake_provider.base_url, key=KEY)
         with caplog.at_level(logging.DEBUG):
@@ -186,24 +177,24 @@ class TestKey:
             answers += ask(open_account("http://127.0.0.1:9/v1", key=KEY), REQUEST)
         assert KEY not in repr(answers) + repr(account) + caplog.text
 
-    def test_a_word_that_is_no_secret_stays_in_the_answer(self) -> None:
-        async def say(request: web.Request) -> web.Response:
+    def test_a_word_that_is_no_secret_stays_in_the_answer(self):
+        async def say(request):
             return web.json_response({"choices": [{"message": {"content": "ollama says EMPTY"}}]})
 
         assert asyncio.run(answer_with(say, key="EMPTY")).content == "ollama says EMPTY"
 
     @pytest.mark.parametrize("key", ["two\nlines", "nul\x00", "ключ"])
-    def test_a_key_no_header_can_carry_is_refused_without_being_shown(self, key: str) -> None:
+    def test_a_key_no_header_can_carry_is_refused_without_being_shown(self, key):
         with pytest.raises(ProviderNotReady, match="Set it again") as refused:
             ask(Account("openai_compatible", "https://models.example/v1", key), REQUEST)
         assert key not in str(refused.value)
 
 
 class TestCertificate:
-    def test_nothing_is_sent_to_a_server_whose_certificate_is_not_accepted(self, tmp_path: Path) -> None:
+    def test_nothing_is_sent_to_a_server_whose_certificate_is_not_accepted(self, tmp_path):
         calls = 0
 
-        async def count(request: web.Request) -> web.Response:
+        async def count(request):
             nonlocal calls
             calls += 1
             return web.json_response({})
@@ -228,23 +219,21 @@ class TestOpening:
             "https://xn--a.example/v1",
         ],
     )
-    def test_an_unusable_base_url_is_refused_with_a_sentence(self, base_url: str) -> None:
+    def test_an_unusable_base_url_is_refused_with_a_sentence(self, base_url):
         with pytest.raises(ProviderNotReady, match="base URL") as refused:
             ask(Account("openai_compatible", base_url), REQUEST)
         assert "secret" not in str(refused.value)
 
-    def test_an_unknown_provider_names_those_there_are(self) -> None:
+    def test_an_unknown_provider_names_those_there_are(self):
         with pytest.raises(ProviderNotReady, match="openai_compatible"):
             open_provider(Account("tarot"))
 
-    def test_a_model_whose_answers_are_brought_in_calls_nothing(self) -> None:
+    def test_a_model_whose_answers_are_brought_in_calls_nothing(self):
         with pytest.raises(ProviderNotReady, match="imported from a file"):
             open_provider(Account("file"))
 
 
-async def answer_with(
-    handler: Callable[[web.Request], Awaitable[web.StreamResponse]], *, key: str = "", tls: ssl.SSLContext | None = None
-) -> ChatAnswer:
+async def answer_with(handler, *, key="", tls=None):
     """The answer of one call to a server of one handler."""
     app = web.Application()
     app.router.add_post("/v1/chat/completions", handler)
@@ -261,7 +250,7 @@ async def answer_with(
         await runner.cleanup()
 
 
-def make_certificate(folder: Path) -> ssl.SSLContext:
+def make_certificate(folder):
     """A server context with a certificate that nobody vouches for."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])

@@ -1,10 +1,7 @@
 """What the providers' batch services say, read without trust."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Mapping
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,7 +11,6 @@ from auditapp.llm.providers import anthropic, jobs_http, open_job_service, opena
 from auditapp.llm.providers.anthropic import read_anthropic_line, write_anthropic_line
 from auditapp.llm.providers.base import Account, ChatRequest, ErrorClass, NextStep, ProviderNotReady
 from auditapp.llm.providers.jobs_base import (
-    JobService,
     JobState,
     JobStatus,
     Line,
@@ -29,7 +25,7 @@ TOKEN = "01234567-89ab-cdef-0123-456789abcdef"
 REQUEST = ChatRequest(request_id="r", model="m", system="Say it.", user="text", max_tokens=10)
 
 
-def test_the_body_of_a_line_is_that_of_a_live_call() -> None:
+def test_the_body_of_a_line_is_that_of_a_live_call():
     from auditapp.llm.providers import anthropic, openai_compatible
 
     assert json.loads(write_openai_line("cell-1", REQUEST))["body"] == openai_compatible.write_body(REQUEST)
@@ -37,7 +33,7 @@ def test_the_body_of_a_line_is_that_of_a_live_call() -> None:
 
 
 @pytest.mark.parametrize("user", ["line\nbreak", "half a sign \ud800", "ends \u2028 here"])
-def test_a_line_is_one_line_whatever_the_text(user: str) -> None:
+def test_a_line_is_one_line_whatever_the_text(user):
     request = ChatRequest(request_id="r", model="m", system="", user=user, max_tokens=10)
     line = write_openai_line("cell-1", request)
     assert b"\n" not in line
@@ -48,12 +44,12 @@ def test_a_line_is_one_line_whatever_the_text(user: str) -> None:
     ("name", "cell", "part"),
     [("cell-12", 12, ""), ("cell-12-0123456789ab", 12, "0123456789ab")],
 )
-def test_a_name_of_ours_is_taken_apart(name: str, cell: int, part: str) -> None:
+def test_a_name_of_ours_is_taken_apart(name, cell, part):
     assert read_call_name(name) == (cell, part)
 
 
 @pytest.mark.parametrize("name", ["", "cell-", "cell-x", "cell-1-xyz", "request-1", "cell-1\n", "cell-" + "9" * 30])
-def test_a_name_of_somebody_else_is_none(name: str) -> None:
+def test_a_name_of_somebody_else_is_none(name):
     assert read_call_name(name) is None
 
 
@@ -65,18 +61,18 @@ def test_a_name_of_somebody_else_is_none(name: str) -> None:
         {"custom_id": "cell-1"},
     ],
 )
-def test_what_is_no_line_of_openai_is_none(line: Mapping[str, object]) -> None:
+def test_what_is_no_line_of_openai_is_none(line):
     assert read_openai_line(line) is None
 
 
 @pytest.mark.parametrize("status", [0, -1, 70_000, True, "200", None])
-def test_a_status_that_is_none_leaves_the_line_to_be_asked_again(status: object) -> None:
+def test_a_status_that_is_none_leaves_the_line_to_be_asked_again(status):
     line = read_openai_line({"custom_id": "cell-1", "response": {"status_code": status, "body": {}}})
     assert line is not None
     assert (line.answer.http_status, line.answer.next_step) == (0, NextStep.RETRY)
 
 
-def test_a_line_nested_too_deeply_is_one_that_cannot_be_read() -> None:
+def test_a_line_nested_too_deeply_is_one_that_cannot_be_read():
     for depth in range(900, 1000):
         raw = b'{"custom_id":"cell-1","result":{"type":"odd","of":%s}}' % (b"[" * depth + b"]" * depth)
         jobs_http.read_raw_line(raw, read_anthropic_line)
@@ -84,7 +80,7 @@ def test_a_line_nested_too_deeply_is_one_that_cannot_be_read() -> None:
 
 
 @pytest.mark.parametrize("line", [{}, {"custom_id": "cell-1"}, {"custom_id": "cell-1", "result": {"type": 3}}])
-def test_what_is_no_line_of_anthropic_is_none(line: Mapping[str, object]) -> None:
+def test_what_is_no_line_of_anthropic_is_none(line):
     assert read_anthropic_line(line) is None
 
 
@@ -99,7 +95,7 @@ def test_what_is_no_line_of_anthropic_is_none(line: Mapping[str, object]) -> Non
         ("something_new", NextStep.RETRY),
     ],
 )
-def test_an_error_of_anthropic_counts_as_its_status_would(name: str, next_step: NextStep) -> None:
+def test_an_error_of_anthropic_counts_as_its_status_would(name, next_step):
     failure = {"type": "error", "error": {"type": name, "message": "as ordered"}}
     line = read_anthropic_line({"custom_id": "cell-1", "result": {"type": "errored", "error": failure}})
     assert line is not None
@@ -122,44 +118,44 @@ def test_an_error_of_anthropic_counts_as_its_status_would(name: str, next_step: 
         ("failed", JobState.ENDED, False),
     ],
 )
-def test_the_words_of_openai_are_understood(word: str, state: JobState, cut_short: bool) -> None:
+def test_the_words_of_openai_are_understood(word, state, cut_short):
     status = openai_compatible.read_status({"status": word, "output_file_id": "out", "error_file_id": None})
     assert (status.state, status.cut_short) == (state, cut_short)
     assert status.results == (["/files/out/content"] if state is JobState.ENDED else ())
 
 
-def test_results_of_anthropic_are_fetched_from_the_account_s_own_address() -> None:
+def test_results_of_anthropic_are_fetched_from_the_account_s_own_address():
     job = {"id": "b1", "processing_status": "ended", "results_url": "http://169.254.169.254/latest"}
     assert anthropic.read_status(job).results == ["/messages/batches/b1/results"]
 
 
-async def arrive(*chunks: bytes) -> AsyncGenerator[bytes, None]:
+async def arrive(*chunks):
     for chunk in chunks:
         yield chunk
 
 
-def split(*chunks: bytes) -> list[bytes]:
-    async def read() -> list[bytes]:
+def split(*chunks):
+    async def read():
         return [line async for line in jobs_http.split_lines(arrive(*chunks))]
 
     return asyncio.run(read())
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
-def test_lines_are_whole_however_they_arrive(size: int) -> None:
+def test_lines_are_whole_however_they_arrive(size):
     data = b'{"a": 1}\n\n{"b": 2}\n{"c": 3}'
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     assert split(*chunks) == [b'{"a": 1}', b'{"b": 2}', b'{"c": 3}']
 
 
-def test_of_a_line_that_is_far_too_long_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_a_line_that_is_far_too_long_nothing_is_kept(monkeypatch):
     monkeypatch.setattr(jobs_http, "MAX_LINE", 100)
     assert split(*[b"x" * 60] * 10, b"\n{}\n") == [b"", b"{}"]
 
 
 @pytest.mark.parametrize("provider", ["openai_compatible", "anthropic"])
-def test_a_private_address_that_is_not_allowed_is_not_called(provider: str) -> None:
-    async def check() -> object:
+def test_a_private_address_that_is_not_allowed_is_not_called(provider):
+    async def check():
         service = open_job_service(Account(provider, base_url="http://127.0.0.1:9/v1", key="secret"))
         try:
             return await service.check("job")
@@ -176,7 +172,7 @@ KEY = "sk-canary-0123456789"
 ENDED = JobStatus(JobState.ENDED, ["/results"])
 
 
-async def collect(base_url: str, *, allowed: bool = True) -> list[Line | Trouble]:
+async def collect(base_url, *, allowed=True):
     """The lines of an ended job at ``base_url``."""
     known = frozenset({urlsplit(base_url).netloc} if allowed else ())
     service = open_job_service(Account("anthropic", base_url, KEY, allowed=known))
@@ -186,16 +182,16 @@ async def collect(base_url: str, *, allowed: bool = True) -> list[Line | Trouble
         await service.close()
 
 
-def collect_from(reply: bytes) -> list[Line | Trouble]:
+def collect_from(reply):
     """The lines that come of one HTTP reply."""
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(reply)
         await writer.drain()
         writer.close()
 
-    async def run() -> list[Line | Trouble]:
+    async def run():
         server = await asyncio.start_server(answer, "127.0.0.1", 0)
         async with server:
             return await collect(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
@@ -203,8 +199,8 @@ def collect_from(reply: bytes) -> list[Line | Trouble]:
     return asyncio.run(run())
 
 
-def test_a_redirect_away_from_the_answers_is_not_followed() -> None:
-    async def run() -> tuple[int, list[Line | Trouble]]:
+def test_a_redirect_away_from_the_answers_is_not_followed():
+    async def run():
         async with listen() as canary:
             head = f"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{canary.port}/\r\nContent-Length: 0\r\n\r\n"
             lines = await asyncio.to_thread(collect_from, head.encode())
@@ -215,14 +211,14 @@ def test_a_redirect_away_from_the_answers_is_not_followed() -> None:
     assert (connections, trouble.error_class) == (0, ErrorClass.REDIRECT)
 
 
-def test_answers_are_not_fetched_without_encryption_from_an_address_that_is_not_allowed() -> None:
+def test_answers_are_not_fetched_without_encryption_from_an_address_that_is_not_allowed():
     (trouble,) = asyncio.run(collect("http://models.example/v1", allowed=False))
     assert isinstance(trouble, Trouble)
     assert trouble.error_class is ErrorClass.ADDRESS_REFUSED
     assert "without encryption" in trouble.error
 
 
-def test_a_key_that_comes_back_in_a_line_is_taken_out() -> None:
+def test_a_key_that_comes_back_in_a_line_is_taken_out():
     said = {"type": "message", "content": [{"type": "text", "text": f"You wrote {KEY}."}], "stop_reason": "end_turn"}
     body = json.dumps({"custom_id": "cell-1", "result": {"type": "succeeded", "message": said}}).encode() + b"\n"
     (line,) = collect_from(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
@@ -232,12 +228,12 @@ def test_a_key_that_comes_back_in_a_line_is_taken_out() -> None:
 
 
 @pytest.mark.parametrize("provider", ["fake", "file"])
-def test_only_providers_with_a_batch_service_have_one(provider: str) -> None:
+def test_only_providers_with_a_batch_service_have_one(provider):
     with pytest.raises(ProviderNotReady, match="no batch service"):
         open_job_service(Account(provider))
 
 
-def test_both_services_keep_the_protocol() -> None:
-    services: list[type[JobService]] = [openai_compatible.OpenAIJobs, anthropic.AnthropicJobs]
+def test_both_services_keep_the_protocol():
+    services = [openai_compatible.OpenAIJobs, anthropic.AnthropicJobs]
     assert [service.max_calls for service in services] == [50_000, 100_000]
     assert [service.max_bytes // 10**6 for service in services] == [200, 256]

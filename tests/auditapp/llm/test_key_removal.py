@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import base64
 import io
 import logging
-from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -13,7 +10,6 @@ from django.test import RequestFactory
 from django.views.debug import get_exception_reporter_class, get_exception_reporter_filter
 from hypothesis import given
 from hypothesis import strategies as st
-from pytest_django import Settings
 
 from auditapp.celery import keep_keys_out
 from auditapp.llm.failures import KeylessReporter
@@ -24,12 +20,12 @@ KEY = "canary/Zk93+bQ7tXw=1a2b"
 
 
 @pytest.fixture(autouse=True)
-def _known() -> None:
+def _known():
     remember_key(KEY)
 
 
 @pytest.fixture
-def log() -> tuple[logging.Logger, io.StringIO]:
+def log():
     """A logger of its own with a handler as the settings make them, and what it wrote."""
     written = io.StringIO()
     handler = logging.StreamHandler(written)
@@ -52,7 +48,7 @@ class TestRemoveKeys:
             base64.b64encode(KEY.encode()).decode(),
         ],
     )
-    def test_a_known_key_goes_in_every_form(self, text: str) -> None:
+    def test_a_known_key_goes_in_every_form(self, text):
         clean = remove_keys(f"before {text} after")
         assert text not in clean
         assert REMOVED in clean
@@ -60,7 +56,7 @@ class TestRemoveKeys:
         assert clean.endswith(" after")
 
     @given(before=st.binary(max_size=9), after=st.binary(max_size=9))
-    def test_a_known_key_goes_from_base64_wherever_it_begins(self, before: bytes, after: bytes) -> None:
+    def test_a_known_key_goes_from_base64_wherever_it_begins(self, before, after):
         remember_key(KEY)
         for encode in (base64.b64encode, base64.urlsafe_b64encode):
             clean = remove_keys(encode(before + KEY.encode() + after).decode())
@@ -76,22 +72,22 @@ class TestRemoveKeys:
             "'Authorization': 'Basic abcdefgh1234'",
         ],
     )
-    def test_what_looks_like_a_key_goes_too(self, text: str) -> None:
+    def test_what_looks_like_a_key_goes_too(self, text):
         clean = remove_keys(text)
         assert REMOVED in clean
         assert "abcdefgh" not in clean
 
     @pytest.mark.parametrize("text", ["task-abcdefghij was done", "the bearer of news", "queue 5 of batch 7 rang", ""])
-    def test_other_words_stay(self, text: str) -> None:
+    def test_other_words_stay(self, text):
         assert remove_keys(text) == text
 
-    def test_so_short_a_word_is_no_secret(self) -> None:
+    def test_so_short_a_word_is_no_secret(self):
         remember_key("ollama")
         assert remove_keys("ollama answers") == "ollama answers"
 
 
 class TestLog:
-    def test_messages_arguments_and_tracebacks_hold_no_key(self, log: tuple[logging.Logger, io.StringIO]) -> None:
+    def test_messages_arguments_and_tracebacks_hold_no_key(self, log):
         logger, written = log
         logger.error("the key is %s", KEY)
         logger.error("in %(place)s", {"place": {"x-api-key": KEY}})
@@ -104,21 +100,19 @@ class TestLog:
         assert written.getvalue().count(REMOVED) == 3
         assert "ValueError: refused" in written.getvalue()
 
-    def test_a_message_that_its_arguments_do_not_fit_stops_nobody(
-        self, log: tuple[logging.Logger, io.StringIO]
-    ) -> None:
+    def test_a_message_that_its_arguments_do_not_fit_stops_nobody(self, log):
         logger, written = log
         logger.error("%d calls", KEY)
         assert "%d calls" in written.getvalue()
         assert KEY not in written.getvalue()
 
-    def test_other_records_are_left_as_they_are(self, log: tuple[logging.Logger, io.StringIO]) -> None:
+    def test_other_records_are_left_as_they_are(self, log):
         logger, written = log
         logger.warning("%d queues of %s", 3, "batch 7")
         assert "WARNING 3 queues of batch 7" in written.getvalue()
 
-    def test_the_log_of_the_settings_and_celerys_own_are_filtered(self) -> None:
-        handlers: dict[str, Any] = LOGGING["handlers"]  # type: ignore[assignment]
+    def test_the_log_of_the_settings_and_celerys_own_are_filtered(self):
+        handlers = LOGGING["handlers"]
         assert [each["filters"] for each in handlers.values()] == [["no_keys"]]
         for signal in (after_setup_logger, after_setup_task_logger):
             logger = logging.Logger("celery.task")
@@ -131,12 +125,12 @@ class TestLog:
 
 class TestFailureReport:
     @pytest.mark.parametrize("debug", [True, False])
-    def test_a_report_of_a_failure_shows_no_key(self, debug: bool, settings: Settings) -> None:
+    def test_a_report_of_a_failure_shows_no_key(self, debug, settings):
         settings.DEBUG = debug
         request = RequestFactory().post("/models/accounts/1/key/", {"key": KEY, "note": KEY})
         request.META["HTTP_X_ODD"] = KEY
 
-        def fall_over(secret: str) -> None:
+        def fall_over(secret):
             inner = {"header": f"Bearer {secret}"}
             raise ValueError(f"{inner} does not work")
 

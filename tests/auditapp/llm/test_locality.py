@@ -1,10 +1,7 @@
 """Whether a model's texts leave the site, told from its address alone."""
 
-from __future__ import annotations
-
 import pytest
 from django.utils import timezone
-from pytest_django import Settings
 
 from auditapp.llm.actions import allow_address
 from auditapp.llm.credentials import is_external
@@ -12,7 +9,7 @@ from auditapp.llm.models import ModelVariant, ProviderAccount
 from transcripts.audit_trail import trail
 
 
-def make_variant(base_url: str, provider: str = "openai_compatible") -> ModelVariant:
+def make_variant(base_url, provider="openai_compatible"):
     now = timezone.now()
     account = ProviderAccount.objects.create(
         name=base_url or provider, provider=provider, base_url=base_url, created_at=now
@@ -38,7 +35,7 @@ def make_variant(base_url: str, provider: str = "openai_compatible") -> ModelVar
         "http://[fd12::1]/v1",
     ],
 )
-def test_addresses_of_the_site_itself_are_not_external(db: None, base_url: str) -> None:
+def test_addresses_of_the_site_itself_are_not_external(db, base_url):
     assert not is_external(make_variant(base_url))
 
 
@@ -62,12 +59,12 @@ def test_addresses_of_the_site_itself_are_not_external(db: None, base_url: str) 
         "https://ollama:11434/v1",
     ],
 )
-def test_every_other_address_is_external(db: None, base_url: str) -> None:
+def test_every_other_address_is_external(db, base_url):
     assert is_external(make_variant(base_url))
 
 
 @pytest.mark.parametrize("base_url", ["http://ollama:11434/v1", "https://models.lan/v1", "https://m.home.arpa:8443/v1"])
-def test_private_looking_names_count_as_own_once_they_are_allowed(db: None, base_url: str, settings: Settings) -> None:
+def test_private_looking_names_count_as_own_once_they_are_allowed(db, base_url, settings):
     variant = make_variant(base_url)
     assert is_external(variant)
     address = {"http://ollama:11434/v1": "ollama:11434", "https://models.lan/v1": "models.lan:443"}.get(base_url)
@@ -81,11 +78,11 @@ def test_private_looking_names_count_as_own_once_they_are_allowed(db: None, base
 @pytest.mark.parametrize(
     ("base_url", "address"), [("https://api.example.com/v1", "api.example.com:443"), ("https://8.8.8.8", "8.8.8.8:443")]
 )
-def test_public_addresses_stay_external_when_they_are_allowed(db: None, base_url: str, address: str) -> None:
+def test_public_addresses_stay_external_when_they_are_allowed(db, base_url, address):
     allow_address(address=address, by=trail.SYSTEM)
     assert is_external(make_variant(base_url))
 
 
 @pytest.mark.parametrize(("provider", "external"), [("fake", False), ("file", True), ("anthropic", True)])
-def test_without_an_address_the_kind_of_provider_decides(db: None, provider: str, external: bool) -> None:
+def test_without_an_address_the_kind_of_provider_decides(db, provider, external):
     assert is_external(make_variant("", provider)) is external

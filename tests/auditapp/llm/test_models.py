@@ -1,23 +1,17 @@
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from decimal import Decimal
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries, Settings
 
 from auditapp.llm.actions import add_account, add_model, ensure_local_model, set_capabilities, set_price
 from auditapp.llm.models import AllowedAddress, Capabilities, ModelVariant, Price, ProviderAccount
 from auditapp.llm.pure.model_settings import read_families
 from auditapp.llm.queries import find_capabilities, find_prices
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
@@ -26,20 +20,20 @@ OPENAI = "https://api.openai.com/v1"
 LOCAL = "http://127.0.0.1:11434/v1"
 
 
-def add_paid(label: str, model: str, *, base_url: str = OPENAI, **others: object) -> ModelVariant:
+def add_paid(label, model, *, base_url=OPENAI, **others):
     return add_model(
         label=label,
         provider="openai_compatible",
         base_url=base_url,
         model=model,
         by=trail.SYSTEM,
-        **others,  # type: ignore[arg-type]
+        **others,
     )
 
 
 @pytest.mark.django_db
 class TestAddModel:
-    def test_a_model_is_stored_with_its_account_price_and_event(self) -> None:
+    def test_a_model_is_stored_with_its_account_price_and_event(self):
         variant = add_paid(
             "llama",
             "llama3.1",
@@ -54,13 +48,13 @@ class TestAddModel:
         assert (price.number, price.price_in, price.price_out) == (1, Decimal("0.1"), Decimal("0.2"))
         assert AuditEvent.objects.filter(action="llm.model.added").count() == 1
 
-    def test_the_fake_provider_costs_nothing(self) -> None:
+    def test_the_fake_provider_costs_nothing(self):
         add_model(label="f", provider="fake", by=trail.SYSTEM)
         add_model(label="g", provider="fake", model="f", by=trail.SYSTEM)
         price = Price.objects.get()
         assert (price.number, price.price_in, price.price_out) == (1, Decimal(0), Decimal(0))
 
-    def test_other_providers_have_no_price_that_nobody_gave(self) -> None:
+    def test_other_providers_have_no_price_that_nobody_gave(self):
         add_paid("a", "gpt-4o")
         assert not Price.objects.exists()
 
@@ -110,41 +104,41 @@ class TestAddModel:
             ({"label": "x", "provider": "fake", "stop": ["a", "a"]}, "each stop text once"),
         ],
     )
-    def test_nonsense_is_refused_with_a_sentence(self, values: dict[str, str], sentence: str) -> None:
+    def test_nonsense_is_refused_with_a_sentence(self, values, sentence):
         with pytest.raises(Refused, match=sentence):
-            add_model(by=trail.SYSTEM, **values)  # type: ignore[arg-type]
+            add_model(by=trail.SYSTEM, **values)
         assert ModelVariant.objects.count() == ProviderAccount.objects.count() == 0
 
     @pytest.mark.parametrize("name", ["SECRET_KEY", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "HOME"])
-    def test_a_variable_that_the_server_does_not_name_is_sent_to_nobody(self, name: str) -> None:
+    def test_a_variable_that_the_server_does_not_name_is_sent_to_nobody(self, name):
         with pytest.raises(Refused, match=f"{name}=api.openai.com:443 to PROVIDER_KEYS"):
             add_paid("x", "m", key_env=name)
         assert not ProviderAccount.objects.exists()
 
-    def test_a_variable_is_sent_only_where_the_server_says(self) -> None:
+    def test_a_variable_is_sent_only_where_the_server_says(self):
         with pytest.raises(Refused, match=r"do not let A_KEY be sent to thief\.example\.org:443"):
             add_paid("x", "m", key_env="A_KEY", base_url="https://thief.example.org/v1")
         with pytest.raises(Refused, match=r"do not let A_KEY be sent to api\.openai\.com:8443"):
             add_paid("x", "m", key_env="A_KEY", base_url="https://api.openai.com:8443/v1")
 
-    def test_a_password_in_an_address_is_not_repeated(self) -> None:
+    def test_a_password_in_an_address_is_not_repeated(self):
         with pytest.raises(Refused) as caught:
             add_paid("x", "m", base_url="https://me:hunter2@example.org/v1")
         assert "hunter2" not in str(caught.value)
 
-    def test_a_label_is_used_once(self) -> None:
+    def test_a_label_is_used_once(self):
         add_model(label="f", provider="fake", by=trail.SYSTEM)
         with pytest.raises(CommandError, match="already a model f"):
             call_command("model", "add", "f", provider="fake")
 
-    def test_the_same_address_and_key_mean_the_same_account(self) -> None:
+    def test_the_same_address_and_key_mean_the_same_account(self):
         first = add_paid("a", "m", key_env="A_KEY")
         assert add_paid("b", "n", key_env="A_KEY", base_url=f"{OPENAI}/").account == first.account
         other = add_paid("c", "m", key_env="ANOTHER_KEY").account
         assert other != first.account
         assert (first.account.name, other.name) == ("api.openai.com", "api.openai.com (ANOTHER_KEY)")
 
-    def test_an_account_is_found_by_its_name_or_made(self) -> None:
+    def test_an_account_is_found_by_its_name_or_made(self):
         made = add_paid("a", "m", account="Ours", key_env="A_KEY").account
         assert made.name == "Ours"
         assert (
@@ -172,25 +166,25 @@ class TestPrivateAddresses:
             "https://gpu.internal/v1",
         ],
     )
-    def test_a_private_address_is_refused_with_the_way_to_allow_it(self, base_url: str) -> None:
+    def test_a_private_address_is_refused_with_the_way_to_allow_it(self, base_url):
         with pytest.raises(Refused, match=r"private address.*address allow"):
             add_paid("x", "m", base_url=base_url)
 
-    def test_texts_never_cross_the_open_network_in_the_clear(self) -> None:
+    def test_texts_never_cross_the_open_network_in_the_clear(self):
         with pytest.raises(Refused, match="without https"):
             add_paid("x", "m", base_url="http://api.example.org/v1")
 
     @pytest.mark.parametrize("base_url", [OPENAI, "https://8.8.8.8/v1", "https://openrouter.ai/api/v1"])
-    def test_public_addresses_need_no_list(self, base_url: str) -> None:
+    def test_public_addresses_need_no_list(self, base_url):
         add_paid("x", "m", base_url=base_url, allow_private=True)
         assert not AllowedAddress.objects.exists()
 
-    def test_an_address_of_the_setting_is_allowed(self, settings: Settings) -> None:
+    def test_an_address_of_the_setting_is_allowed(self, settings):
         settings.ALLOW_PRIVATE_PROVIDERS = frozenset({"127.0.0.1:11434"})
         add_paid("x", "m", base_url=LOCAL)
         assert not AllowedAddress.objects.exists()
 
-    def test_the_command_puts_the_address_on_the_list_and_says_so(self) -> None:
+    def test_the_command_puts_the_address_on_the_list_and_says_so(self):
         out = StringIO()
         call_command("model", "add", "x", provider="openai_compatible", base_url=LOCAL, model="m", stdout=out)
         assert "127.0.0.1:11434 is on the list" in out.getvalue()
@@ -209,7 +203,7 @@ class TestPrivateAddresses:
         }
         add_paid("z", "o", base_url=LOCAL)
 
-    def test_an_address_is_put_on_the_list_and_taken_off(self) -> None:
+    def test_an_address_is_put_on_the_list_and_taken_off(self):
         call_command("address", "allow", "LOCALHOST:1234")
         add_paid("x", "m", base_url="http://localhost:1234/v1")
         out = StringIO()
@@ -225,7 +219,7 @@ class TestPrivateAddresses:
 
 @pytest.mark.django_db
 class TestPrices:
-    def test_a_new_price_is_a_new_row_for_every_variant_of_the_model(self) -> None:
+    def test_a_new_price_is_a_new_row_for_every_variant_of_the_model(self):
         variant = add_paid("low", "o4-mini", reasoning="low", price_in=Decimal(1), price_out=Decimal(4))
         other = add_paid("high", "o4-mini", reasoning="high", price_in=Decimal(1), price_out=Decimal(4))
         row = set_price(
@@ -235,7 +229,7 @@ class TestPrices:
         assert Price.objects.get(number=1).price_in == 1
         assert find_prices([variant, other]) == {variant.pk: row, other.pk: row}
 
-    def test_a_model_added_with_another_price_says_whose_price_it_changed(self) -> None:
+    def test_a_model_added_with_another_price_says_whose_price_it_changed(self):
         paid = {"provider": "openai_compatible", "base_url": OPENAI, "model": "o4-mini", "price_out": "4"}
         said = []
         for label, price in (("low", "1"), ("mid", "1"), ("high", "1.5")):
@@ -250,14 +244,14 @@ class TestPrices:
         assert json.loads(out.getvalue())["price_changed_for"] == ["low", "mid", "high", "top"]
 
     @pytest.mark.parametrize("share", ["0", "1.1", "0.0005", "NaN"])
-    def test_a_share_of_the_batch_service_is_a_part_of_one(self, share: str) -> None:
+    def test_a_share_of_the_batch_service_is_a_part_of_one(self, share):
         variant = add_model(label="f", provider="fake", by=trail.SYSTEM)
         with pytest.raises(Refused, match="batch share"):
             set_price(
                 variant=variant, price_in=Decimal(1), price_out=Decimal(1), batch_share=Decimal(share), by=trail.SYSTEM
             )
 
-    def test_the_command_says_the_row_that_holds(self) -> None:
+    def test_the_command_says_the_row_that_holds(self):
         add_model(label="f", provider="fake", by=trail.SYSTEM)
         out = StringIO()
         call_command(
@@ -282,9 +276,7 @@ class TestCapabilities:
             ("https://gpu.example.org/v1", "Qwen/Qwen3-8B", ("template", "max_tokens", True, False)),
         ],
     )
-    def test_known_families_are_noted_with_their_source(
-        self, base_url: str, model: str, expected: tuple[object, ...]
-    ) -> None:
+    def test_known_families_are_noted_with_their_source(self, base_url, model, expected):
         add_paid("x", model, base_url=base_url)
         row = Capabilities.objects.get()
         assert (row.reasoning, row.token_limit, row.takes_temperature, row.offers_batches) == expected
@@ -301,28 +293,28 @@ class TestCapabilities:
             ("claude-opus-4-7", "effort"),
         ],
     )
-    def test_budgets_go_to_those_claude_models_that_take_them(self, model: str, reasoning: str) -> None:
+    def test_budgets_go_to_those_claude_models_that_take_them(self, model, reasoning):
         variant = add_model(label="x", provider="anthropic", model=model, by=trail.SYSTEM)
         assert variant.account.base_url == "https://api.anthropic.com"
         assert find_capabilities([variant])[variant.pk].reasoning == reasoning
 
-    def test_what_is_not_known_is_not_noted(self) -> None:
+    def test_what_is_not_known_is_not_noted(self):
         add_paid("x", "llama3.1", base_url="https://gpu.example.org/v1")
         assert not Capabilities.objects.exists()
 
-    def test_what_somebody_said_of_a_model_is_not_overwritten_by_its_family(self) -> None:
+    def test_what_somebody_said_of_a_model_is_not_overwritten_by_its_family(self):
         variant = add_paid("x", "gpt-4o")
         set_capabilities(variant=variant, reasoning="effort", by=trail.SYSTEM)
         add_paid("y", "gpt-4o")
         assert find_capabilities([variant])[variant.pk].number == 2
 
-    def test_every_family_is_one_the_database_takes(self) -> None:
+    def test_every_family_is_one_the_database_takes(self):
         for family in read_families():
             assert family.source.startswith("https://")
             assert family.capabilities["reasoning"] in Capabilities.Reasoning.values
             assert family.capabilities.get("token_limit", "max_tokens") in Capabilities.TokenLimit.values
 
-    def test_the_command_writes_a_new_row(self) -> None:
+    def test_the_command_writes_a_new_row(self):
         add_paid("x", "gpt-4o")
         out = StringIO()
         call_command("model", "set-capabilities", "x", reasoning="nested_effort", no_system=True, json=True, stdout=out)
@@ -333,19 +325,19 @@ class TestCapabilities:
 
 
 class TestPages:
-    def test_only_the_owner_of_the_site_may_see_models(self, owner: User, client_of: Callable[[User], Client]) -> None:
+    def test_only_the_owner_of_the_site_may_see_models(self, owner, client_of):
         assert client_of(owner).get(reverse("llm:models")).status_code == 403
         owner.is_superuser = True
         owner.save(update_fields=["is_superuser"])
         assert client_of(owner).get(reverse("llm:models")).status_code == 200
 
-    def test_a_wrong_model_is_told_on_the_form(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+    def test_a_wrong_model_is_told_on_the_form(self, site_owner, client_of):
         form = {"label": "x", "provider": "openai_compatible", "max_tokens": 10, "timeout_seconds": 60}
         answer = client_of(site_owner).post(reverse("llm:models"), form)
         assert answer.status_code == 422
         assert "base URL is missing" in answer.content.decode()
 
-    def test_an_empty_longest_answer_sets_no_limit(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+    def test_an_empty_longest_answer_sets_no_limit(self, site_owner, client_of):
         form = {"label": "x", "provider": "fake", "timeout_seconds": 60}
         page = client_of(site_owner).post(reverse("llm:models"), form, follow=True).content.decode()
         assert '<td class="num">no limit</td>' in page
@@ -354,9 +346,7 @@ class TestPages:
         page = client_of(site_owner).get(reverse("llm:model", args=[variant.pk])).content.decode()
         assert "<dd>no limit set</dd>" in page
 
-    def test_sampling_is_set_and_shown_and_what_is_wrong_is_told(
-        self, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_sampling_is_set_and_shown_and_what_is_wrong_is_told(self, site_owner, client_of):
         client, form = client_of(site_owner), {"label": "x", "provider": "fake", "timeout_seconds": 60}
         wrong = {
             "Enter a number.": {"temperature": "hot"},
@@ -379,18 +369,14 @@ class TestPages:
         page = client.get(reverse("llm:model", args=[plain.pk])).content.decode()
         assert "not set: the provider's defaults" in page
 
-    def test_a_private_address_is_refused_on_the_page(
-        self, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_private_address_is_refused_on_the_page(self, site_owner, client_of):
         form = {"label": "x", "provider": "openai_compatible", "base_url": LOCAL, "model": "m"}
         answer = client_of(site_owner).post(reverse("llm:models"), {**form, "max_tokens": 10, "timeout_seconds": 60})
         assert answer.status_code == 422
         assert "manage.py address allow 127.0.0.1:11434" in answer.content.decode()
         assert not AllowedAddress.objects.exists()
 
-    def test_a_model_is_added_and_shown_with_price_number_and_key(
-        self, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_model_is_added_and_shown_with_price_number_and_key(self, site_owner, client_of):
         form = {"label": "x", "provider": "openai_compatible", "base_url": OPENAI, "model": "m", "key_env": "A_KEY"}
         numbers = {"max_tokens": 10, "timeout_seconds": 60, "price_in": "0.075", "price_out": "2.5"}
         answer = client_of(site_owner).post(reverse("llm:models"), {**form, **numbers}, follow=True)
@@ -401,20 +387,15 @@ class TestPages:
         assert "not known" in client_of(site_owner).get(reverse("llm:models")).content.decode()
 
     def test_the_list_asks_the_database_as_often_for_many_models_as_for_one(
-        self,
-        site_owner: User,
-        client_of: Callable[[User], Client],
-        django_assert_max_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+        self, site_owner, client_of, django_assert_max_num_queries
+    ):
         for number in range(12):
             add_paid(f"m{number}", f"o{number}", key_env=f"KEY_{number}", price_in=Decimal(1), price_out=Decimal(1))
         client = client_of(site_owner)
         with django_assert_max_num_queries(6):
             assert client.get(reverse("llm:models")).content.decode().count("from KEY_") == 24
 
-    def test_a_price_is_set_on_the_page_of_the_model(
-        self, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_price_is_set_on_the_page_of_the_model(self, site_owner, client_of):
         variant = add_paid("x", "m", price_in=Decimal(1), price_out=Decimal(2))
         client = client_of(site_owner)
         place = reverse("llm:set_price", args=[variant.pk])
@@ -428,9 +409,7 @@ class TestPages:
         assert said.startswith("The batch share must be more than 0 and at most 1")
         assert Price.objects.count() == 2
 
-    def test_capabilities_are_set_on_the_page_of_the_model(
-        self, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_capabilities_are_set_on_the_page_of_the_model(self, site_owner, client_of):
         variant = add_paid("x", "gpt-4o")
         client = client_of(site_owner)
         place = reverse("llm:set_capabilities", args=[variant.pk])
@@ -442,9 +421,7 @@ class TestPages:
         assert (row.number, row.takes_system, row.takes_temperature) == (2, True, False)
         assert client.post(place, {**form, "reasoning": "telepathy"}).status_code == 422
 
-    def test_allowed_addresses_are_listed_and_taken_off(
-        self, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_allowed_addresses_are_listed_and_taken_off(self, site_owner, client_of):
         call_command("address", "allow", "127.0.0.1:11434")
         client = client_of(site_owner)
         assert "127.0.0.1:11434" in client.get(reverse("llm:addresses")).content.decode()
@@ -452,13 +429,13 @@ class TestPages:
         client.post(reverse("llm:disallow_address", args=[row.pk]))
         assert not AllowedAddress.objects.exists()
 
-    def test_an_account_without_models_is_listed(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+    def test_an_account_without_models_is_listed(self, site_owner, client_of):
         add_account(name="Spare", provider="anthropic", by=trail.SYSTEM)
         page = client_of(site_owner).get(reverse("llm:models")).content.decode()
         assert reverse("llm:account", args=[ProviderAccount.objects.get().pk]) in page
         assert "Spare" in page
 
-    def test_what_is_not_there_is_not_found(self, site_owner: User, client_of: Callable[[User], Client]) -> None:
+    def test_what_is_not_there_is_not_found(self, site_owner, client_of):
         client = client_of(site_owner)
         for name in ("llm:model", "llm:account"):
             for number in (999_999, 10**30):
@@ -467,28 +444,28 @@ class TestPages:
 
 @pytest.mark.django_db
 class TestLocalModel:
-    def ensure(self, port: int, *, label: str = "local-smollm2", is_small: bool = True) -> ModelVariant:
+    def ensure(self, port, *, label="local-smollm2", is_small=True):
         url = f"http://127.0.0.1:{port}/v1"
         return ensure_local_model(label=label, base_url=url, is_small=is_small, by=trail.SYSTEM)
 
-    def test_it_costs_nothing_and_says_that_it_is_very_small(self) -> None:
+    def test_it_costs_nothing_and_says_that_it_is_very_small(self):
         variant = self.ensure(8100)
         assert variant.note == "A very small model: its answers are real and mostly unreadable."
         assert variant.max_tokens == 200
         assert not variant.is_fake
         assert find_prices([variant])[variant.pk].price_out == 0
 
-    def test_a_model_of_ones_own_has_no_such_note(self) -> None:
+    def test_a_model_of_ones_own_has_no_such_note(self):
         assert self.ensure(8100, label="local-large", is_small=False).note == ""
 
-    def test_started_again_elsewhere_it_is_the_same_model_and_its_old_address_is_closed(self) -> None:
+    def test_started_again_elsewhere_it_is_the_same_model_and_its_old_address_is_closed(self):
         first = self.ensure(8100)
         again = self.ensure(8200)
         assert again.pk == first.pk
         assert ProviderAccount.objects.get().base_url == "http://127.0.0.1:8200/v1"
         assert list(AllowedAddress.objects.values_list("address", flat=True)) == ["127.0.0.1:8200"]
 
-    def test_started_again_at_the_same_address_nothing_is_written(self) -> None:
+    def test_started_again_at_the_same_address_nothing_is_written(self):
         self.ensure(8100)
         events = AuditEvent.objects.count()
         self.ensure(8100)
@@ -496,9 +473,7 @@ class TestLocalModel:
 
 
 @pytest.mark.django_db
-def test_a_note_stands_on_the_models_pages_and_is_not_too_long(
-    site_owner: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_note_stands_on_the_models_pages_and_is_not_too_long(site_owner, client_of):
     variant = add_model(label="odd", provider="fake", note=" Answers in <b>verse</b>. ", by=trail.SYSTEM)
     client = client_of(site_owner)
     for address in (reverse("llm:models"), reverse("llm:model", args=[variant.pk])):
@@ -518,7 +493,7 @@ def test_a_note_stands_on_the_models_pages_and_is_not_too_long(
         ("--seed", "1.5", "--seed '1.5' is not a whole number"),
     ],
 )
-def test_the_command_says_in_one_line_what_a_setting_must_be(option: str, value: str, words: str) -> None:
+def test_the_command_says_in_one_line_what_a_setting_must_be(option, value, words):
     with pytest.raises(CommandError, match=re.escape(words)):
         call_command("model", "add", "x", "--provider", "fake", option, value)
     assert not ModelVariant.objects.exists()

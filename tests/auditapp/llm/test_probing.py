@@ -1,32 +1,25 @@
 """Probing a server: whether it holds an answer to a JSON schema, and which settings of sampling it refuses."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from decimal import Decimal
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.launching import LaunchOptions, PlannedArm, check_launch
 from auditapp.llm.actions import add_model, check_model, disallow_address, set_capabilities
-from auditapp.llm.models import Capabilities, ModelVariant
+from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_answers import conforms, make_example, make_object, strip_limits
-from tests.support.instance import FakeProvider
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 
-PRICES: dict[str, Any] = {"price_in": Decimal(1), "price_out": Decimal(2)}
+PRICES = {"price_in": Decimal(1), "price_out": Decimal(2)}
 
 
-def add(server: FakeProvider, label: str = "m", **settings: Any) -> ModelVariant:
+def add(server, label="m", **settings):
     return add_model(
         label=label,
         provider=settings.pop("provider", "openai_compatible"),
@@ -51,7 +44,7 @@ class TestSchemas:
     @pytest.mark.parametrize(
         ("pair", "fits"), [([1, None], True), ([None, 1], False), ([1], False), ([1, None, 1], False)]
     )
-    def test_a_list_may_have_its_items_in_order(self, pair: list[object], fits: bool) -> None:
+    def test_a_list_may_have_its_items_in_order(self, pair, fits):
         assert conforms({"pair": pair}, self.ORDERED) is fits
         assert make_example(self.ORDERED) == {"pair": [1, None]}
 
@@ -71,13 +64,13 @@ class TestSchemas:
             (None, False),
         ],
     )
-    def test_a_value_fits_a_schema_or_not(self, value: object, fits: bool) -> None:
+    def test_a_value_fits_a_schema_or_not(self, value, fits):
         assert conforms(value, self.SCHEMA) is fits
 
-    def test_the_smallest_example_fits(self) -> None:
+    def test_the_smallest_example_fits(self):
         assert conforms(make_example(self.SCHEMA), self.SCHEMA)
 
-    def test_limits_of_length_are_taken_out_and_properties_of_that_name_are_not(self) -> None:
+    def test_limits_of_length_are_taken_out_and_properties_of_that_name_are_not(self):
         plain = strip_limits(make_object(maxItems={"type": "string", "maxLength": 3}, other=self.SCHEMA))
         assert plain["properties"]["maxItems"] == {"type": "string"}
         assert "minItems" not in json.dumps(plain)
@@ -91,9 +84,7 @@ class TestProbe:
         ("schemas", "found", "calls"),
         [("honour", "full", 1), ("plain", "plain", 2), ("ignore", "ignored", 1), ("refuse", "refused", 3)],
     )
-    def test_it_finds_what_becomes_of_a_schema(
-        self, fake_provider: FakeProvider, provider: str, schemas: str, found: str, calls: int
-    ) -> None:
+    def test_it_finds_what_becomes_of_a_schema(self, fake_provider, provider, schemas, found, calls):
         fake_provider.order(schemas=schemas)
         variant = add(fake_provider, provider=provider, **PRICES)
         row = check_model(variant=variant, by=trail.SYSTEM)
@@ -105,9 +96,7 @@ class TestProbe:
         assert (started.action, probed.action) == ("llm.model.probe_started", "llm.model.probed")
         assert (probed.details["cost_usd"], probed.details["calls"]) == ("0.00014", calls)
 
-    def test_a_setting_that_the_server_refuses_is_recorded_and_refused_at_the_next_launch(
-        self, fake_provider: FakeProvider
-    ) -> None:
+    def test_a_setting_that_the_server_refuses_is_recorded_and_refused_at_the_next_launch(self, fake_provider):
         fake_provider.order(refuses=["seed", "stop"])
         variant = add(fake_provider, seed=7, stop=["x"], temperature=0.5)
         row = check_model(variant=variant, by=trail.SYSTEM)
@@ -115,7 +104,7 @@ class TestProbe:
         with pytest.raises(Refused, match="m: m does not accept seed and stop"):
             check_launch([PlannedArm(variant, "task", "Say it.")], [1], LaunchOptions())
 
-    def test_what_was_recorded_before_stays_and_what_was_found_stays_after(self, fake_provider: FakeProvider) -> None:
+    def test_what_was_recorded_before_stays_and_what_was_found_stays_after(self, fake_provider):
         variant = add(fake_provider)
         set_capabilities(variant=variant, reasoning="none", max_output_tokens=9_000, takes_seed=False, by=trail.SYSTEM)
         row = check_model(variant=variant, by=trail.SYSTEM)
@@ -124,8 +113,8 @@ class TestProbe:
         assert (row.answer_schema, row.probe["label"]) == ("full", "m")
 
     def test_what_a_probe_does_not_ask_about_is_shown_as_the_default_until_a_person_records_it(
-        self, fake_provider: FakeProvider, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+        self, fake_provider, site_owner, client_of
+    ):
         variant = add(fake_provider)
         path = reverse("llm:model", args=[variant.pk])
         words = "not probed; by default reasoning_effort"
@@ -137,7 +126,7 @@ class TestProbe:
         assert (row.reasoning, row.is_assumed) == ("none", False)
         assert "not probed; by default cannot be set" not in client_of(site_owner).get(path).content.decode()
 
-    def test_nothing_is_recorded_where_nothing_was_found_out(self, fake_provider: FakeProvider) -> None:
+    def test_nothing_is_recorded_where_nothing_was_found_out(self, fake_provider):
         variant = add(fake_provider)
         for orders, sentence in (
             ({"always": "401"}, "as ordered"),
@@ -154,16 +143,14 @@ class TestProbe:
         assert not Capabilities.objects.exists()
         assert AuditEvent.objects.filter(action="llm.model.probe_failed").count() == 3
 
-    def test_an_account_that_makes_no_calls_has_nothing_to_probe(self) -> None:
+    def test_an_account_that_makes_no_calls_has_nothing_to_probe(self):
         variant = add_model(label="theirs", provider="file", by=trail.SYSTEM)
         with pytest.raises(Refused, match="no server to probe"):
             check_model(variant=variant, by=trail.SYSTEM)
         fake = add_model(label="fake", provider="fake", by=trail.SYSTEM)
         assert check_model(variant=fake, by=trail.SYSTEM).answer_schema == "full"
 
-    def test_the_page_and_the_command_probe_and_say_what_was_found(
-        self, fake_provider: FakeProvider, site_owner: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_the_page_and_the_command_probe_and_say_what_was_found(self, fake_provider, site_owner, client_of):
         fake_provider.order(schemas="plain")
         variant = add(fake_provider, **PRICES)
         client = client_of(site_owner)

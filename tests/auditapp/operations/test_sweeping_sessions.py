@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
@@ -8,12 +6,12 @@ from django.utils import timezone
 
 from auditapp.batches.models import Tick
 from auditapp.batches.runner.recovery import sweep_others
-from transcripts.accounts.models import Session, User
+from transcripts.accounts.models import Session
 
 pytestmark = pytest.mark.django_db
 
 
-def test_workers_delete_sessions_that_are_over_once_an_hour(coder: User) -> None:
+def test_workers_delete_sessions_that_are_over_once_an_hour(coder):
     for hours in (13, 1):
         client = Client()
         client.force_login(coder)

@@ -1,21 +1,16 @@
 """The web server under clients that are slow, silent or too large: real connections to a real process."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from typing import Any
 from unittest.mock import MagicMock, Mock
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
-from pytest_django import Settings
 from waitress.adjustments import Adjustments
 
 from auditapp.site.environment import env_networks
@@ -39,7 +34,7 @@ COOKIE = "Cookie: session=of-ann\r\n"
 
 
 @contextmanager
-def serve(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+def serve(**environment):
     """A server of ``tests.support.stuck_pages``: its port, and its process."""
     number = find_free_port()
     command = [
@@ -60,25 +55,25 @@ def serve(**environment: str) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
 
 
 @pytest.fixture(scope="module")
-def port() -> Iterator[int]:
+def port():
     """Where a server listens whose threads are free."""
     with serve() as (number, _):
         yield number
 
 
-def connect(port: int, request: str) -> socket.socket:
+def connect(port, request):
     """A connection on which ``request`` was sent."""
     connection = socket.create_connection((HOST, port), timeout=10)
     connection.sendall(request.encode())
     return connection
 
 
-def announce(path: str, size: int, more: str = "") -> str:
+def announce(path, size, more=""):
     """A request that says how large its body is, and sends none of it."""
     return f"POST {path} HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {size}\r\n{more}\r\n"
 
 
-def ask(port: int, path: str, more: str = "") -> str:
+def ask(port, path, more=""):
     """The answer to a small request; "" when nobody listens."""
     request = f"GET {path} HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{more}\r\n"
     try:
@@ -88,14 +83,14 @@ def ask(port: int, path: str, more: str = "") -> str:
         return ""
 
 
-def read(connection: socket.socket) -> str:
+def read(connection):
     said = b""
     while part := connection.recv(65536):
         said += part
     return said.decode()
 
 
-def test_silent_clients_hold_no_thread(port: int) -> None:
+def test_silent_clients_hold_no_thread(port):
     with ExitStack() as stack:
         for _ in range(10 * int(str(LIMITS["threads"]))):
             stack.enter_context(closing(connect(port, announce("/echo", 500))))
@@ -104,7 +99,7 @@ def test_silent_clients_hold_no_thread(port: int) -> None:
         assert ask(port, "/livez").endswith("alive")
 
 
-def test_health_and_refusals_are_told_while_every_thread_is_at_work() -> None:
+def test_health_and_refusals_are_told_while_every_thread_is_at_work():
     with ExitStack() as stack:
         port, _ = stack.enter_context(serve())
         for _ in range(2 * int(str(LIMITS["threads"]))):
@@ -126,9 +121,7 @@ def test_health_and_refusals_are_told_while_every_thread_is_at_work() -> None:
     ],
 )
 @pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
-def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(
-    port: int, size: int, more: str, expect: str
-) -> None:
+def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(port, size, more, expect):
     with closing(connect(port, announce("/echo", size, more + expect))) as connection:
         said = read(connection)
     assert said.startswith("HTTP/1.1 413")
@@ -136,7 +129,7 @@ def test_a_request_that_is_too_large_is_refused_before_its_body_is_read(
 
 
 @pytest.mark.parametrize("expect", ["", "Expect: 100-continue\r\n"])
-def test_a_person_may_send_more_than_a_stranger(port: int, expect: str) -> None:
+def test_a_person_may_send_more_than_a_stranger(port, expect):
     size = 3 * STRANGERS_BYTES
     for who in ("Cookie: session=of-ann-too\r\n", "Authorization: Bearer of-ben\r\n"):
         with closing(connect(port, announce("/echo", size, f"{who}{expect}Connection: close\r\n"))) as connection:
@@ -146,7 +139,7 @@ def test_a_person_may_send_more_than_a_stranger(port: int, expect: str) -> None:
             assert read(connection).endswith(f"\r\n\r\n{size}")
 
 
-def test_nobody_has_more_than_a_few_of_the_threads() -> None:
+def test_nobody_has_more_than_a_few_of_the_threads():
     """By pages, by what changes something, and by the API; a quick request of hers that changes something is not kept waiting
     by pages."""
     with ExitStack() as stack:
@@ -163,19 +156,19 @@ def test_nobody_has_more_than_a_few_of_the_threads() -> None:
             assert ask(port, "/echo", more).endswith("\r\n\r\n0")
 
 
-def send(port: int, more: str) -> str:
+def send(port, more):
     with closing(connect(port, announce("/echo", 4, f"{more}Connection: close\r\n") + "four")) as connection:
         return read(connection)
 
 
-def test_many_quick_pages_at_once_are_all_answered(port: int) -> None:
+def test_many_quick_pages_at_once_are_all_answered(port):
     with ExitStack() as stack:
         request = f"GET /who HTTP/1.1\r\nHost: {HOST}\r\nConnection: close\r\n{COOKIE}\r\n"
         asked = [stack.enter_context(closing(connect(port, request))) for _ in range(12)]
         assert all(read(each).startswith("HTTP/1.1 200") for each in asked)
 
 
-def test_a_page_that_nobody_waits_for_any_more_is_not_made() -> None:
+def test_a_page_that_nobody_waits_for_any_more_is_not_made():
     """The ten of hers that were left would take five seconds, two at a time."""
     with ExitStack() as stack:
         port, _ = stack.enter_context(serve())
@@ -191,13 +184,13 @@ def test_a_page_that_nobody_waits_for_any_more_is_not_made() -> None:
 
 class TestFiles:
     @pytest.fixture
-    def readers(self) -> Iterator[tuple[int, list[socket.socket]]]:
+    def readers(self):
         """A server, and what reads slowly from it."""
         with ExitStack() as stack:
             port, _ = stack.enter_context(serve())
             yield port, stack.enter_context(closing_all())
 
-    def test_who_reads_slowly_holds_no_thread(self, readers: tuple[int, list[socket.socket]]) -> None:
+    def test_who_reads_slowly_holds_no_thread(self, readers):
         """Waitress alone would keep a thread for each of these, until they have read all but 16 MB."""
         port, slow = readers
         people = [f"Cookie: session=of-{number}\r\n" for number in range(2 * int(str(LIMITS["threads"])))]
@@ -208,7 +201,7 @@ class TestFiles:
         # Each gets all of it in the end.
         assert read_all(slow[0]) == LARGE
 
-    def test_a_person_gets_few_at_once(self, readers: tuple[int, list[socket.socket]]) -> None:
+    def test_a_person_gets_few_at_once(self, readers):
         port, slow = readers
         assert ask(port, "/who", COOKIE).startswith("HTTP/1.1 200")
         assert ask(port, "/who", "Authorization: Bearer of-ann-too\r\n").startswith("HTTP/1.1 200")
@@ -221,7 +214,7 @@ class TestFiles:
         assert read_all(slow[0]) == LARGE
         slow.append(take_file(port, COOKIE))
 
-    def test_who_reads_next_to_nothing_is_given_up(self) -> None:
+    def test_who_reads_next_to_nothing_is_given_up(self):
         channel = Channel(MagicMock(), MagicMock(), ("", 0), Adjustments(**LIMITS), map={})
         assert not channel.is_too_slow(0)
         channel.total_outbufs_len = 1_000_000
@@ -234,8 +227,8 @@ class TestFiles:
 
 
 @contextmanager
-def closing_all() -> Iterator[list[socket.socket]]:
-    made: list[socket.socket] = []
+def closing_all():
+    made = []
     try:
         yield made
     finally:
@@ -243,7 +236,7 @@ def closing_all() -> Iterator[list[socket.socket]]:
             each.close()
 
 
-def take_file(port: int, more: str) -> socket.socket:
+def take_file(port, more):
     """A connection on which a large file comes, of which its beginning is read."""
     connection = socket.socket()
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
@@ -257,7 +250,7 @@ def take_file(port: int, more: str) -> socket.socket:
     return connection
 
 
-def read_all(connection: socket.socket) -> int:
+def read_all(connection):
     """How much of a file comes on a connection."""
     came = 0
     while came < LARGE and (part := connection.recv(1_000_000)):
@@ -265,13 +258,13 @@ def read_all(connection: socket.socket) -> int:
     return came
 
 
-def test_who_is_refused_and_goes_on_sending_is_told_so(port: int) -> None:
+def test_who_is_refused_and_goes_on_sending_is_told_so(port):
     with closing(connect(port, announce("/echo", 20 * MEGABYTE, COOKIE))) as connection:
         connection.sendall(bytes(20 * MEGABYTE))
         assert read(connection).startswith("HTTP/1.1 413")
 
 
-def test_a_body_without_a_size_is_refused_where_it_gets_too_large(port: int) -> None:
+def test_a_body_without_a_size_is_refused_where_it_gets_too_large(port):
     request = f"POST /echo HTTP/1.1\r\nHost: {HOST}\r\nTransfer-Encoding: chunked\r\n\r\n"
     with closing(connect(port, request)) as connection:
         chunk = b"100000\r\n" + bytes(MEGABYTE) + b"\r\n"
@@ -280,7 +273,7 @@ def test_a_body_without_a_size_is_refused_where_it_gets_too_large(port: int) -> 
 
 
 @pytest.mark.parametrize("size", [3, 7, 5000])
-def test_chunks_count_where_a_request_gives_a_size_too(port: int, size: int) -> None:
+def test_chunks_count_where_a_request_gives_a_size_too(port, size):
     """So nothing behind this server takes part of a body for a second request."""
     request = f"POST /echo HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {size}\r\nTransfer-Encoding: chunked\r\n"
     with closing(connect(port, request + "Connection: close\r\n\r\n7\r\n1234567\r\n0\r\n\r\n")) as connection:
@@ -289,7 +282,7 @@ def test_chunks_count_where_a_request_gives_a_size_too(port: int, size: int) -> 
     assert said.count("HTTP/1.1") == 1
 
 
-def test_large_requests_are_received_as_long_as_there_is_room_for_them(port: int) -> None:
+def test_large_requests_are_received_as_long_as_there_is_room_for_them(port):
     large = announce("/echo", USUAL_BYTES, COOKIE)
     with ExitStack() as stack:
         for _ in range(ROOM_FOR_BODIES // USUAL_BYTES):
@@ -301,13 +294,13 @@ def test_large_requests_are_received_as_long_as_there_is_room_for_them(port: int
         assert ask(port, "/echo").endswith("\r\n\r\n0")
 
 
-def test_sigterm_ends_the_server() -> None:
+def test_sigterm_ends_the_server():
     with serve() as (_, process):
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait(timeout=30) == 0
 
 
-def test_a_taken_port_is_told_in_a_sentence(port: int) -> None:
+def test_a_taken_port_is_told_in_a_sentence(port):
     command = [
         sys.executable,
         "-m",
@@ -326,16 +319,16 @@ class TestProxy:
         "X-Forwarded-Host: evil.example\r\nX-Forwarded-Port: 666\r\nForwarded: for=10.6.6.6;host=evil.example\r\n"
     )
 
-    def test_a_trusted_proxy_says_who_asks_and_how_and_for_no_other_host(self, port: int) -> None:
+    def test_a_trusted_proxy_says_who_asks_and_how_and_for_no_other_host(self, port):
         said = ask(port, "/who", self.FORWARDED).split("\r\n\r\n")[1]
         assert said == f"203.0.113.7 https {HOST} ['HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_PROTO']"
 
-    def test_nobody_else_is_believed(self) -> None:
+    def test_nobody_else_is_believed(self):
         with serve(TRUSTED_PROXIES="192.0.2.1") as (port, _):
             said = ask(port, "/who", self.FORWARDED).split("\r\n\r\n")[1]
         assert said == f"{HOST} http {HOST} []"
 
-    def test_nonsense_from_a_proxy_is_refused(self, port: int) -> None:
+    def test_nonsense_from_a_proxy_is_refused(self, port):
         assert ask(port, "/who", "X-Forwarded-Proto: gopher\r\n").startswith("HTTP/1.1 400")
 
     @pytest.mark.parametrize(
@@ -350,9 +343,7 @@ class TestProxy:
             ("", False),
         ],
     )
-    def test_addresses_are_compared_as_numbers(
-        self, text: str, is_trusted: bool, monkeypatch: pytest.MonkeyPatch, settings: Settings
-    ) -> None:
+    def test_addresses_are_compared_as_numbers(self, text, is_trusted, monkeypatch, settings):
         monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.2, fd00::/16,")
         settings.TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", default="")
         assert is_trusted_proxy(text) is is_trusted
@@ -360,26 +351,26 @@ class TestProxy:
 
 class TestTime:
     @pytest.fixture
-    def parser(self) -> Parser:
+    def parser(self):
         return Parser(Mock(), Adjustments(**LIMITS))
 
-    def test_a_header_has_little_time(self, parser: Parser) -> None:
+    def test_a_header_has_little_time(self, parser):
         parser.received(b"POST / HTTP/1.1\r\nHo")
         assert not parser.is_late(parser.begun + HEADER_SECONDS)
         assert parser.is_late(parser.begun + HEADER_SECONDS + 1)
 
-    def test_a_body_has_the_time_that_a_slow_line_needs(self, parser: Parser) -> None:
+    def test_a_body_has_the_time_that_a_slow_line_needs(self, parser):
         parser.received(announce("/", 1_000_000).encode())
         parser.received(bytes(500_000))
         assert not parser.is_late(parser.begun + BODY_SECONDS + 10)
         assert parser.is_late(parser.begun + BODY_SECONDS + 11)
 
-    def test_a_size_that_is_announced_alone_gains_no_time(self, parser: Parser) -> None:
+    def test_a_size_that_is_announced_alone_gains_no_time(self, parser):
         parser.received(announce("/", 1_000_000).encode())
         assert parser.is_late(parser.begun + BODY_SECONDS + 1)
 
 
-def list_views(patterns: list[Any]) -> Iterator[Any]:
+def list_views(patterns):
     for pattern in patterns:
         if isinstance(pattern, URLResolver):
             yield from list_views(pattern.url_patterns)
@@ -387,7 +378,7 @@ def list_views(patterns: list[Any]) -> Iterator[Any]:
             yield pattern.callback
 
 
-def test_few_pages_take_more_than_usual() -> None:
+def test_few_pages_take_more_than_usual():
     """Whoever adds one adds it here too."""
     sizes = {view: read_largest_request(view) for view in list_views(get_resolver().url_patterns)}
     large = {view.__name__: size for view, size in sizes.items() if size > USUAL_BYTES}

@@ -1,11 +1,8 @@
 """Wrong settings: every fault in one list, and no start."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -57,15 +54,13 @@ WRONG = [
 
 
 @pytest.fixture(autouse=True)
-def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_settings(monkeypatch):
     for name in KNOWN:
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.mark.parametrize(("name", "value"), WRONG)
-def test_a_wrong_setting_is_named_without_a_secret(
-    name: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_setting_is_named_without_a_secret(name, value, tmp_path, monkeypatch):
     monkeypatch.setenv(name, value)
     faults = find_faults(tmp_path)
     assert len(faults) == 1
@@ -73,7 +68,7 @@ def test_a_wrong_setting_is_named_without_a_secret(
     assert SECRET not in faults[0]
 
 
-def test_nothing_is_wrong_with_the_defaults_or_usual_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_wrong_with_the_defaults_or_usual_values(tmp_path, monkeypatch):
     assert find_faults(tmp_path) == []
     (tmp_path / "url").write_text("postgresql://auditapp:abc@postgres:5432/auditapp\n", encoding="ascii")
     usual = {
@@ -88,16 +83,14 @@ def test_nothing_is_wrong_with_the_defaults_or_usual_values(tmp_path: Path, monk
     assert find_faults(tmp_path) == []
 
 
-def test_debug_is_refused_on_a_site_with_https(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_debug_is_refused_on_a_site_with_https(tmp_path, monkeypatch):
     monkeypatch.setenv("DEBUG", "True")
     assert find_faults(tmp_path) == []
     monkeypatch.setenv("BASE_URL", "https://coding.example.org")
     assert ["DEBUG" in fault for fault in find_faults(tmp_path)] == [True]
 
 
-def test_a_name_that_is_nearly_a_setting_is_pointed_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_name_that_is_nearly_a_setting_is_pointed_out(tmp_path, monkeypatch, capsys):
     assert find_misspelt_names() == []
     monkeypatch.setenv("SECRETKEY", SECRET)
     monkeypatch.setenv("DATABSE_URL", SECRET)
@@ -116,7 +109,7 @@ def test_a_name_that_is_nearly_a_setting_is_pointed_out(
         ["-m", "celery", "--app=auditapp", "beat"],
     ],
 )
-def test_a_program_with_wrong_settings_lists_all_and_ends_with_78(command: list[str], tmp_path: Path) -> None:
+def test_a_program_with_wrong_settings_lists_all_and_ends_with_78(command, tmp_path):
     wrong = {"SECRET_KEY": SECRET, "TIME_ZONE": "Mars/Base", "LOG_LEVEL": "LOUD", "REDIS_URL": "localhost"}
     done = subprocess.run(
         [sys.executable, *command],

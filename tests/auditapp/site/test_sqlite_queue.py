@@ -1,22 +1,17 @@
 """Writers of one process take turns at SQLite."""
 
-from __future__ import annotations
-
 import threading
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from django.db import OperationalError
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.utils import ConnectionHandler
 
 from auditapp.site.sqlite_queue import base
 
 
 @pytest.fixture
-def two_writers(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseDatabaseWrapper]]:
+def two_writers(db, tmp_path, monkeypatch):
     """Two connections to one file, which SQLite itself refuses at once when it is locked."""
     monkeypatch.setattr(base, "PATIENCE_SECONDS", 0.3)
     options = {"transaction_mode": "IMMEDIATE", "timeout": 0}
@@ -27,12 +22,12 @@ def two_writers(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         yield [handler["default"], handler["other"]]
 
 
-def begin(connection: BaseDatabaseWrapper) -> None:
+def begin(connection):
     connection.set_autocommit(False, force_begin_transaction_with_broken_autocommit=True)
 
 
 @pytest.mark.parametrize("end", ["commit", "rollback", "close"])
-def test_the_next_writer_goes_on_when_a_transaction_ends(two_writers: list[BaseDatabaseWrapper], end: str) -> None:
+def test_the_next_writer_goes_on_when_a_transaction_ends(two_writers, end):
     first, second = two_writers
     begin(first)
     with first.cursor() as cursor:
@@ -43,7 +38,7 @@ def test_the_next_writer_goes_on_when_a_transaction_ends(two_writers: list[BaseD
     second.rollback()
 
 
-def test_who_waits_too_long_gets_the_answer_of_sqlite(two_writers: list[BaseDatabaseWrapper]) -> None:
+def test_who_waits_too_long_gets_the_answer_of_sqlite(two_writers):
     first, second = two_writers
     begin(first)
     with pytest.raises(OperationalError, match="database is locked"):

@@ -1,20 +1,16 @@
 """Each page's script in one file: what a bundle holds, and what is refused. What it does is shown in a browser."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
-from pytest_django import Settings
 
 from auditapp.site.static_files import IMPORT, Unbundled, bundle, list_entries
 from tools.environment import ROOT
 
 
-def test_a_module_comes_once_after_what_it_imports() -> None:
+def test_a_module_comes_once_after_what_it_imports():
     scripts = {
         "js/page.js": 'import { b } from "./parts/b.js";\nimport { a } from "./parts/a.js";\n\nb(a);\n',
         "js/parts/a.js": "export const a = 1;\n",
@@ -29,7 +25,7 @@ def test_a_module_comes_once_after_what_it_imports() -> None:
     assert "\nfunction b() {}\n\nreturn { b };\n" in bundled
 
 
-def test_every_script_that_a_page_names_has_a_file_of_its_own() -> None:
+def test_every_script_that_a_page_names_has_a_file_of_its_own():
     """Also where another page's script imports it. A page that names a file that is not there ends with an error."""
     static = ROOT / "static"
     scripts = {str(file.relative_to(static)): file.read_text(encoding="utf-8") for file in static.rglob("*.js")}
@@ -41,7 +37,7 @@ def test_every_script_that_a_page_names_has_a_file_of_its_own() -> None:
     assert named <= entries
 
 
-def test_a_script_without_imports_stays_as_it_is() -> None:
+def test_a_script_without_imports_stays_as_it_is():
     assert bundle("js/alone.js", {"js/alone.js": "export const a = 1;\n"}) == "export const a = 1;\n"
 
 
@@ -59,14 +55,14 @@ def test_a_script_without_imports_stays_as_it_is() -> None:
         ("await start();", "await start"),
     ],
 )
-def test_what_a_function_cannot_say_is_refused(text: str, named: str) -> None:
+def test_what_a_function_cannot_say_is_refused(text, named):
     scripts = {"js/page.js": f'import {{ b }} from "./b.js";\n{text}\n', "js/b.js": "export const b = 1;\n"}
     with pytest.raises(Unbundled) as raised:
         bundle("js/page.js", scripts)
     assert f'js/page.js: "{named}' in str(raised.value)
 
 
-def test_a_circle_and_a_missing_module_are_named() -> None:
+def test_a_circle_and_a_missing_module_are_named():
     scripts = {
         "js/a.js": 'import { b } from "./b.js";\n',
         "js/b.js": 'import { a } from "./a.js";\n',
@@ -78,7 +74,7 @@ def test_a_circle_and_a_missing_module_are_named() -> None:
         bundle("js/c.js", scripts)
 
 
-def test_a_name_that_is_not_exported_is_refused() -> None:
+def test_a_name_that_is_not_exported_is_refused():
     """A browser tells of it when it loads modules; in a bundle it would be undefined."""
     scripts = {
         "js/a.js": 'import {\n  b,\n  c as other,\n} from "./b.js";\n',
@@ -88,7 +84,7 @@ def test_a_name_that_is_not_exported_is_refused() -> None:
         bundle("js/a.js", scripts)
 
 
-def test_collected_scripts_are_one_file_each(settings: Settings, tmp_path: Path) -> None:
+def test_collected_scripts_are_one_file_each(settings, tmp_path):
     settings.STATIC_ROOT = tmp_path
     settings.STORAGES = {**settings.STORAGES, "staticfiles": {"BACKEND": settings.HASHED_STATIC_FILES}}
     settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]

@@ -1,10 +1,6 @@
 """Annotators that have read, and people at the panel: rows as the other rooms leave them."""
 
-from __future__ import annotations
-
 import uuid
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from django.utils import timezone
 
@@ -14,34 +10,28 @@ from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.suggestions.actions import show_suggestions
-from auditapp.suggestions.queries import PanelState
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
-from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.coding.actions import decide_sentence
-from transcripts.coding.models import Decision
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
+from transcripts.corpus.models import Sentence
 
 REASON = "Because of the words."
 
 
-def show_all(study: Study) -> None:
+def show_all(study):
     """Withhold nothing from now on."""
     set_withholding(study=study, share_percent=0, reason="To test.", by=trail.SYSTEM)
 
 
-def withhold_all(study: Study, *interviews: Interview) -> None:
+def withhold_all(study, *interviews):
     """Withhold every turn of these interviews, and nothing of those drawn later."""
     set_withholding(study=study, share_percent=100, reason="To test.", by=trail.SYSTEM)
     ensure_arms(study=study, interviews=[each.pk for each in interviews], by=trail.SYSTEM)
     show_all(study)
 
 
-def add_annotator(
-    study: Study, name: str = "reader", *, number: int = 1, version: CodebookVersion | None = None, **more: Any
-) -> Annotator:
+def add_annotator(study, name="reader", *, number=1, version=None, **more):
     """A model that reads, or with ``kind`` another reader."""
     version = version or current_version(study)
     assert version is not None
@@ -62,14 +52,7 @@ def add_annotator(
     )
 
 
-def read(
-    annotator: Annotator,
-    sentence: Sentence,
-    codes: Collection[str] = (),
-    *,
-    family: str = "themes",
-    **more: Any,
-) -> list[Suggestion]:
+def read(annotator, sentence, codes=(), *, family="themes", **more):
     """An answer of ``annotator`` about the whole turn that proposes ``codes`` for ``sentence``.
 
     ``told``: the codes it was told of, all of the family unless named. ``missing``: whether it left the sentence out.
@@ -104,7 +87,7 @@ def read(
     ]
 
 
-def ask(annotator: Annotator, sentence: Sentence, *, family: str = "themes", told: Sequence[str] | None = None) -> Cell:
+def ask(annotator, sentence, *, family="themes", told=None):
     """A call about the turn of ``sentence`` that has no answer yet."""
     batch = Batch.objects.create(
         study=annotator.study,
@@ -115,7 +98,7 @@ def ask(annotator: Annotator, sentence: Sentence, *, family: str = "themes", tol
         parameters={"annotators": [annotator.pk]},
     )
     family_codes = Code.objects.filter(version=annotator.version, family__identifier=family).order_by("position")
-    settings: Mapping[str, object] = {
+    settings = {
         "annotator": annotator.pk,
         "family": family,
         "codes": list(told if told is not None else family_codes.values_list("identifier", flat=True)),
@@ -133,7 +116,7 @@ def ask(annotator: Annotator, sentence: Sentence, *, family: str = "themes", tol
     return Cell.objects.create(batch=batch, arm=arm, input_id=sentence.turn_id)
 
 
-def read_offline(annotator: Annotator, sentence: Sentence, codes: Collection[str] = ()) -> list[Suggestion]:
+def read_offline(annotator, sentence, codes=()):
     """A run of ``annotator`` over the whole interview that proposes ``codes`` for ``sentence``."""
     run = OfflineRun.objects.create(annotator=annotator, state="done", created_at=timezone.now(), launched_by_name="x")
     interview = sentence.turn.interview
@@ -156,10 +139,10 @@ def read_offline(annotator: Annotator, sentence: Sentence, codes: Collection[str
     ]
 
 
-def decide(sentence: Sentence, by: User) -> Decision:
+def decide(sentence, by):
     return decide_sentence(study=sentence.turn.interview.study, sentence=sentence, by=by, idempotency_key=uuid.uuid4())
 
 
-def look(sentence: Sentence, by: User) -> PanelState:
+def look(sentence, by):
     """What ``by`` is shown of the sentence."""
     return show_suggestions(study=sentence.turn.interview.study, sentence=sentence, by=by)

@@ -1,13 +1,8 @@
 """Suggestions of sentences whose breaks were corrected: read where their words lie, told and counted where in none."""
 
-from __future__ import annotations
-
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -25,14 +20,11 @@ from tests.auditapp.evaluation.test_machine_exports import take_out
 from tests.auditapp.suggestions.cast import add_annotator, decide, look, read, read_offline, show_all, withhold_all
 from tests.support.databases import stored
 from tests.transcripts.coding.cast import find_code, put, standing_codes
-from transcripts.accounts.models import User
 from transcripts.coding.actions.boundary_edits import merge_sentences, split_sentence
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 # The first sentence is "I would ask first."; it is cut before "ask".
 AT = 8
@@ -40,12 +32,12 @@ FIRST, SECOND, ACROSS = (2, 7), (8, 11), (2, 11)
 
 
 @stored
-def annotator(study: Study, interview: Interview) -> Annotator:
+def annotator(study, interview):
     show_all(study)
     return add_annotator(study)
 
 
-def split(sentence: Sentence, by: User) -> list[Sentence]:
+def split(sentence, by):
     """The two pieces of the sentence."""
     study = sentence.turn.interview.study
     at = sentence.start + AT
@@ -53,19 +45,19 @@ def split(sentence: Sentence, by: User) -> list[Sentence]:
     return list(cut.made.select_related("turn__interview").order_by("start"))
 
 
-def join(sentence: Sentence, by: User) -> Sentence:
+def join(sentence, by):
     """The sentence and the next one."""
     study = sentence.turn.interview.study
     cut = merge_sentences(study=study, first=sentence, by=by, idempotency_key=uuid.uuid4())
     return cut.made.select_related("turn__interview").get()
 
 
-def find_next(sentence: Sentence) -> Sentence:
+def find_next(sentence):
     rows = Sentence.objects.filter(turn=sentence.turn_id, start__gt=sentence.start, retired_by__isnull=True)
     return rows.select_related("turn__interview").order_by("start")[0]
 
 
-def tell(annotator: Annotator, **how: Any) -> dict[int, dict[str, bool]]:
+def tell(annotator, **how):
     """By sentence the codes it was read for, of two, and whether they were put."""
     labels = read_machine_labels(annotator, **how)
     return {
@@ -78,21 +70,19 @@ def tell(annotator: Annotator, **how: Any) -> dict[int, dict[str, bool]]:
     }
 
 
-def hear(sentence: Sentence, by: User) -> dict[str, Any]:
+def hear(sentence, by):
     """What the one annotator says of a sentence she decided on."""
     decide(sentence, by)
     [panel] = look(sentence, by).annotators
     return dict(panel)
 
 
-def list_codes(panel: dict[str, Any]) -> list[str]:
+def list_codes(panel):
     return sorted(offer["suggestion"].code.identifier for offer in panel["offers"])
 
 
 class TestLabels:
-    def test_a_suggestion_is_read_at_the_piece_that_holds_its_quote(
-        self, annotator: Annotator, sentence: Sentence, owner: User
-    ) -> None:
+    def test_a_suggestion_is_read_at_the_piece_that_holds_its_quote(self, annotator, sentence, owner):
         read(annotator, sentence, [BALANCE], quote=SECOND)
         one, two = split(sentence, owner)
         told = tell(annotator)
@@ -101,18 +91,14 @@ class TestLabels:
         assert told[one.pk] == {COMPASSION: False}
         assert sentence.pk not in told
 
-    def test_one_across_the_break_is_read_nowhere_and_is_no_no(
-        self, annotator: Annotator, sentence: Sentence, owner: User
-    ) -> None:
+    def test_one_across_the_break_is_read_nowhere_and_is_no_no(self, annotator, sentence, owner):
         read(annotator, sentence, [BALANCE], quote=ACROSS)
         pieces = split(sentence, owner)
         told = tell(annotator)
         assert [told[piece.pk] for piece in pieces] == [{COMPASSION: False}] * 2
         assert count_moved(annotator) == {"total": 1, "placed": 0, "unplaced": 1}
 
-    def test_one_without_a_quote_is_about_its_whole_sentence(
-        self, annotator: Annotator, sentence: Sentence, owner: User
-    ) -> None:
+    def test_one_without_a_quote_is_about_its_whole_sentence(self, annotator, sentence, owner):
         read(annotator, sentence, [BALANCE])
         below = find_next(sentence)
         whole = join(sentence, owner)
@@ -125,26 +111,20 @@ class TestLabels:
         assert tell(annotator)[above.pk] == {BALANCE: True, COMPASSION: False}
         assert tell(annotator)[below.pk] == {BALANCE: False, COMPASSION: False}
 
-    def test_a_whole_is_read_only_where_both_its_parts_were(
-        self, annotator: Annotator, sentence: Sentence, owner: User
-    ) -> None:
+    def test_a_whole_is_read_only_where_both_its_parts_were(self, annotator, sentence, owner):
         below = find_next(sentence)
         read(annotator, below, missing=True)
         read(annotator, sentence, [BALANCE], quote=FIRST, told=[BALANCE])
         whole = join(sentence, owner)
         assert tell(annotator)[whole.pk] == {BALANCE: True}
 
-    def test_a_later_turn_answer_of_the_new_sentence_holds(
-        self, annotator: Annotator, sentence: Sentence, owner: User
-    ) -> None:
+    def test_a_later_turn_answer_of_the_new_sentence_holds(self, annotator, sentence, owner):
         read(annotator, sentence, [BALANCE], quote=ACROSS)
         one, _two = split(sentence, owner)
         read(annotator, one, [COMPASSION], quote=FIRST)
         assert tell(annotator)[one.pk] == {BALANCE: False, COMPASSION: True}
 
-    def test_a_suggestion_its_critic_reversed_leaves_nothing_unknown(
-        self, annotator: Annotator, sentence: Sentence, owner: User
-    ) -> None:
+    def test_a_suggestion_its_critic_reversed_leaves_nothing_unknown(self, annotator, sentence, owner):
         from tests.auditapp.evaluation.cast import judge
 
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
@@ -153,7 +133,7 @@ class TestLabels:
         told = tell(annotator, with_critic=True)
         assert told[one.pk] == told[two.pk] == {BALANCE: False, COMPASSION: False}
 
-    def test_an_offline_turn_answer_follows_too(self, study: Study, sentence: Sentence, owner: User) -> None:
+    def test_an_offline_turn_answer_follows_too(self, study, sentence, owner):
         rules = {"reader": "rules-1", "rules": {BALANCE: ["ask"], COMPASSION: ["would"]}}
         annotator = add_annotator(study, "rules", kind=Annotator.Kind.RULES, recipe=rules)
         [made] = read_offline(annotator, sentence, [BALANCE])
@@ -166,9 +146,7 @@ class TestLabels:
 class TestAgreeing:
     """Panel, calibration, positives, passages and exports say the same of one suggestion."""
 
-    def test_what_is_placed_is_in_all_of_them(
-        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study
-    ) -> None:
+    def test_what_is_placed_is_in_all_of_them(self, annotator, sentence, coder, study):
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
         one, two = split(sentence, coder)
@@ -192,9 +170,7 @@ class TestAgreeing:
         assert (found.labels.machine.sum(), found.labels.counts.sum()) == (1, 1)
         assert list_codes(hear(one, coder)) == []
 
-    def test_what_is_placed_nowhere_is_in_none(
-        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study
-    ) -> None:
+    def test_what_is_placed_nowhere_is_in_none(self, annotator, sentence, coder, study):
         [made] = read(annotator, sentence, [BALANCE], quote=ACROSS)
         decide(sentence, coder)
         one, two = split(sentence, coder)
@@ -211,9 +187,7 @@ class TestAgreeing:
         assert found is not None
         assert found.labels.counts.sum() == 0
 
-    def test_an_untouched_sentence_stands_where_it_was(
-        self, annotator: Annotator, sentence: Sentence, owner: User, study: Study
-    ) -> None:
+    def test_an_untouched_sentence_stands_where_it_was(self, annotator, sentence, owner, study):
         below = find_next(sentence)
         read(annotator, below, [BALANCE])
         split(sentence, owner)
@@ -221,9 +195,7 @@ class TestAgreeing:
         assert row["current_sentence_id"] == row["sentence_id"] == below.pk
         assert count_moved(annotator) == {"total": 0, "placed": 0, "unplaced": 0}
 
-    def test_a_legitimate_alternative_stays_one_at_the_pieces(
-        self, annotator: Annotator, sentence: Sentence, coder: User
-    ) -> None:
+    def test_a_legitimate_alternative_stays_one_at_the_pieces(self, annotator, sentence, coder):
         read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
         Disagreement.objects.create(
@@ -239,9 +211,7 @@ class TestAgreeing:
         assert found is not None
         assert (found.labels.counts.sum(), found.set_aside["alternatives"]) == (0, 1)
 
-    def test_a_look_before_the_break_counts_for_what_its_words_are_in_now(
-        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study
-    ) -> None:
+    def test_a_look_before_the_break_counts_for_what_its_words_are_in_now(self, annotator, sentence, coder, study):
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND, told=[BALANCE])
         decide(sentence, coder)
         look(sentence, coder)
@@ -253,9 +223,7 @@ class TestAgreeing:
 
 
 class TestPanel:
-    def test_a_piece_asks_for_her_own_decision_like_any_sentence(
-        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study, client_of: ClientOf
-    ) -> None:
+    def test_a_piece_asks_for_her_own_decision_like_any_sentence(self, annotator, sentence, coder, study, client_of):
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         _one, two = split(sentence, coder)
         client = client_of(coder)
@@ -265,9 +233,7 @@ class TestPanel:
         assert answer.status_code == 404
         assert not Showing.objects.exists()
 
-    def test_a_withheld_turn_stays_withheld_whatever_is_cut(
-        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_a_withheld_turn_stays_withheld_whatever_is_cut(self, study, interview, sentence, coder, client_of):
         withhold_all(study, interview)
         annotator = add_annotator(study)
         read(annotator, sentence, [BALANCE], quote=SECOND)
@@ -280,9 +246,7 @@ class TestPanel:
             assert "no longer placed" not in page.content.decode()
             assert "breaks" not in page.content.decode().split('class="suggestion-list"')[1]
 
-    def test_what_lies_across_a_break_is_told_after_her_word_on_both_sides(
-        self, annotator: Annotator, sentence: Sentence, coder: User
-    ) -> None:
+    def test_what_lies_across_a_break_is_told_after_her_word_on_both_sides(self, annotator, sentence, coder):
         read(annotator, sentence, [BALANCE], quote=ACROSS)
         one, two = split(sentence, coder)
         assert hear(one, coder)["unplaced"] == 0
@@ -290,8 +254,8 @@ class TestPanel:
         assert hear(one, coder)["unplaced"] == 1
 
     def test_that_breaks_were_corrected_is_said_whether_or_not_something_was_suggested(
-        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study, client_of: ClientOf
-    ) -> None:
+        self, annotator, sentence, coder, study, client_of
+    ):
         read(annotator, sentence)
         one, _two = split(sentence, coder)
         decide(one, coder)
@@ -303,8 +267,8 @@ class TestPanel:
         assert "Annotated before the boundaries" not in page
 
     def test_a_whole_of_which_a_part_was_read_shows_that_and_says_so(
-        self, annotator: Annotator, sentence: Sentence, coder: User, study: Study, client_of: ClientOf
-    ) -> None:
+        self, annotator, sentence, coder, study, client_of
+    ):
         cell = read(annotator, sentence, [BALANCE], quote=FIRST)[0].cell
         assert cell is not None
         below = find_next(sentence)
@@ -316,9 +280,7 @@ class TestPanel:
         page = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, whole.pk])).content.decode()
         assert "annotated in part" in page
 
-    def test_two_of_one_code_meet_in_the_whole_each_with_its_words(
-        self, annotator: Annotator, sentence: Sentence, coder: User
-    ) -> None:
+    def test_two_of_one_code_meet_in_the_whole_each_with_its_words(self, annotator, sentence, coder):
         below = find_next(sentence)
         made = read(annotator, sentence, [BALANCE], quote=FIRST)
         read(annotator, below, [COMPASSION], quote=(below.start, below.start + 3))
@@ -331,24 +293,20 @@ class TestPanel:
 
 class TestAnswers:
     @pytest.fixture
-    def made(self, annotator: Annotator, sentence: Sentence, coder: User) -> Suggestion:
+    def made(self, annotator, sentence, coder):
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
         look(sentence, coder)
         return made
 
-    def test_keeping_codes_the_sentence_that_holds_the_words(
-        self, made: Suggestion, study: Study, sentence: Sentence, coder: User
-    ) -> None:
+    def test_keeping_codes_the_sentence_that_holds_the_words(self, made, study, sentence, coder):
         one, two = split(sentence, coder)
         response = accept_suggestion(suggestion=made, study=study, by=coder)
         assert response.coding is not None
         assert response.coding.sentence == two
         assert (standing_codes(one, coder), standing_codes(two, coder)) == ([], [BALANCE])
 
-    def test_an_answer_goes_with_its_suggestion(
-        self, made: Suggestion, study: Study, sentence: Sentence, coder: User
-    ) -> None:
+    def test_an_answer_goes_with_its_suggestion(self, made, study, sentence, coder):
         accept_suggestion(suggestion=made, study=study, by=coder)
         _one, two = split(sentence, coder)
         panel = look(two, coder)
@@ -356,9 +314,7 @@ class TestAnswers:
         assert offer["response"] is not None
         assert (offer["response"].verdict, offer["is_removed"]) == (Response.Verdict.ACCEPTED, False)
 
-    def test_taking_back_takes_off_what_was_carried_here(
-        self, made: Suggestion, study: Study, sentence: Sentence, coder: User
-    ) -> None:
+    def test_taking_back_takes_off_what_was_carried_here(self, made, study, sentence, coder):
         accept_suggestion(suggestion=made, study=study, by=coder)
         one, two = split(sentence, coder)
         undo_response(suggestion=made, study=study, by=coder)
@@ -366,9 +322,7 @@ class TestAnswers:
         # The other piece is her own since, and hers to change.
         assert standing_codes(one, coder) == [BALANCE]
 
-    def test_taking_back_puts_again_what_an_edit_replaced_before_the_break(
-        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User
-    ) -> None:
+    def test_taking_back_puts_again_what_an_edit_replaced_before_the_break(self, annotator, study, sentence, coder):
         put(sentence, find_code(study, BALANCE), coder, quote=ACROSS)
         [made] = read(annotator, sentence, [BALANCE], quote=SECOND)
         decide(sentence, coder)
@@ -381,9 +335,7 @@ class TestAnswers:
         [standing] = Coding.objects.filter(sentence=two, coder=coder, withdrawn_at__isnull=True)
         assert (standing.level, standing.quote) == ("semantic", SECOND)
 
-    def test_a_coding_joined_with_another_of_hers_is_not_taken_off(
-        self, made: Suggestion, study: Study, sentence: Sentence, coder: User, annotator: Annotator
-    ) -> None:
+    def test_a_coding_joined_with_another_of_hers_is_not_taken_off(self, made, study, sentence, coder, annotator):
         below = find_next(sentence)
         decide(below, coder)
         read(annotator, below, [BALANCE], quote=(below.start, below.start + 3), told=[BALANCE])
@@ -399,9 +351,7 @@ class TestAnswers:
         undo_response(suggestion=again, study=study, by=coder)
         assert standing_codes(whole, coder) == [BALANCE]
 
-    def test_what_is_placed_nowhere_is_not_answered(
-        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_what_is_placed_nowhere_is_not_answered(self, annotator, study, sentence, coder, client_of):
         [made] = read(annotator, sentence, [BALANCE], quote=ACROSS)
         decide(sentence, coder)
         look(sentence, coder)
@@ -413,9 +363,7 @@ class TestAnswers:
         assert PLACED_NOWHERE in answer.content.decode()
         assert not Response.objects.exists()
 
-    def test_she_is_led_back_to_the_sentence_of_now(
-        self, made: Suggestion, study: Study, sentence: Sentence, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_she_is_led_back_to_the_sentence_of_now(self, made, study, sentence, coder, client_of):
         _one, two = split(sentence, coder)
         answer = client_of(coder).post(reverse("suggestions:respond", args=[study.slug, made.pk]), {"act": "reject"})
         assert answer.status_code == 302
@@ -423,15 +371,13 @@ class TestAnswers:
 
 
 class TestPages:
-    def _visit(self, client: Client, study: Study, annotator: Annotator) -> dict[str, str]:
+    def _visit(self, client, study, annotator):
         named = {"annotator": "annotator", "turn_answers": "turn_answers"}
         pages = {name: reverse(f"annotators:{name}", args=[study.slug, annotator.pk]) for name in named}
         pages["calibration"] = reverse("evaluation:calibration", args=[study.slug]) + f"?annotator={annotator.pk}"
         return {name: " ".join(client.get(address).content.decode().split()) for name, address in pages.items()}
 
-    def test_the_counts_stand_on_three_pages_alike(
-        self, annotator: Annotator, study: Study, sentence: Sentence, coder: User, reader: User, client_of: ClientOf
-    ) -> None:
+    def test_the_counts_stand_on_three_pages_alike(self, annotator, study, sentence, coder, reader, client_of):
         read(annotator, sentence, [BALANCE], quote=SECOND)
         read(annotator, sentence, [COMPASSION], quote=ACROSS)
         decide(sentence, coder)
@@ -443,14 +389,8 @@ class TestPages:
             assert "1 is shown at the sentence that now has its words. 1 is neither shown nor counted" in page, name
 
     def test_who_may_code_is_told_of_interviews_she_opened_alone(
-        self,
-        annotator: Annotator,
-        study: Study,
-        interview: Interview,
-        sentence: Sentence,
-        lead: User,
-        client_of: ClientOf,
-    ) -> None:
+        self, annotator, study, interview, sentence, lead, client_of
+    ):
         read(annotator, sentence, [BALANCE], quote=SECOND)
         split(sentence, lead)
         client = client_of(lead)

@@ -1,47 +1,40 @@
 """Draft interviews: suggestions before the own decision, and none of it in a measure."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.annotators.actions.withholding import close_draft_interview, open_draft_interview
-from auditapp.annotators.models import Annotator, DraftInterview
+from auditapp.annotators.models import DraftInterview
 from auditapp.annotators.queries.machine_labels import read_machine_labels
 from auditapp.suggestions.actions import accept_suggestion
 from auditapp.suggestions.models import Showing
 from tests.auditapp.suggestions.cast import add_annotator, decide, look, read, show_all, withhold_all
 from tests.support.databases import stored
 from tests.transcripts.coding.cast import find_code, last_event, put, take_off
-from transcripts.accounts.models import User
 from transcripts.coding.actions import NotDecided
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Blinding, Coding, Reveal, Unblinding
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 BALANCE = "theme.balance"
 
 
 @stored
-def annotator(study: Study, interview: Interview) -> Annotator:
+def annotator(study, interview):
     show_all(study)
     return add_annotator(study)
 
 
 @stored
-def draft(study: Study, interview: Interview, lead: User) -> DraftInterview:
+def draft(study, interview, lead):
     return open_draft_interview(study=study, interview=interview, reason="To try it out.", by=lead)
 
 
 class TestAtTheDesk:
     def test_suggestions_open_before_a_decision_and_that_opens_the_interview_for_good(
-        self, annotator: Annotator, draft: DraftInterview, sentence: Sentence, coder: User
-    ) -> None:
+        self, annotator, draft, sentence, coder
+    ):
         read(annotator, sentence, [BALANCE])
         shown = look(sentence, coder)
         assert shown.is_draft
@@ -51,15 +44,8 @@ class TestAtTheDesk:
         assert not Reveal.objects.exists()
 
     def test_everything_coded_there_afterwards_is_assisted_and_in_no_measure(
-        self,
-        annotator: Annotator,
-        draft: DraftInterview,
-        study: Study,
-        interview: Interview,
-        sentence: Sentence,
-        coder: User,
-        second_coder: User,
-    ) -> None:
+        self, annotator, draft, study, interview, sentence, coder, second_coder
+    ):
         [made] = read(annotator, sentence, [BALANCE])
         other = Sentence.objects.select_related("turn").filter(turn=sentence.turn).exclude(pk=sentence.pk)[0]
         look(sentence, coder)
@@ -76,8 +62,8 @@ class TestAtTheDesk:
         assert read_machine_labels(annotator).labels.sum() == 1
 
     def test_closing_it_asks_for_a_decision_again_and_makes_nothing_blind(
-        self, annotator: Annotator, draft: DraftInterview, study: Study, sentence: Sentence, coder: User, lead: User
-    ) -> None:
+        self, annotator, draft, study, sentence, coder, lead
+    ):
         other = Sentence.objects.select_related("turn").filter(turn=sentence.turn).exclude(pk=sentence.pk)[0]
         read(annotator, sentence, [BALANCE])
         look(sentence, coder)
@@ -86,24 +72,20 @@ class TestAtTheDesk:
             look(other, coder)
         assert put(other, find_code(study, BALANCE), coder, reason="So.").blinding == Blinding.ASSISTED
 
-    def test_withheld_turns_stay_withheld_and_open_nothing(
-        self, study: Study, interview: Interview, draft: DraftInterview, sentence: Sentence, coder: User
-    ) -> None:
+    def test_withheld_turns_stay_withheld_and_open_nothing(self, study, interview, draft, sentence, coder):
         withhold_all(study, interview)
         read(add_annotator(study), sentence, [BALANCE])
         assert look(sentence, coder).is_withheld
         assert not Unblinding.objects.exists()
         assert put(sentence, find_code(study, BALANCE), coder).blinding == Blinding.BLIND
 
-    def test_who_opened_nothing_there_stays_blind(
-        self, annotator: Annotator, draft: DraftInterview, study: Study, sentence: Sentence, coder: User
-    ) -> None:
+    def test_who_opened_nothing_there_stays_blind(self, annotator, draft, study, sentence, coder):
         read(annotator, sentence, [BALANCE])
         assert put(sentence, find_code(study, BALANCE), coder).blinding == Blinding.BLIND
 
     def test_what_she_put_before_she_opened_one_stays_her_blind_turn_answer(
-        self, annotator: Annotator, draft: DraftInterview, study: Study, sentence: Sentence, coder: User
-    ) -> None:
+        self, annotator, draft, study, sentence, coder
+    ):
         read(annotator, sentence, [BALANCE])
         own = put(sentence, find_code(study, "theme.compassion"), coder)
         look(sentence, coder)
@@ -113,29 +95,15 @@ class TestAtTheDesk:
         assert table.labels.sum(axis=(1, 2)).tolist() == [1, 0]
 
     def test_a_look_that_shows_nothing_does_not_say_that_she_is_assisted_from_now_on(
-        self,
-        study: Study,
-        interview: Interview,
-        draft: DraftInterview,
-        sentence: Sentence,
-        coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, study, interview, draft, sentence, coder, client_of
+    ):
         address = reverse("suggestions:panel", args=[study.slug, sentence.pk])
         show_all(study)
         assert "assisted" not in client_of(coder).post(address).content.decode()
         read(add_annotator(study), sentence, [BALANCE])
         assert "is assisted" in client_of(coder).post(address).content.decode()
 
-    def test_the_desk_says_plainly_that_it_is_a_draft(
-        self,
-        annotator: Annotator,
-        draft: DraftInterview,
-        study: Study,
-        interview: Interview,
-        coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+    def test_the_desk_says_plainly_that_it_is_a_draft(self, annotator, draft, study, interview, coder, client_of):
         client, desk = client_of(coder), reverse("desk:desk", args=[study.slug, interview.pk])
         page = client.get(desk).content.decode()
         assert 'id="draft"' in page
@@ -146,14 +114,8 @@ class TestAtTheDesk:
         assert "Open suggestions before deciding" not in page
 
     def test_the_panel_tells_the_desk_that_reasons_are_asked_for_from_now_on(
-        self,
-        annotator: Annotator,
-        draft: DraftInterview,
-        study: Study,
-        sentence: Sentence,
-        coder: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, annotator, draft, study, sentence, coder, client_of
+    ):
         read(annotator, sentence, [BALANCE])
         answer = client_of(coder).post(reverse("suggestions:panel", args=[study.slug, sentence.pk]))
         assert "draft-opened" in answer.headers["HX-Trigger"]
@@ -161,7 +123,7 @@ class TestAtTheDesk:
 
 
 class TestOpening:
-    def test_needs_a_reason_and_happens_once(self, study: Study, interview: Interview, lead: User) -> None:
+    def test_needs_a_reason_and_happens_once(self, study, interview, lead):
         with pytest.raises(Refused, match="Give a reason"):
             open_draft_interview(study=study, interview=interview, reason="  ", by=lead)
         open_draft_interview(study=study, interview=interview, reason="So.", by=lead)
@@ -170,17 +132,13 @@ class TestOpening:
         assert last_event(study).action == "annotators.draft.opened"
         assert "So." not in str(last_event(study).details)
 
-    def test_after_it_was_closed_it_can_be_opened_again(
-        self, draft: DraftInterview, study: Study, interview: Interview, lead: User
-    ) -> None:
+    def test_after_it_was_closed_it_can_be_opened_again(self, draft, study, interview, lead):
         close_draft_interview(study=study, draft=draft, by=lead)
         close_draft_interview(study=study, draft=draft, by=lead)
         open_draft_interview(study=study, interview=interview, reason="Again.", by=lead)
         assert DraftInterview.objects.filter(closed_at__isnull=True).count() == 1
 
-    def test_a_lead_opens_and_closes_drafts_on_their_page(
-        self, study: Study, interview: Interview, lead: User, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_lead_opens_and_closes_drafts_on_their_page(self, study, interview, lead, coder, client_of):
         address = reverse("suggestions:drafts", args=[study.slug])
         assert client_of(coder).get(address).status_code == 403
         client = client_of(lead)
@@ -192,9 +150,7 @@ class TestOpening:
         assert DraftInterview.objects.get().closed_at is not None
 
 
-def test_a_lead_sets_the_share_on_its_page(
-    study: Study, interview: Interview, lead: User, coder: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_lead_sets_the_share_on_its_page(study, interview, lead, coder, client_of):
     address = reverse("suggestions:withholding", args=[study.slug])
     assert client_of(coder).get(address).status_code == 403
     client = client_of(lead)

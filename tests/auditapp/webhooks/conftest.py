@@ -1,33 +1,22 @@
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-
 import pytest
-from pytest_django import Settings
 
 from auditapp.webhooks.actions import add_webhook
-from auditapp.webhooks.models import Webhook
-from tests.auditapp.webhooks.receiving import Receiver, receive
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
+from tests.auditapp.webhooks.receiving import receive
 
 
 @pytest.fixture
-def receiver(settings: Settings) -> Iterator[Receiver]:
+def receiver(settings):
     """A receiver that webhooks may go to."""
     with receive() as receiver:
         settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({receiver.place})
         yield receiver
 
 
-AddHook = Callable[..., tuple[Webhook, str]]
-
-
 @pytest.fixture
-def add_hook(study: Study, lead: User, receiver: Receiver) -> AddHook:
+def add_hook(study, lead, receiver):
     """Adds a webhook to the receiver, for both events."""
 
-    def add(*events: str, address: str = "") -> tuple[Webhook, str]:
+    def add(*events, address=""):
         return add_webhook(
             study=study,
             address=address or receiver.address,

@@ -7,11 +7,9 @@ import hashlib
 import hmac
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
 
 
 @dataclass
@@ -27,25 +25,25 @@ class Receiver:
     goes_on: threading.Event = field(default_factory=threading.Event)
 
     @property
-    def place(self) -> str:
+    def place(self):
         return f"127.0.0.1:{self.port}"
 
     @property
-    def address(self) -> str:
+    def address(self):
         return f"http://{self.place}/hook/"
 
     @property
-    def bodies(self) -> list[dict[str, Any]]:
+    def bodies(self):
         return [json.loads(body) for _, _, body in self.received]
 
 
 @contextmanager
-def receive() -> Iterator[Receiver]:
+def receive():
     receiver = Receiver()
     receiver.goes_on.set()
 
     class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
+        def do_POST(self):
             body = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.received.append((self.path, {k.lower(): v for k, v in self.headers.items()}, body))
             receiver.goes_on.wait(30)
@@ -58,7 +56,7 @@ def receive() -> Iterator[Receiver]:
             with suppress(OSError):
                 self.wfile.write(receiver.answer)
 
-        def log_message(self, format: str, *args: object) -> None:
+        def log_message(self, format, *args):
             return
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -74,7 +72,7 @@ def receive() -> Iterator[Receiver]:
         thread.join()
 
 
-def sign_as_documented(secret: str, headers: dict[str, str], body: bytes) -> str:
+def sign_as_documented(secret, headers, body):
     """The signature that the reference says a receiver should find, written without the program's own code."""
     key = base64.b64decode(secret.split("_", 1)[1])
     signed = b".".join([headers["webhook-id"].encode(), headers["webhook-timestamp"].encode(), body])

@@ -1,7 +1,5 @@
 """What a webhook gets: signed, repeated until it is received, and nothing that was undone."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import uuid
@@ -10,7 +8,6 @@ import aiohttp
 import pytest
 from django.db import connection, transaction
 from django.utils import timezone
-from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.models import Batch
@@ -20,33 +17,28 @@ from auditapp.webhooks.models import Delivery, Webhook
 from auditapp.webhooks.pure import MAX_TRIES, PAUSES
 from tests.auditapp.llm.test_guard import FlippingResolver
 from tests.auditapp.llm.test_sealing import make_field_key
-from tests.auditapp.webhooks.conftest import AddHook
-from tests.auditapp.webhooks.receiving import Receiver, receive, sign_as_documented
+from tests.auditapp.webhooks.receiving import receive, sign_as_documented
 from tests.transcripts.rounds.cast import bring_in, open_round
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.rounds.actions import complete_assignment, reopen_assignment, unassign
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 WAITING, DELIVERED, GIVEN_UP = Delivery.State.WAITING, Delivery.State.DELIVERED, Delivery.State.GIVEN_UP
 
 
 @pytest.fixture
-def batch(study: Study) -> Batch:
+def batch(study):
     return Batch.objects.create(
         study=study, kind="sob", title="Secret title", created_at=timezone.now(), launched_by_name="Ada"
     )
 
 
-def make_due(delivery: Delivery) -> None:
+def make_due(delivery):
     Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now())
 
 
 class TestWhatIsSent:
-    def test_the_end_of_a_batch_is_sent_signed_as_documented(
-        self, batch: Batch, add_hook: AddHook, receiver: Receiver
-    ) -> None:
+    def test_the_end_of_a_batch_is_sent_signed_as_documented(self, batch, add_hook, receiver):
         _, secret = add_hook()
         cancel_batch(batch=batch, by=trail.SYSTEM)
         delivery = Delivery.objects.get()
@@ -67,9 +59,7 @@ class TestWhatIsSent:
         delivery.refresh_from_db()
         assert (delivery.state, delivery.status, delivery.tries) == (DELIVERED, 204, 1)
 
-    def test_a_changed_body_id_time_or_secret_has_another_signature(
-        self, batch: Batch, add_hook: AddHook, receiver: Receiver
-    ) -> None:
+    def test_a_changed_body_id_time_or_secret_has_another_signature(self, batch, add_hook, receiver):
         _, secret = add_hook()
         cancel_batch(batch=batch, by=trail.SYSTEM)
         runner.deliver(Delivery.objects.get().pk)
@@ -81,9 +71,7 @@ class TestWhatIsSent:
         assert sign_as_documented(secret, {**headers, "webhook-id": str(uuid.uuid4())}, body) != sent
         assert sign_as_documented("whsec_AAAA", headers, body) != sent
 
-    def test_nothing_sent_names_a_person_or_quotes_a_title(
-        self, batch: Batch, add_hook: AddHook, receiver: Receiver
-    ) -> None:
+    def test_nothing_sent_names_a_person_or_quotes_a_title(self, batch, add_hook, receiver):
         add_hook()
         cancel_batch(batch=batch, by=trail.SYSTEM)
         runner.deliver(Delivery.objects.get().pk)
@@ -92,9 +80,7 @@ class TestWhatIsSent:
             assert word.encode() not in body
             assert word not in str(headers)
 
-    def test_a_round_is_sent_when_its_last_assignment_is_signed_off(
-        self, study: Study, lead: User, coder: User, add_hook: AddHook
-    ) -> None:
+    def test_a_round_is_sent_when_its_last_assignment_is_signed_off(self, study, lead, coder, add_hook):
         bring_in(study, lead, ["GPT-4o", "Claude 3"])
         round_ = open_round(study, lead, coder)
         first, second = round_.assignments.order_by("pk")
@@ -109,9 +95,7 @@ class TestWhatIsSent:
         unassign(assignment=second, by=lead)
         assert Delivery.objects.count() == 2
 
-    def test_a_webhook_gets_only_what_it_asked_for_in_its_own_study(
-        self, batch: Batch, add_hook: AddHook, owner: User
-    ) -> None:
+    def test_a_webhook_gets_only_what_it_asked_for_in_its_own_study(self, batch, add_hook, owner):
         add_hook("round.completed")
         webhook, _ = add_hook("batch.ended", address="https://example.org/x")
         off, _ = add_hook("batch.ended", address="https://example.org/y")
@@ -119,7 +103,7 @@ class TestWhatIsSent:
         cancel_batch(batch=batch, by=trail.SYSTEM)
         assert [each.webhook for each in Delivery.objects.all()] == [webhook]
 
-    def test_an_event_that_is_undone_is_not_sent(self, batch: Batch, add_hook: AddHook) -> None:
+    def test_an_event_that_is_undone_is_not_sent(self, batch, add_hook):
         add_hook()
         with transaction.atomic():
             cancel_batch(batch=batch, by=trail.SYSTEM)
@@ -130,18 +114,16 @@ class TestWhatIsSent:
 
 class TestTries:
     @pytest.fixture
-    def delivery(self, add_hook: AddHook, lead: User) -> Delivery:
+    def delivery(self, add_hook, lead):
         return send_test(webhook=add_hook()[0], by=lead)
 
-    def test_what_was_received_is_not_sent_again(self, delivery: Delivery, receiver: Receiver) -> None:
+    def test_what_was_received_is_not_sent_again(self, delivery, receiver):
         assert runner.deliver(delivery.pk)
         make_due(delivery)
         assert not runner.deliver(delivery.pk)
         assert len(receiver.received) == 1
 
-    def test_what_is_refused_is_tried_again_after_growing_pauses_and_then_given_up(
-        self, delivery: Delivery, receiver: Receiver
-    ) -> None:
+    def test_what_is_refused_is_tried_again_after_growing_pauses_and_then_given_up(self, delivery, receiver):
         receiver.status = 500
         for pause in PAUSES:
             make_due(delivery)
@@ -162,7 +144,7 @@ class TestTries:
         assert len({body for _, _, body in receiver.received}) == 1
         assert 20 * 3600 < sum(PAUSES) < 26 * 3600
 
-    def test_a_receiver_that_comes_back_gets_it(self, delivery: Delivery, receiver: Receiver) -> None:
+    def test_a_receiver_that_comes_back_gets_it(self, delivery, receiver):
         receiver.status = 503
         runner.deliver(delivery.pk)
         receiver.status = 200
@@ -172,9 +154,9 @@ class TestTries:
         assert (delivery.state, delivery.tries) == (DELIVERED, 2)
 
     def test_a_worker_that_dies_after_it_sent_leaves_it_to_the_next_one_with_the_same_id(
-        self, delivery: Delivery, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def die(*args: object) -> None:
+        self, delivery, receiver, monkeypatch
+    ):
+        def die(*args):
             raise SystemExit
 
         with monkeypatch.context() as dying:
@@ -191,18 +173,16 @@ class TestTries:
         assert delivery.state == DELIVERED
         assert [headers["webhook-id"] for _, headers, _ in receiver.received] == [str(delivery.pk)] * 2
 
-    def test_a_worker_that_dies_in_the_last_try_does_not_make_it_go_on_for_ever(
-        self, delivery: Delivery, receiver: Receiver
-    ) -> None:
+    def test_a_worker_that_dies_in_the_last_try_does_not_make_it_go_on_for_ever(self, delivery, receiver):
         Delivery.objects.filter(pk=delivery.pk).update(tries=MAX_TRIES)
         assert not runner.deliver(delivery.pk)
         delivery.refresh_from_db()
         assert (delivery.state, receiver.received) == (GIVEN_UP, [])
 
-    def test_the_lease_is_longer_than_a_try_can_take(self) -> None:
+    def test_the_lease_is_longer_than_a_try_can_take(self):
         assert runner.LEASE.total_seconds() > 3 * runner.TIMEOUT_SECONDS
 
-    def test_a_late_answer_does_not_overwrite_that_of_a_later_try(self, delivery: Delivery) -> None:
+    def test_a_late_answer_does_not_overwrite_that_of_a_later_try(self, delivery):
         first = runner.take_delivery(delivery.pk)
         assert first is not None
         make_due(delivery)
@@ -213,12 +193,12 @@ class TestTries:
         delivery.refresh_from_db()
         assert (delivery.state, delivery.status) == (DELIVERED, 200)
 
-    def test_no_transaction_is_open_while_it_is_sent(self, delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_transaction_is_open_while_it_is_sent(self, delivery, monkeypatch):
         depth = len(connection.savepoint_ids)
         seen = []
         send = runner.send
 
-        def look(taken: Delivery) -> runner.Outcome:
+        def look(taken):
             seen.append(len(connection.savepoint_ids))
             return send(taken)
 
@@ -226,9 +206,7 @@ class TestTries:
         runner.deliver(delivery.pk)
         assert seen == [depth]
 
-    def test_what_waits_is_given_up_when_the_webhook_is_turned_off(
-        self, delivery: Delivery, receiver: Receiver, lead: User
-    ) -> None:
+    def test_what_waits_is_given_up_when_the_webhook_is_turned_off(self, delivery, receiver, lead):
         turn_off_webhook(webhook=delivery.webhook, by=lead)
         assert not runner.deliver(delivery.pk)
         delivery.refresh_from_db()
@@ -237,10 +215,10 @@ class TestTries:
 
 class TestReceivers:
     @pytest.fixture
-    def delivery(self, add_hook: AddHook, lead: User) -> Delivery:
+    def delivery(self, add_hook, lead):
         return send_test(webhook=add_hook()[0], by=lead)
 
-    def test_a_redirect_is_not_followed(self, delivery: Delivery, receiver: Receiver) -> None:
+    def test_a_redirect_is_not_followed(self, delivery, receiver):
         receiver.status, receiver.headers = 307, {"Location": f"http://{receiver.place}/elsewhere"}
         runner.deliver(delivery.pk)
         delivery.refresh_from_db()
@@ -248,9 +226,7 @@ class TestReceivers:
         assert (delivery.state, delivery.status) == (WAITING, 307)
         assert "not followed" in delivery.error
 
-    def test_of_an_answer_only_its_status_and_its_first_characters_are_kept(
-        self, delivery: Delivery, receiver: Receiver
-    ) -> None:
+    def test_of_an_answer_only_its_status_and_its_first_characters_are_kept(self, delivery, receiver):
         receiver.status, receiver.headers = 400, {"Content-Type": "text/plain"}
         receiver.answer = b"no\x00 \xff such\n" + b"x" * 5_000
         runner.deliver(delivery.pk)
@@ -259,17 +235,13 @@ class TestReceivers:
         assert delivery.answer.startswith("no � such xxx")
         assert len(delivery.answer) == 100
 
-    def test_an_answer_without_end_counts_as_received_and_is_not_read(
-        self, delivery: Delivery, receiver: Receiver
-    ) -> None:
+    def test_an_answer_without_end_counts_as_received_and_is_not_read(self, delivery, receiver):
         receiver.status, receiver.answer = 200, b"x" * 3_000_000
         runner.deliver(delivery.pk)
         delivery.refresh_from_db()
         assert (delivery.state, delivery.status, delivery.answer) == (DELIVERED, 200, "")
 
-    def test_a_receiver_that_does_not_answer_in_time_is_tried_again(
-        self, delivery: Delivery, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_receiver_that_does_not_answer_in_time_is_tried_again(self, delivery, receiver, monkeypatch):
         monkeypatch.setattr(runner, "TIMEOUT_SECONDS", 0.3)
         receiver.goes_on.clear()
         runner.deliver(delivery.pk)
@@ -277,9 +249,7 @@ class TestReceivers:
         assert (delivery.state, delivery.status) == (WAITING, None)
         assert delivery.error
 
-    def test_a_receiver_that_is_not_there_is_tried_again_and_its_error_shown(
-        self, add_hook: AddHook, lead: User, receiver: Receiver, settings: Settings
-    ) -> None:
+    def test_a_receiver_that_is_not_there_is_tried_again_and_its_error_shown(self, add_hook, lead, receiver, settings):
         with receive() as gone:
             pass
         settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({gone.place})
@@ -289,18 +259,14 @@ class TestReceivers:
         assert (delivery.state, delivery.tries) == (WAITING, 1)
         assert gone.place in delivery.error
 
-    def test_an_address_that_is_no_longer_allowed_gets_nothing(
-        self, delivery: Delivery, receiver: Receiver, settings: Settings
-    ) -> None:
+    def test_an_address_that_is_no_longer_allowed_gets_nothing(self, delivery, receiver, settings):
         settings.ALLOW_PRIVATE_WEBHOOKS = frozenset()
         runner.deliver(delivery.pk)
         delivery.refresh_from_db()
         assert (receiver.received, delivery.state) == ([], WAITING)
         assert "ALLOW_PRIVATE_WEBHOOKS" in delivery.error
 
-    def test_a_public_name_that_leads_to_this_machine_gets_nothing(
-        self, add_hook: AddHook, lead: User, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_public_name_that_leads_to_this_machine_gets_nothing(self, add_hook, lead, receiver, monkeypatch):
         """Also not where its name led elsewhere when the webhook was added: names are looked up at each delivery."""
         delivery = send_test(webhook=add_hook(address=f"https://hooks.example.org:{receiver.port}/x")[0], by=lead)
         monkeypatch.setattr(aiohttp, "DefaultResolver", lambda: FlippingResolver(["127.0.0.1"]))
@@ -309,38 +275,30 @@ class TestReceivers:
         assert (receiver.received, delivery.state) == ([], WAITING)
         assert "private address" in delivery.error
 
-    def test_a_secret_that_field_key_does_not_open_is_an_error_of_the_delivery(
-        self, delivery: Delivery, receiver: Receiver, settings: Settings
-    ) -> None:
+    def test_a_secret_that_field_key_does_not_open_is_an_error_of_the_delivery(self, delivery, receiver, settings):
         settings.FIELD_KEYS = (make_field_key(),)
         runner.deliver(delivery.pk)
         delivery.refresh_from_db()
         assert receiver.received == []
         assert "FIELD_KEY" in delivery.error
 
-    def test_a_secret_is_not_used_for_an_address_that_was_put_in_its_place(
-        self, delivery: Delivery, receiver: Receiver
-    ) -> None:
+    def test_a_secret_is_not_used_for_an_address_that_was_put_in_its_place(self, delivery, receiver):
         Webhook.objects.filter(pk=delivery.webhook_id).update(address=f"http://{receiver.place}/other")
         runner.deliver(delivery.pk)
         assert receiver.received == []
 
 
 class TestSweep:
-    def test_a_lost_message_is_repeated_by_the_sweep_and_not_at_each(
-        self, add_hook: AddHook, lead: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        told: list[uuid.UUID] = []
+    def test_a_lost_message_is_repeated_by_the_sweep_and_not_at_each(self, add_hook, lead, monkeypatch):
+        told = []
         monkeypatch.setattr(tasks, "notify_of", told.extend)
         delivery = send_test(webhook=add_hook()[0], by=lead)
         actions.sweep_deliveries()
         actions.sweep_deliveries()
         assert told == [delivery.pk]
 
-    def test_what_is_not_due_or_has_ended_is_not_told(
-        self, add_hook: AddHook, lead: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        told: list[uuid.UUID] = []
+    def test_what_is_not_due_or_has_ended_is_not_told(self, add_hook, lead, monkeypatch):
+        told = []
         monkeypatch.setattr(tasks, "notify_of", told.extend)
         later = send_test(webhook=add_hook()[0], by=lead)
         Delivery.objects.filter(pk=later.pk).update(due_at=timezone.now() + datetime.timedelta(hours=1))
@@ -350,13 +308,9 @@ class TestSweep:
         assert told == []
 
     def test_workers_are_told_once_the_event_is_stored(
-        self,
-        add_hook: AddHook,
-        lead: User,
-        monkeypatch: pytest.MonkeyPatch,
-        django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
-    ) -> None:
-        told: list[uuid.UUID] = []
+        self, add_hook, lead, monkeypatch, django_capture_on_commit_callbacks
+    ):
+        told = []
         monkeypatch.setattr(tasks, "notify_of", told.extend)
         webhook, _ = add_hook()
         with django_capture_on_commit_callbacks(execute=True):
@@ -364,15 +318,13 @@ class TestSweep:
             assert told == []
         assert told == [delivery.pk]
 
-    def test_the_task_sends(self, add_hook: AddHook, lead: User, receiver: Receiver) -> None:
+    def test_the_task_sends(self, add_hook, lead, receiver):
         delivery = send_test(webhook=add_hook()[0], by=lead)
         tasks.deliver(str(delivery.pk))
         assert receiver.bodies[0]["event"] == "test"
 
 
-def test_what_was_written_for_a_webhook_that_is_off_by_then_is_not_sent(
-    batch: Batch, add_hook: AddHook, receiver: Receiver
-) -> None:
+def test_what_was_written_for_a_webhook_that_is_off_by_then_is_not_sent(batch, add_hook, receiver):
     hook, _ = add_hook()
     cancel_batch(batch=batch, by=trail.SYSTEM)
     # As if the batch had ended while the webhook was being turned off.

@@ -1,11 +1,9 @@
 """A real worker is killed between sending and storing: the next one sends again, with the same id."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.auditapp.webhooks.receiving import receive
-from tests.support.instance import Instance, kill_group, wait_until
+from tests.support.instance import kill_group, wait_until
 
 ADD = """
 import sys
@@ -25,7 +23,7 @@ send_test(webhook=webhook, by=owner)
 
 @pytest.mark.full
 @pytest.mark.processes
-def test_a_delivery_survives_kill_9_of_the_worker_that_sent_it(instance: Instance) -> None:
+def test_a_delivery_survives_kill_9_of_the_worker_that_sent_it(instance):
     with receive() as receiver:
         instance.environment["ALLOW_PRIVATE_WEBHOOKS"] = receiver.place
         instance.manage("prepare")

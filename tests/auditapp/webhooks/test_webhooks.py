@@ -1,20 +1,15 @@
 """Who may tell whom what happens in a study: actions, pages and the API."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import Settings
 
 from auditapp.llm.sealing import open_key
 from auditapp.webhooks import actions, runner
@@ -23,21 +18,16 @@ from auditapp.webhooks.models import EVENTS, Delivery, Webhook
 from auditapp.webhooks.pure import make_signing_secret, write_headers
 from auditapp.webhooks.queries import list_webhooks
 from tests.auditapp.llm.test_sealing import make_field_key
-from tests.auditapp.webhooks.conftest import AddHook
-from tests.auditapp.webhooks.receiving import Receiver
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[User], Client]
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "reference" / "webhooks.md"
 PUBLIC = "https://example.org/hook"
 
 
-def test_webhooks_are_listed_in_the_order_in_which_they_were_added(study: Study, lead: User) -> None:
+def test_webhooks_are_listed_in_the_order_in_which_they_were_added(study, lead):
     added = [add_webhook(study=study, address=f"{PUBLIC}/{name}", events=["batch.ended"], by=lead)[0] for name in "ba"]
     assert list(list_webhooks(study)) == added
 
@@ -59,7 +49,7 @@ class TestAddresses:
             "https://printer.local/",
         ],
     )
-    def test_a_private_address_is_refused_with_what_to_do(self, study: Study, lead: User, address: str) -> None:
+    def test_a_private_address_is_refused_with_what_to_do(self, study, lead, address):
         with pytest.raises(Refused, match="ALLOW_PRIVATE_WEBHOOKS") as caught:
             add_webhook(study=study, address=address, events=["batch.ended"], by=lead)
         assert caught.value.field == "address"
@@ -81,22 +71,18 @@ class TestAddresses:
             "https://example.org/" + "x" * 500,
         ],
     )
-    def test_what_is_no_https_address_is_refused(self, study: Study, lead: User, address: str) -> None:
+    def test_what_is_no_https_address_is_refused(self, study, lead, address):
         with pytest.raises(Refused) as caught:
             add_webhook(study=study, address=address, events=["batch.ended"], by=lead)
         assert caught.value.field == "address"
         assert "word" not in str(caught.value)
 
-    def test_the_list_of_addresses_for_models_does_not_count(
-        self, study: Study, lead: User, settings: Settings
-    ) -> None:
+    def test_the_list_of_addresses_for_models_does_not_count(self, study, lead, settings):
         settings.ALLOW_PRIVATE_PROVIDERS = frozenset({"127.0.0.1:11434"})
         with pytest.raises(Refused, match="ALLOW_PRIVATE_WEBHOOKS"):
             add_webhook(study=study, address="http://127.0.0.1:11434/", events=["batch.ended"], by=lead)
 
-    def test_an_allowed_address_is_taken_with_http_and_only_at_its_port(
-        self, study: Study, lead: User, settings: Settings
-    ) -> None:
+    def test_an_allowed_address_is_taken_with_http_and_only_at_its_port(self, study, lead, settings):
         settings.ALLOW_PRIVATE_WEBHOOKS = frozenset({"127.0.0.1:9000"})
         add_webhook(study=study, address="http://127.0.0.1:9000/x", events=["batch.ended"], by=lead)
         with pytest.raises(Refused):
@@ -104,14 +90,14 @@ class TestAddresses:
 
 
 class TestActions:
-    def test_the_secret_is_stored_sealed_for_its_address(self, study: Study, lead: User) -> None:
+    def test_the_secret_is_stored_sealed_for_its_address(self, study, lead):
         webhook, secret = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         assert secret.startswith("whsec_")
         webhook.refresh_from_db()
         assert secret not in webhook.secret_sealed
         assert open_key(webhook.secret_sealed, address=PUBLIC) == secret
 
-    def test_the_event_names_the_host_and_neither_path_nor_secret(self, study: Study, lead: User) -> None:
+    def test_the_event_names_the_host_and_neither_path_nor_secret(self, study, lead):
         _, secret = add_webhook(study=study, address=PUBLIC, events=["round.completed"], by=lead)
         event = AuditEvent.objects.get(action="webhook.added")
         assert event.details == {"receiver": "example.org:443", "events": ["round.completed"]}
@@ -119,12 +105,12 @@ class TestActions:
         assert secret not in json.dumps(event.details)
 
     @pytest.mark.parametrize("events", [[], ["no.event"], ["batch.ended", "test"]])
-    def test_it_is_told_of_events_that_exist(self, study: Study, lead: User, events: list[str]) -> None:
+    def test_it_is_told_of_events_that_exist(self, study, lead, events):
         with pytest.raises(Refused, match=r"batch\.ended, round\.completed") as caught:
             add_webhook(study=study, address=PUBLIC, events=events, by=lead)
         assert caught.value.field == "events"
 
-    def test_an_address_is_there_once_until_it_is_turned_off(self, study: Study, lead: User) -> None:
+    def test_an_address_is_there_once_until_it_is_turned_off(self, study, lead):
         webhook, _ = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         with pytest.raises(Refused, match="has a webhook with this address"):
             add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
@@ -133,13 +119,13 @@ class TestActions:
         assert AuditEvent.objects.filter(action="webhook.turned_off").count() == 1
         add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
 
-    def test_a_study_has_ten_at_most(self, study: Study, lead: User) -> None:
+    def test_a_study_has_ten_at_most(self, study, lead):
         for number in range(actions.MAX_WEBHOOKS):
             add_webhook(study=study, address=f"{PUBLIC}/{number}", events=["batch.ended"], by=lead)
         with pytest.raises(Refused, match="10 webhooks"):
             add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
 
-    def test_one_test_at_a_time(self, add_hook: AddHook, lead: User) -> None:
+    def test_one_test_at_a_time(self, add_hook, lead):
         webhook, _ = add_hook()
         delivery = send_test(webhook=webhook, by=lead)
         with pytest.raises(Refused, match="still being sent"):
@@ -150,7 +136,7 @@ class TestActions:
         with pytest.raises(Refused, match="turned off"):
             send_test(webhook=webhook, by=lead)
 
-    def test_secrets_are_sealed_again_with_a_new_key(self, study: Study, lead: User, settings: Settings) -> None:
+    def test_secrets_are_sealed_again_with_a_new_key(self, study, lead, settings):
         webhook, secret = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         former, new = settings.FIELD_KEYS[0], make_field_key()
         settings.FIELD_KEYS = (make_field_key(),)
@@ -164,7 +150,7 @@ class TestActions:
         webhook.refresh_from_db()
         assert open_key(webhook.secret_sealed, address=PUBLIC) == secret
 
-    def test_the_database_refuses_what_the_rules_forbid(self, study: Study, lead: User) -> None:
+    def test_the_database_refuses_what_the_rules_forbid(self, study, lead):
         webhook, _ = add_webhook(study=study, address=PUBLIC, events=["batch.ended"], by=lead)
         delivery = send_test(webhook=webhook, by=lead)
         rows, tests = Webhook.objects.filter(pk=webhook.pk), Delivery.objects.filter(pk=delivery.pk)
@@ -181,7 +167,7 @@ class TestActions:
 
 
 class TestPages:
-    def test_the_secret_is_shown_once(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_the_secret_is_shown_once(self, study, lead, client_of):
         client = client_of(lead)
         answer = client.post(reverse("webhooks:add", args=[study.slug]), {"address": PUBLIC, "events": ["batch.ended"]})
         assert "no-store" in answer["Cache-Control"]
@@ -193,16 +179,14 @@ class TestPages:
             assert PUBLIC in page
             assert "whsec_" not in page
 
-    def test_a_wrong_address_is_422_beside_the_field(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_wrong_address_is_422_beside_the_field(self, study, lead, client_of):
         answer = client_of(lead).post(
             reverse("webhooks:add", args=[study.slug]), {"address": "https://10.0.0.1/", "events": ["batch.ended"]}
         )
         assert answer.status_code == 422
         assert "ALLOW_PRIVATE_WEBHOOKS" in answer.content.decode()
 
-    def test_a_test_is_sent_and_its_end_shown(
-        self, study: Study, lead: User, client_of: SignIn, add_hook: AddHook, receiver: Receiver
-    ) -> None:
+    def test_a_test_is_sent_and_its_end_shown(self, study, lead, client_of, add_hook, receiver):
         client, (webhook, _) = client_of(lead), add_hook()
         receiver.status, receiver.answer, receiver.headers = 418, b"<b>short</b>", {"Content-Type": "text/html"}
         client.post(reverse("webhooks:test", args=[study.slug, webhook.pk]))
@@ -213,9 +197,7 @@ class TestPages:
         client.post(reverse("webhooks:turn_off", args=[study.slug, webhook.pk]))
         assert "Turned off" in client.get(reverse("webhooks:list", args=[study.slug])).content.decode()
 
-    def test_a_webhook_of_another_study_is_not_there(
-        self, study: Study, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+    def test_a_webhook_of_another_study_is_not_there(self, study, lead, owner, client_of):
         other = start_study(slug="other", name="Other", by=owner)
         webhook, _ = add_webhook(study=other, address=PUBLIC, events=["batch.ended"], by=owner)
         client = client_of(owner)
@@ -226,14 +208,14 @@ class TestPages:
 
 
 class TestDocs:
-    def test_every_event_is_in_the_reference(self) -> None:
+    def test_every_event_is_in_the_reference(self):
         text = DOCS.read_text(encoding="utf-8")
         for event in [*EVENTS, "test"]:
             assert f"| `{event}` |" in text
 
-    def test_the_example_of_the_reference_tells_genuine_deliveries_from_others(self) -> None:
+    def test_the_example_of_the_reference_tells_genuine_deliveries_from_others(self):
         [example] = re.findall(r"```python\n(.*?)```", DOCS.read_text(encoding="utf-8"), flags=re.DOTALL)
-        names: dict[str, Callable[..., bool]] = {}
+        names = {}
         exec(example, names)
         is_genuine = names["is_genuine"]
         secret, body, now = make_signing_secret(), b'{"id": "x"}', int(timezone.now().timestamp())

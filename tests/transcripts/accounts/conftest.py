@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import pytest
-from pytest_django import Settings
 
 from transcripts.accounts.actions import set_password
 from transcripts.accounts.models import User
@@ -11,13 +8,13 @@ PASSWORD = "four words picked by nobody"
 
 
 @pytest.fixture(autouse=True)
-def quick_hashing(settings: Settings) -> None:
+def quick_hashing(settings):
     """Real hashing is slow on purpose; here it would only be slow."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 @pytest.fixture
-def person(db: None) -> User:
+def person(db):
     """Somebody with a password."""
     user = User.objects.create_user(username="Rosalind", password=None)
     set_password(user=user, password=PASSWORD, by=trail.SYSTEM)
@@ -25,6 +22,6 @@ def person(db: None) -> User:
 
 
 @pytest.fixture
-def newcomer(db: None) -> User:
+def newcomer(db):
     """Somebody without one."""
     return User.objects.create_user(username="newcomer", password=None)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import datetime
 
 import pytest
@@ -16,7 +14,7 @@ from transcripts.refusals import Refused
 DAY = datetime.timedelta(days=1)
 
 
-def test_new_user_has_no_password_and_leaves_an_event(owner: User) -> None:
+def test_new_user_has_no_password_and_leaves_an_event(owner):
     user = create_user(username=" ada ", by=owner)
     assert user.username == "ada"
     assert not user.has_usable_password()
@@ -44,18 +42,18 @@ def test_new_user_has_no_password_and_leaves_an_event(owner: User) -> None:
         ("System", "reserved for the program"),
     ],
 )
-def test_name_that_cannot_be_used_is_refused_with_a_reason(owner: User, username: str, reason: str) -> None:
+def test_name_that_cannot_be_used_is_refused_with_a_reason(owner, username, reason):
     with pytest.raises(Refused, match=reason):
         create_user(username=username, by=trail.SYSTEM)
     assert User.objects.count() == 1
 
 
-def test_database_holds_one_user_per_name_whatever_its_case(owner: User) -> None:
+def test_database_holds_one_user_per_name_whatever_its_case(owner):
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.create(username="Owner")
 
 
-def test_only_the_program_or_an_owner_of_the_site_makes_another_one(owner: User) -> None:
+def test_only_the_program_or_an_owner_of_the_site_makes_another_one(owner):
     with pytest.raises(PermissionDenied):
         create_user(username="usurper", by=owner, is_owner_of_site=True)
     first = create_user(username="first", by=trail.SYSTEM, is_owner_of_site=True)
@@ -64,31 +62,31 @@ def test_only_the_program_or_an_owner_of_the_site_makes_another_one(owner: User)
     assert AuditEvent.objects.latest("pk").details == {"username": "second", "site_owner": True}
 
 
-def test_token_gets_a_name_when_none_is_given_and_refuses_too_long_a_one(owner: User) -> None:
+def test_token_gets_a_name_when_none_is_given_and_refuses_too_long_a_one(owner):
     assert create_token(user=owner, name=" ", by=owner)[0].name == "token"
     with pytest.raises(Refused, match="up to 100 characters; this one has 101"):
         create_token(user=owner, name="x" * 101, by=owner)
 
 
-def test_event_of_a_token_names_its_scopes(owner: User) -> None:
+def test_event_of_a_token_names_its_scopes(owner):
     create_token(user=owner, name="laptop", by=owner, scopes=["code", "read"])
     event = AuditEvent.objects.get(action="account.token.created")
     assert event.details["scopes"] == ["read", "code"]
 
 
-def test_token_needs_a_scope_that_exists(owner: User) -> None:
+def test_token_needs_a_scope_that_exists(owner):
     for scopes in ([], ["read", "everything"]):
         with pytest.raises(Refused, match="of these: read, code, manage, launch"):
             create_token(user=owner, name="laptop", by=owner, scopes=scopes)
 
 
 @pytest.mark.parametrize("days", [0, -1, 366, 10**9])
-def test_token_works_for_a_day_to_a_year(owner: User, days: int) -> None:
+def test_token_works_for_a_day_to_a_year(owner, days):
     with pytest.raises(Refused, match="1 to 365 days"):
         create_token(user=owner, name="laptop", by=owner, days=days)
 
 
-def test_account_has_at_most_25_tokens_that_work(owner: User) -> None:
+def test_account_has_at_most_25_tokens_that_work(owner):
     tokens = [create_token(user=owner, name=f"token {number}", by=owner)[0] for number in range(25)]
     with pytest.raises(Refused, match="has 25 API tokens, which is the most"):
         create_token(user=owner, name="one more", by=owner)
@@ -102,14 +100,14 @@ def test_account_has_at_most_25_tokens_that_work(owner: User) -> None:
         create_token(user=owner, name="one more", by=owner)
 
 
-def test_secret_of_a_token_is_kept_nowhere(owner: User) -> None:
+def test_secret_of_a_token_is_kept_nowhere(owner):
     token, secret = create_token(user=owner, name="laptop", by=owner)
     rows = [*ApiToken.objects.values(), *AuditEvent.objects.values()]
     assert not any(secret in str(row) for row in rows)
     assert token.last_four == secret[-4:]
 
 
-def test_revoking_twice_leaves_one_event_and_the_first_time(owner: User) -> None:
+def test_revoking_twice_leaves_one_event_and_the_first_time(owner):
     token = create_token(user=owner, name="laptop", by=owner)[0]
     revoke_token(token=token, by=owner)
     first = token.revoked_at
@@ -119,7 +117,7 @@ def test_revoking_twice_leaves_one_event_and_the_first_time(owner: User) -> None
     assert AuditEvent.objects.filter(action="account.token.revoked").count() == 1
 
 
-def test_database_refuses_a_token_revoked_before_it_was_made(owner: User) -> None:
+def test_database_refuses_a_token_revoked_before_it_was_made(owner):
     now = timezone.now()
     with pytest.raises(IntegrityError), transaction.atomic():
         ApiToken.objects.create(
@@ -133,7 +131,7 @@ def test_database_refuses_a_token_revoked_before_it_was_made(owner: User) -> Non
         )
 
 
-def test_database_refuses_two_links_or_two_tokens_of_one_secret(owner: User) -> None:
+def test_database_refuses_two_links_or_two_tokens_of_one_secret(owner):
     now = timezone.now()
     SignInLink.objects.create(user=owner, secret_hash="0" * 64, created_at=now, expires_at=now)
     with pytest.raises(IntegrityError), transaction.atomic():

@@ -1,11 +1,8 @@
 """Closing an account: its person is out at once and for good, and all her work stays hers."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
@@ -31,21 +28,17 @@ from transcripts.accounts.models import Session, User
 from transcripts.accounts.queries import find_obstacles, find_token, list_notes
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Sentence
 from transcripts.exchange.methods import read_facts
 from transcripts.refusals import Refused
 from transcripts.rounds.queries import list_coders
 from transcripts.studies.actions import invite_person, invite_user, set_member_role
-from transcripts.studies.models import Invitation, Membership, Study
-
-SignIn = Callable[[User], Client]
+from transcripts.studies.models import Invitation, Membership
 
 
 @pytest.fixture
-def boss(db: None) -> User:
+def boss(db):
     """An owner of the site."""
     user = make_user("boss")
     user.is_superuser = True
@@ -53,7 +46,7 @@ def boss(db: None) -> User:
     return user
 
 
-def test_closed_account_is_out_everywhere_at_once(coder: User, boss: User, client_of: SignIn) -> None:
+def test_closed_account_is_out_everywhere_at_once(coder, boss, client_of):
     set_password(user=coder, password=PASSWORD, by=coder)
     browser = client_of(coder)
     secret = create_token(user=coder, name="script", by=coder)[1]
@@ -71,7 +64,7 @@ def test_closed_account_is_out_everywhere_at_once(coder: User, boss: User, clien
     assert (event.action, event.actor_name, event.details) == ("account.closed", "boss", {"username": "coder"})
 
 
-def test_closing_that_fails_ends_nothing(owner: User, study: Study, boss: User, client_of: SignIn) -> None:
+def test_closing_that_fails_ends_nothing(owner, study, boss, client_of):
     browser = client_of(owner)
     with pytest.raises(Refused, match="The study Cultural schemas has no other owner"):
         close_account(user=owner, by=boss)
@@ -80,15 +73,13 @@ def test_closing_that_fails_ends_nothing(owner: User, study: Study, boss: User, 
     assert owner.is_active
 
 
-def test_work_stays_under_the_name(
-    study: Study, sentence: Sentence, code: Code, coder: User, reader: User, boss: User, client_of: SignIn
-) -> None:
+def test_work_stays_under_the_name(study, sentence, code, coder, reader, boss, client_of):
     add_coding(study=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
     browser = client_of(reader)
 
-    def export() -> bytes:
+    def export():
         answer = browser.post("/studies/culture/exports/codings.csv", {})
-        return b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+        return b"".join(answer.streaming_content)
 
     before, facts = export(), read_facts(study)
     close_account(user=coder, by=boss)
@@ -102,9 +93,7 @@ def test_work_stays_under_the_name(
 
 
 @pytest.mark.full
-def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
-    study: Study, owner: User, second_coder: User, boss: User, client_of: SignIn
-) -> None:
+def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(study, owner, second_coder, boss, client_of):
     stage = set_stage(study, owner, second_coder)
     browser = client_of(owner)
     changing = re.compile(r'(csrfmiddlewaretoken" value|X-CSRFToken)[^>]*|[0-9a-f]{8}-[0-9a-f-]{27}')
@@ -116,7 +105,7 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
     # Their forms have a new key each time.
     others |= {"scenarios:open_session", "gender_cues:load", "gender_cues:rationales"}
 
-    def read_all() -> dict[str, str]:
+    def read_all():
         names = [name for name, row in OF_A_STUDY.items() if "GET" in row and name not in others]
         names = [name for name in names if not name.startswith("api:")]
         return {name: changing.sub("", browser.get(stage.path(name)).content.decode()) for name in names}
@@ -127,15 +116,13 @@ def test_every_page_of_a_study_is_what_it_was_before_a_coder_was_closed(
     assert [name for name in before if before[name] != after[name]] == []
 
 
-def test_closed_account_is_given_nothing_new(
-    study: Study, owner: User, coder: User, second_coder: User, boss: User
-) -> None:
+def test_closed_account_is_given_nothing_new(study, owner, coder, second_coder, boss):
     assert coder in list_coders(study)
     close_account(user=coder, by=boss)
     assert list_coders(study) == [owner, second_coder]
 
 
-def test_invitations_and_links_that_the_account_made_end(study: Study, owner: User, boss: User) -> None:
+def test_invitations_and_links_that_the_account_made_end(study, owner, boss):
     set_member_role(study=study, user=boss, role="owner", by=trail.SYSTEM)
     make_user("guest")
     invite_user(study=study, username="guest", role="coder", by=owner)
@@ -150,7 +137,7 @@ def test_invitations_and_links_that_the_account_made_end(study: Study, owner: Us
     assert AuditEvent.objects.filter(action="study.invitation.withdrawn", actor_name="boss").count() == 1
 
 
-def test_last_owner_of_a_study_is_not_closed_until_it_has_another(study: Study, owner: User, coder: User) -> None:
+def test_last_owner_of_a_study_is_not_closed_until_it_has_another(study, owner, coder):
     assert find_obstacles(owner) == [
         "The study Cultural schemas has no other owner. First make another person its owner, on its page Members."
     ]
@@ -161,7 +148,7 @@ def test_last_owner_of_a_study_is_not_closed_until_it_has_another(study: Study, 
         set_member_role(study=study, user=coder, role="coder", by=trail.SYSTEM)
 
 
-def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -> None:
+def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss):
     with pytest.raises(Refused, match=r"only owner of the site\. Make another one first: manage\.py user create"):
         close_account(user=boss, by=boss)
     second = User.objects.create(username="second", is_superuser=True)
@@ -171,9 +158,7 @@ def test_last_owner_of_the_site_is_not_closed_until_it_has_another(boss: User) -
 
 
 @pytest.mark.parametrize(("overlap", "told"), [(0, ": 2 interviews are assigned to nobody else"), (100, "")])
-def test_whoever_closes_is_told_what_only_this_person_was_to_code(
-    study: Study, owner: User, coder: User, second_coder: User, overlap: int, told: str
-) -> None:
+def test_whoever_closes_is_told_what_only_this_person_was_to_code(study, owner, coder, second_coder, overlap, told):
     bring_in(study, owner, ["A", "A", "A", "A"])
     open_round(study, owner, coder, second_coder, overlap_percent=overlap, overlap_readers=2)
     notes = [note for note in list_notes(coder) if note.startswith("Round 1 of the study Cultural schemas:")]
@@ -184,7 +169,7 @@ def test_whoever_closes_is_told_what_only_this_person_was_to_code(
     assert f": {2 if told else 4} interviews" in " ".join(list_notes(coder)), "whose account is closed codes nothing"
 
 
-def test_reopened_account_is_what_it_was(study: Study, coder: User, boss: User) -> None:
+def test_reopened_account_is_what_it_was(study, coder, boss):
     set_password(user=coder, password=PASSWORD, by=coder)
     close_account(user=coder, by=boss)
     with pytest.raises(PermissionDenied):
@@ -196,13 +181,13 @@ def test_reopened_account_is_what_it_was(study: Study, coder: User, boss: User) 
     assert AuditEvent.objects.filter(action="account.reopened", actor_name="boss").count() == 1
 
 
-def test_person_of_an_imported_file_is_never_opened(boss: User) -> None:
+def test_person_of_an_imported_file_is_never_opened(boss):
     placeholder = User.objects.create(username="from a file", is_active=False)
     with pytest.raises(Refused, match="person in an imported file"):
         reopen_account(user=placeholder, by=boss)
 
 
-def test_nobody_else_closes_or_reopens_an_account(coder: User, owner: User, client_of: SignIn) -> None:
+def test_nobody_else_closes_or_reopens_an_account(coder, owner, client_of):
     with pytest.raises(PermissionDenied):
         close_account(user=coder, by=owner)
     for what in ("close", "reopen", "end-sessions", "revoke-tokens"):
@@ -211,9 +196,7 @@ def test_nobody_else_closes_or_reopens_an_account(coder: User, owner: User, clie
     assert coder.is_active
 
 
-def test_owner_of_the_site_closes_and_reopens_on_the_page_of_a_person(
-    coder: User, boss: User, client_of: SignIn
-) -> None:
+def test_owner_of_the_site_closes_and_reopens_on_the_page_of_a_person(coder, boss, client_of):
     page, browser = f"/people/{coder.pk}/", client_of(boss)
     assert "Studies of this account: Cultural schemas." in browser.get(page).content.decode()
     assert "is closed. Its work stays" in browser.post(f"{page}close/", follow=True).content.decode()
@@ -224,7 +207,7 @@ def test_owner_of_the_site_closes_and_reopens_on_the_page_of_a_person(
     assert coder.is_active
 
 
-def test_owner_of_the_site_ends_sessions_and_tokens_of_a_person(coder: User, boss: User, client_of: SignIn) -> None:
+def test_owner_of_the_site_ends_sessions_and_tokens_of_a_person(coder, boss, client_of):
     theirs, browser = client_of(coder), client_of(boss)
     secret = create_token(user=coder, name="script", by=coder)[1]
     browser.post(f"/people/{coder.pk}/end-sessions/")
@@ -237,7 +220,7 @@ def test_owner_of_the_site_ends_sessions_and_tokens_of_a_person(coder: User, bos
     assert [browser.get("/").status_code, own.get("/").status_code] == [200, 302]
 
 
-def test_one_closes_ones_own_account_with_the_password_once_more(coder: User, client_of: SignIn) -> None:
+def test_one_closes_ones_own_account_with_the_password_once_more(coder, client_of):
     set_password(user=coder, password=PASSWORD, by=coder)
     browser = client_of(coder)
     asked = browser.get("/account/close/")
@@ -252,23 +235,21 @@ def test_one_closes_ones_own_account_with_the_password_once_more(coder: User, cl
     assert browser.get("/").status_code == 302
 
 
-def test_one_cannot_close_ones_own_account_by_a_forged_post_without_the_password(
-    coder: User, client_of: SignIn
-) -> None:
+def test_one_cannot_close_ones_own_account_by_a_forged_post_without_the_password(coder, client_of):
     set_password(user=coder, password=PASSWORD, by=coder)
     client_of(coder).post("/account/close/")
     coder.refresh_from_db()
     assert coder.is_active
 
 
-def test_own_account_that_cannot_be_closed_says_why(owner: User, study: Study, client_of: SignIn) -> None:
+def test_own_account_that_cannot_be_closed_says_why(owner, study, client_of):
     answer = client_of(owner).post("/account/close/")
     assert answer.status_code == 409
     assert "has no other owner" in answer.content.decode()
 
 
-def test_command_says_what_closing_means_then_closes_and_reopens(study: Study, owner: User, coder: User) -> None:
-    def ask(*arguments: str) -> dict[str, object]:
+def test_command_says_what_closing_means_then_closes_and_reopens(study, owner, coder):
+    def ask(*arguments):
         out = StringIO()
         call_command("user", "close", *arguments, "--json", stdout=out)
         return dict(json.loads(out.getvalue()))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
@@ -10,11 +8,10 @@ from django.http import HttpResponse
 from django.test import RequestFactory
 
 from transcripts.accounts import passwords
-from transcripts.accounts.models import User
 
 
 @pytest.mark.django_db
-def test_a_browser_is_forgotten_after_a_year(person: User) -> None:
+def test_a_browser_is_forgotten_after_a_year(person):
     response = HttpResponse()
     passwords.remember_browser(RequestFactory().get("/"), response, person)
     request = RequestFactory().get("/")
@@ -25,6 +22,6 @@ def test_a_browser_is_forgotten_after_a_year(person: User) -> None:
         assert not passwords.find_known_browser(request, person)
 
 
-def test_the_cache_that_the_settings_name_is_there_before_any_model() -> None:
+def test_the_cache_that_the_settings_name_is_there_before_any_model():
     code = "import sys, transcripts.accounts.passwords; sys.exit('transcripts.accounts.models' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,15 +1,11 @@
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
 from transcripts.accounts.actions import create_sign_in_link, create_token
 from transcripts.accounts.adapter import CAME_BY_LINK
-from transcripts.accounts.models import Session, User
+from transcripts.accounts.models import Session
 from transcripts.accounts.queries import find_token
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -18,13 +14,11 @@ PAGE = "/account/password/"
 NEW = "another four words by nobody"
 
 
-def new_password(password: str = NEW, **more: str) -> dict[str, str]:
+def new_password(password=NEW, **more):
     return {"new_password1": password, "new_password2": password, **more}
 
 
-def test_newcomer_sets_a_first_password_and_stays_signed_in(
-    newcomer: User, client_of: Callable[[User], Client]
-) -> None:
+def test_newcomer_sets_a_first_password_and_stays_signed_in(newcomer, client_of):
     client = client_of(newcomer)
     assert "old_password" not in client.get(PAGE).content.decode()
     assert client.post(PAGE, new_password())["Location"] == "/account/"
@@ -34,7 +28,7 @@ def test_newcomer_sets_a_first_password_and_stays_signed_in(
     assert AuditEvent.objects.latest("pk").action == "account.password.set"
 
 
-def test_old_password_is_asked_for(person: User, client_of: Callable[[User], Client]) -> None:
+def test_old_password_is_asked_for(person, client_of):
     client = client_of(person)
     assert "old_password" in client.get(PAGE).content.decode()
     for wrong in (new_password(), new_password(old_password="wrong")):
@@ -46,14 +40,14 @@ def test_old_password_is_asked_for(person: User, client_of: Callable[[User], Cli
     assert person.check_password(NEW)
 
 
-def test_new_password_ends_every_other_session(person: User, client_of: Callable[[User], Client]) -> None:
+def test_new_password_ends_every_other_session(person, client_of):
     here, elsewhere = client_of(person), client_of(person)
     here.post(PAGE, new_password(old_password=PASSWORD))
     assert here.get("/account/").status_code == 200
     assert elsewhere.get("/account/").status_code == 302
 
 
-def test_new_password_ends_every_token_and_the_form_says_so(person: User, client_of: Callable[[User], Client]) -> None:
+def test_new_password_ends_every_token_and_the_form_says_so(person, client_of):
     here = client_of(person)
     assert "API token" not in here.get(PAGE).content.decode()
     secrets = [create_token(user=person, name=name, by=person)[1] for name in ("laptop", "server")]
@@ -64,13 +58,13 @@ def test_new_password_ends_every_token_and_the_form_says_so(person: User, client
     assert "API tokens ended" in here.get("/account/").content.decode()
 
 
-def test_new_password_deletes_the_rows_of_other_sessions(person: User, client_of: Callable[[User], Client]) -> None:
+def test_new_password_deletes_the_rows_of_other_sessions(person, client_of):
     here, _ = client_of(person), client_of(person)
     here.post(PAGE, new_password(old_password=PASSWORD))
     assert [row.pk for row in Session.objects.all()] == [here.session.session_key]
 
 
-def test_who_forgot_the_password_sets_a_new_one_after_a_link(client: Client, person: User) -> None:
+def test_who_forgot_the_password_sets_a_new_one_after_a_link(client, person):
     client.post(f"/sign-in/{create_sign_in_link(user=person, by=trail.SYSTEM)}/")
     assert "old_password" not in client.get(PAGE).content.decode()
     assert client.post(PAGE, new_password()).status_code == 302
@@ -79,7 +73,7 @@ def test_who_forgot_the_password_sets_a_new_one_after_a_link(client: Client, per
     assert "old_password" in client.get(PAGE).content.decode(), "once is enough"
 
 
-def test_link_of_long_ago_does_not_stand_for_the_old_password(client: Client, person: User) -> None:
+def test_link_of_long_ago_does_not_stand_for_the_old_password(client, person):
     client.post(f"/sign-in/{create_sign_in_link(user=person, by=trail.SYSTEM)}/")
     session = client.session
     session[CAME_BY_LINK] = [person.pk, time.time() - 31 * 60]
@@ -88,9 +82,7 @@ def test_link_of_long_ago_does_not_stand_for_the_old_password(client: Client, pe
 
 
 @pytest.mark.parametrize("weak", ["short", "password1234", "newcomer2026", "passwordpassword"])
-def test_weak_password_is_refused_beside_its_field(
-    newcomer: User, client_of: Callable[[User], Client], weak: str
-) -> None:
+def test_weak_password_is_refused_beside_its_field(newcomer, client_of, weak):
     answer = client_of(newcomer).post(PAGE, new_password(weak))
     assert answer.status_code == 422
     assert 'id="id_new_password2_error"' in answer.content.decode()
@@ -98,11 +90,11 @@ def test_weak_password_is_refused_beside_its_field(
     assert not newcomer.has_usable_password()
 
 
-def test_guessing_the_old_password_ends_in_429(person: User, client_of: Callable[[User], Client]) -> None:
+def test_guessing_the_old_password_ends_in_429(person, client_of):
     client = client_of(person)
     statuses = [client.post(PAGE, new_password(old_password=f"guess {n}")).status_code for n in range(6)]
     assert statuses == [422] * 5 + [429]
 
 
-def test_password_page_needs_a_signed_in_person(client: Client, db: None) -> None:
+def test_password_page_needs_a_signed_in_person(client, db):
     assert client.get(PAGE)["Location"] == f"/accounts/login/?next={PAGE}"

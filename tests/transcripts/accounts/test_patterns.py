@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from transcripts.accounts.passwords import is_pattern
@@ -29,7 +27,7 @@ from transcripts.accounts.passwords import is_pattern
         "Interviews!2026",
     ],
 )
-def test_patterns_are_recognised(password: str) -> None:
+def test_patterns_are_recognised(password):
     assert is_pattern(password)
 
 
@@ -45,11 +43,11 @@ def test_patterns_are_recognised(password: str) -> None:
         "日本語のながいことば",
     ],
 )
-def test_other_passwords_are_not(password: str) -> None:
+def test_other_passwords_are_not(password):
     assert not is_pattern(password)
 
 
-def test_a_password_of_a_megabyte_takes_no_time() -> None:
+def test_a_password_of_a_megabyte_takes_no_time():
     """The patterns themselves would take days for it, and stop everybody's requests."""
     assert not is_pattern("correct horse" + "1" * 1_000_000 + "a")
     assert is_pattern("1" * 1_000_000)

@@ -1,11 +1,8 @@
 """A second factor is asked for after the password and after a link, kept sealed, and required where a site says so."""
 
-from __future__ import annotations
-
 import io
 import re
 import time
-from collections.abc import Callable
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -13,41 +10,39 @@ from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.core.cache import cache
 from django.core.management import CommandError, call_command
 from django.test import Client
-from pytest_django import Settings
 
 from tests.transcripts.accounts.conftest import PASSWORD
 from transcripts.accounts.actions import create_sign_in_link, create_token, seal_second_factors_again, set_password
-from transcripts.accounts.models import Session, User
+from transcripts.accounts.models import Session
 from transcripts.accounts.queries import find_token, has_second_factor
 from transcripts.accounts.second_factor_views import draw_code
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
-SignIn = Callable[[User], Client]
 CODE_PAGE = "/accounts/login/second-factor/"
 SET_UP = "/account/second-factor/set-up/"
 FIELD_KEYS = ("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA=")
 
 
 @pytest.fixture(autouse=True)
-def field_keys(settings: Settings) -> None:
+def field_keys(settings):
     settings.FIELD_KEYS = FIELD_KEYS[:1]
 
 
-def make_code(secret: str, *, steps: int = 0) -> str:
+def make_code(secret, *, steps=0):
     """What the app shows now, or ``steps`` of half a minute later, as if for the first time: codes are taken once."""
     cache.clear()
     return str(format_hotp_value(hotp_value(secret, int(time.time()) // 30 + steps)))
 
 
-def confirm(client: Client, address: str) -> None:
+def confirm(client, address):
     """Go to ``address``, which asks for the password once more."""
     asked = client.get(address)["Location"]
     assert asked.startswith("/account/confirm/")
     assert client.post(asked, {"password": PASSWORD})["Location"] == address
 
 
-def set_up(client: Client) -> tuple[str, list[str]]:
+def set_up(client):
     """The secret of a new second factor, and its recovery codes."""
     page = client.get(SET_UP).content.decode()
     found = re.search(r'<code class="secret">([A-Z2-7 ]+)</code>', page)
@@ -58,7 +53,7 @@ def set_up(client: Client) -> tuple[str, list[str]]:
 
 
 @pytest.fixture
-def protected(person: User) -> tuple[User, str, list[str]]:
+def protected(person):
     """Somebody with a second factor, its secret and its recovery codes."""
     client = Client()
     client.force_login(person)
@@ -66,15 +61,15 @@ def protected(person: User) -> tuple[User, str, list[str]]:
     return person, *set_up(client)
 
 
-def type_password(client: Client, person: User) -> None:
+def type_password(client, person):
     assert client.post("/accounts/login/", {"login": person.username, "password": PASSWORD})["Location"] == CODE_PAGE
 
 
-def is_signed_in(client: Client) -> bool:
+def is_signed_in(client):
     return client.get("/account/").status_code == 200
 
 
-def test_setting_up_shows_recovery_codes_once_and_ends_other_sessions(person: User, client_of: SignIn) -> None:
+def test_setting_up_shows_recovery_codes_once_and_ends_other_sessions(person, client_of):
     here, elsewhere = client_of(person), client_of(person)
     confirm(here, SET_UP)
     _, codes = set_up(here)
@@ -85,7 +80,7 @@ def test_setting_up_shows_recovery_codes_once_and_ends_other_sessions(person: Us
     assert AuditEvent.objects.filter(action="account.second_factor.added", actor_name="Rosalind").count() == 1
 
 
-def test_the_code_that_set_it_up_signs_nobody_in(person: User, client_of: SignIn) -> None:
+def test_the_code_that_set_it_up_signs_nobody_in(person, client_of):
     client, later = client_of(person), Client()
     confirm(client, SET_UP)
     secret, _ = set_up(client)
@@ -95,7 +90,7 @@ def test_the_code_that_set_it_up_signs_nobody_in(person: User, client_of: SignIn
     assert not is_signed_in(later)
 
 
-def test_wrong_code_sets_up_nothing(person: User, client_of: SignIn) -> None:
+def test_wrong_code_sets_up_nothing(person, client_of):
     client = client_of(person)
     confirm(client, SET_UP)
     client.get(SET_UP)
@@ -105,7 +100,7 @@ def test_wrong_code_sets_up_nothing(person: User, client_of: SignIn) -> None:
     assert not has_second_factor(person)
 
 
-def test_password_alone_lets_nobody_in(protected: tuple[User, str, list[str]]) -> None:
+def test_password_alone_lets_nobody_in(protected):
     person, secret, _ = protected
     client = Client()
     type_password(client, person)
@@ -121,7 +116,7 @@ def test_password_alone_lets_nobody_in(protected: tuple[User, str, list[str]]) -
     assert event.details == {"with": "password", "second_factor": True}
 
 
-def test_link_does_not_get_round_it(protected: tuple[User, str, list[str]]) -> None:
+def test_link_does_not_get_round_it(protected):
     person, secret, _ = protected
     client = Client()
     link = create_sign_in_link(user=person, by=trail.SYSTEM)
@@ -133,9 +128,7 @@ def test_link_does_not_get_round_it(protected: tuple[User, str, list[str]]) -> N
     assert "old_password" not in client.get("/account/password/").content.decode()
 
 
-def test_link_of_one_person_stands_for_no_password_of_another(
-    protected: tuple[User, str, list[str]], newcomer: User
-) -> None:
+def test_link_of_one_person_stands_for_no_password_of_another(protected, newcomer):
     set_password(user=newcomer, password=PASSWORD, by=newcomer)
     client = Client()
     client.post(f"/sign-in/{create_sign_in_link(user=protected[0], by=trail.SYSTEM)}/")
@@ -145,7 +138,7 @@ def test_link_of_one_person_stands_for_no_password_of_another(
     assert "old_password" in client.get("/account/password/").content.decode()
 
 
-def test_code_and_recovery_code_work_once(protected: tuple[User, str, list[str]]) -> None:
+def test_code_and_recovery_code_work_once(protected):
     person, secret, codes = protected
     code = make_code(secret)
     for given in (code, codes[0]):
@@ -158,25 +151,25 @@ def test_code_and_recovery_code_work_once(protected: tuple[User, str, list[str]]
 
 
 @pytest.mark.parametrize("steps", [-4, 4])
-def test_code_of_some_minutes_ago_is_refused(protected: tuple[User, str, list[str]], steps: int) -> None:
+def test_code_of_some_minutes_ago_is_refused(protected, steps):
     person, secret, _ = protected
     client = Client()
     type_password(client, person)
     assert client.post(CODE_PAGE, {"code": make_code(secret, steps=steps)}).status_code == 422
 
 
-def test_guessing_codes_ends_in_429(protected: tuple[User, str, list[str]]) -> None:
+def test_guessing_codes_ends_in_429(protected):
     client = Client()
     type_password(client, protected[0])
     statuses = [client.post(CODE_PAGE, {"code": f"{number:06}"}).status_code for number in range(6)]
     assert statuses == [422] * 5 + [429]
 
 
-def test_code_page_without_a_password_before_leads_to_sign_in(client: Client, db: None) -> None:
+def test_code_page_without_a_password_before_leads_to_sign_in(client, db):
     assert client.get(CODE_PAGE)["Location"] == "/accounts/login/"
 
 
-def test_secrets_are_sealed_in_the_database(protected: tuple[User, str, list[str]]) -> None:
+def test_secrets_are_sealed_in_the_database(protected):
     _, secret, codes = protected
     rows = str([*Authenticator.objects.values(), *AuditEvent.objects.values()])
     assert secret not in rows
@@ -185,7 +178,7 @@ def test_secrets_are_sealed_in_the_database(protected: tuple[User, str, list[str
     assert "mfa.totp.secret" not in str(session.session_data)
 
 
-def test_secrets_are_sealed_again_with_a_new_key(protected: tuple[User, str, list[str]], settings: Settings) -> None:
+def test_secrets_are_sealed_again_with_a_new_key(protected, settings):
     person, secret, _ = protected
     settings.FIELD_KEYS = (FIELD_KEYS[1], FIELD_KEYS[0])
     call_command("key", "rotate", stdout=io.StringIO())
@@ -195,7 +188,7 @@ def test_secrets_are_sealed_again_with_a_new_key(protected: tuple[User, str, lis
     assert client.post(CODE_PAGE, {"code": make_code(secret)}).status_code == 302
 
 
-def test_lost_field_key_says_what_to_do(protected: tuple[User, str, list[str]], settings: Settings) -> None:
+def test_lost_field_key_says_what_to_do(protected, settings):
     person, secret, _ = protected
     settings.FIELD_KEYS = (FIELD_KEYS[1],)
     client = Client()
@@ -208,7 +201,7 @@ def test_lost_field_key_says_what_to_do(protected: tuple[User, str, list[str]], 
         call_command("key", "rotate")
 
 
-def test_whoever_runs_the_server_removes_a_lost_one(protected: tuple[User, str, list[str]], client_of: SignIn) -> None:
+def test_whoever_runs_the_server_removes_a_lost_one(protected, client_of):
     person = protected[0]
     client = client_of(person)
     call_command("user", "remove-second-factor", "rosalind", stdout=io.StringIO())
@@ -221,9 +214,7 @@ def test_whoever_runs_the_server_removes_a_lost_one(protected: tuple[User, str, 
         call_command("user", "remove-second-factor", "Rosalind")
 
 
-def test_removing_it_needs_the_password_or_a_code_once_more(
-    protected: tuple[User, str, list[str]], client_of: SignIn
-) -> None:
+def test_removing_it_needs_the_password_or_a_code_once_more(protected, client_of):
     person, secret, _ = protected
     client = client_of(person)
     remove = "/account/second-factor/remove/"
@@ -237,9 +228,7 @@ def test_removing_it_needs_the_password_or_a_code_once_more(
     assert AuditEvent.objects.filter(action="account.second_factor.removed").count() == 1
 
 
-def test_new_recovery_codes_take_the_place_of_the_old(
-    protected: tuple[User, str, list[str]], client_of: SignIn
-) -> None:
+def test_new_recovery_codes_take_the_place_of_the_old(protected, client_of):
     person, _, old = protected
     client = client_of(person)
     confirm(client, "/account/second-factor/codes/new/")
@@ -253,13 +242,13 @@ class TestRequired:
     """A site that requires a second factor of its owners."""
 
     @pytest.fixture
-    def boss(self, person: User, settings: Settings) -> User:
+    def boss(self, person, settings):
         settings.REQUIRE_SECOND_FACTOR = "owners"
         person.is_superuser = True
         person.save()
         return person
 
-    def test_owner_of_the_site_sees_nothing_before_it_is_set_up(self, boss: User, client_of: SignIn) -> None:
+    def test_owner_of_the_site_sees_nothing_before_it_is_set_up(self, boss, client_of):
         client = client_of(boss)
         for path in ("/", "/people/", "/models/", "/account/", "/account/password/", "/account/tokens/"):
             assert client.get(path)["Location"] == SET_UP
@@ -269,12 +258,12 @@ class TestRequired:
         set_up(client)
         assert client.get("/people/").status_code == 200
 
-    def test_link_leads_to_setting_it_up_too(self, boss: User) -> None:
+    def test_link_leads_to_setting_it_up_too(self, boss):
         client = Client()
         client.post(f"/sign-in/{create_sign_in_link(user=boss, by=trail.SYSTEM)}/")
         assert client.get("/")["Location"] == SET_UP
 
-    def test_session_from_before_has_to_use_it(self, boss: User, client_of: SignIn) -> None:
+    def test_session_from_before_has_to_use_it(self, boss, client_of):
         first = client_of(boss)
         confirm(first, SET_UP)
         secret, _ = set_up(first)
@@ -284,7 +273,7 @@ class TestRequired:
         assert later.post(asked, {"code": make_code(secret)})["Location"] == "/"
         assert later.get("/people/").status_code == 200
 
-    def test_it_cannot_be_removed(self, boss: User, client_of: SignIn) -> None:
+    def test_it_cannot_be_removed(self, boss, client_of):
         client = client_of(boss)
         confirm(client, SET_UP)
         set_up(client)
@@ -293,14 +282,14 @@ class TestRequired:
         assert "requires a second factor of its owners" in answer.content.decode()
         assert has_second_factor(boss)
 
-    def test_nobody_else_needs_one(self, boss: User, newcomer: User, client_of: SignIn) -> None:
+    def test_nobody_else_needs_one(self, boss, newcomer, client_of):
         assert client_of(newcomer).get("/").status_code == 200
 
-    def test_tokens_work_without(self, boss: User) -> None:
+    def test_tokens_work_without(self, boss):
         assert find_token(create_token(user=boss, name="x", by=boss)[1]) is not None
 
 
-def test_picture_is_the_code_of_the_address() -> None:
+def test_picture_is_the_code_of_the_address():
     drawn = draw_code("otpauth://totp/x?secret=ABC")
     size = drawn["size"]
     assert isinstance(size, int)
@@ -308,6 +297,6 @@ def test_picture_is_the_code_of_the_address() -> None:
     assert 21 + 8 <= size < 60
 
 
-def test_what_is_no_address_leads_nowhere_and_fails_nothing(client_of: Callable[[User], Client], person: User) -> None:
+def test_what_is_no_address_leads_nowhere_and_fails_nothing(client_of, person):
     answer = client_of(person).post("/account/second-factor/confirm/", {"next": "https://[::ffff:127.0.0.1"})
     assert answer.status_code < 500

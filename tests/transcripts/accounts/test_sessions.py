@@ -1,9 +1,5 @@
 """Sessions and people are read by plain statements, and are to be what Django's own classes would give."""
 
-from __future__ import annotations
-
-import datetime
-from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -12,7 +8,6 @@ from django.core.management import call_command
 from django.db import OperationalError, connection
 from django.test import Client
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries, Settings
 
 from transcripts.accounts.actions import create_sign_in_link, create_token, end_session, end_sessions
 from transcripts.accounts.models import Session, User
@@ -26,11 +21,11 @@ CHROME = (
 )
 
 
-def key_of(client: Client) -> str:
+def key_of(client):
     return str(client.session.session_key)
 
 
-def age(**changes: datetime.timedelta) -> None:
+def age(**changes):
     """Move times of all sessions into the past."""
     for name, by in changes.items():
         for session in Session.objects.all():
@@ -38,27 +33,27 @@ def age(**changes: datetime.timedelta) -> None:
             session.save()
 
 
-def test_session_that_is_over_is_nobodys(client: Client, coder: User) -> None:
+def test_session_that_is_over_is_nobodys(client, coder):
     client.force_login(coder)
     assert client.get("/").status_code == 200
     Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
     assert client.get("/").status_code == 302
 
 
-def test_unknown_session_is_empty_and_loses_its_key(db: None) -> None:
+def test_unknown_session_is_empty_and_loses_its_key(db):
     store = SessionStore("a" * 32)
     assert store.load() == {}
     assert store.session_key is None
 
 
-def test_session_is_read_as_it_was_stored(db: None) -> None:
+def test_session_is_read_as_it_was_stored(db):
     store = SessionStore()
     store["words"] = "Größe 🙂"
     store.save()
     assert SessionStore(store.session_key)["words"] == "Größe 🙂"
 
 
-def test_person_is_found_with_all_that_a_page_needs(coder: User) -> None:
+def test_person_is_found_with_all_that_a_page_needs(coder):
     found = PersonBackend().get_user(coder.pk)
     assert found == coder
     assert found is not None
@@ -68,18 +63,18 @@ def test_person_is_found_with_all_that_a_page_needs(coder: User) -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_person_who_is_unknown_or_switched_off_is_nobody(coder: User, is_known: bool) -> None:
+def test_person_who_is_unknown_or_switched_off_is_nobody(coder, is_known):
     User.objects.filter(pk=coder.pk).update(is_active=False)
     assert PersonBackend().get_user(coder.pk if is_known else 999_999) is None
 
 
-def test_person_switched_off_is_out_at_once(client: Client, coder: User) -> None:
+def test_person_switched_off_is_out_at_once(client, coder):
     client.force_login(coder)
     User.objects.filter(pk=coder.pk).update(is_active=False)
     assert client.get("/").status_code == 302
 
 
-def test_session_says_whose_it_is_when_it_began_and_in_which_browser(coder: User) -> None:
+def test_session_says_whose_it_is_when_it_began_and_in_which_browser(coder):
     client = Client(headers={"user-agent": CHROME})
     client.post(f"/sign-in/{create_sign_in_link(user=coder, by=coder)}/")
     (session,) = list_sessions(coder, this=key_of(client))
@@ -102,11 +97,11 @@ def test_session_says_whose_it_is_when_it_began_and_in_which_browser(coder: User
         ("<script>" * 1000, "an unknown browser"),
     ],
 )
-def test_browser_is_told_in_plain_words(user_agent: str, device: str) -> None:
+def test_browser_is_told_in_plain_words(user_agent, device):
     assert name_device(user_agent) == device
 
 
-def test_session_unused_for_half_a_day_is_over(client: Client, coder: User) -> None:
+def test_session_unused_for_half_a_day_is_over(client, coder):
     client.force_login(coder)
     age(last_used_at=timedelta(hours=11, minutes=59))
     assert client.get("/").status_code == 200, "and this use keeps it for another half day"
@@ -116,14 +111,14 @@ def test_session_unused_for_half_a_day_is_over(client: Client, coder: User) -> N
     assert client.get("/").status_code == 302
 
 
-def test_limit_of_unused_sessions_is_a_setting(client: Client, coder: User, settings: Settings) -> None:
+def test_limit_of_unused_sessions_is_a_setting(client, coder, settings):
     client.force_login(coder)
     settings.SESSION_IDLE_HOURS = 1
     age(last_used_at=timedelta(hours=2))
     assert client.get("/").status_code == 302
 
 
-def test_session_ends_14_days_after_it_began_however_often_it_is_used_and_stored(client: Client, coder: User) -> None:
+def test_session_ends_14_days_after_it_began_however_often_it_is_used_and_stored(client, coder):
     client.force_login(coder)
     store = SessionStore(key_of(client))
     store["began_at"] = (timezone.now() - timedelta(days=13, hours=23)).timestamp()
@@ -136,9 +131,7 @@ def test_session_ends_14_days_after_it_began_however_often_it_is_used_and_stored
     assert timedelta(minutes=59) < left <= timedelta(hours=1)
 
 
-def test_last_use_is_written_every_few_minutes_only(
-    client: Client, coder: User, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_last_use_is_written_every_few_minutes_only(client, coder, django_assert_num_queries):
     client.force_login(coder)
     age(last_used_at=timedelta(minutes=4))
     with django_assert_num_queries(1):
@@ -151,7 +144,7 @@ def test_last_use_is_written_every_few_minutes_only(
     assert timezone.now() - Session.objects.get().last_used_at < timedelta(minutes=1)
 
 
-def test_sessions_that_are_over_are_deleted(client_of: Callable[[User], Client], coder: User) -> None:
+def test_sessions_that_are_over_are_deleted(client_of, coder):
     idle, old, used = (client_of(coder) for _ in range(3))
     Session.objects.filter(pk=key_of(idle)).update(last_used_at=timezone.now() - timedelta(hours=13))
     Session.objects.filter(pk=key_of(old)).update(expire_date=timezone.now() - timedelta(seconds=1))
@@ -159,9 +152,7 @@ def test_sessions_that_are_over_are_deleted(client_of: Callable[[User], Client],
     assert [row.pk for row in Session.objects.all()] == [key_of(used)]
 
 
-def test_page_lists_ones_own_sessions_and_shows_no_key(
-    client_of: Callable[[User], Client], coder: User, second_coder: User
-) -> None:
+def test_page_lists_ones_own_sessions_and_shows_no_key(client_of, coder, second_coder):
     here, elsewhere, others = client_of(coder), client_of(coder), client_of(second_coder)
     page = here.get("/account/sessions/").content.decode()
     assert page.count("this one") == 1
@@ -171,7 +162,7 @@ def test_page_lists_ones_own_sessions_and_shows_no_key(
     assert key_of(elsewhere) not in page
 
 
-def test_one_session_is_ended_and_the_others_go_on(client_of: Callable[[User], Client], coder: User) -> None:
+def test_one_session_is_ended_and_the_others_go_on(client_of, coder):
     here, there, third = (client_of(coder) for _ in range(3))
     address = f"/account/sessions/{refer_to_session(key_of(there))}/end/"
     assert here.post(address).status_code == 302
@@ -181,9 +172,7 @@ def test_one_session_is_ended_and_the_others_go_on(client_of: Callable[[User], C
     assert "had already ended" in here.post(address, follow=True).content.decode()
 
 
-def test_nobody_ends_the_session_of_somebody_else(
-    client_of: Callable[[User], Client], coder: User, second_coder: User
-) -> None:
+def test_nobody_ends_the_session_of_somebody_else(client_of, coder, second_coder):
     here, others = client_of(coder), client_of(second_coder)
     here.post(f"/account/sessions/{refer_to_session(key_of(others))}/end/")
     assert others.get("/").status_code == 200
@@ -194,14 +183,14 @@ def test_nobody_ends_the_session_of_somebody_else(
     assert others.get("/").status_code == 200
 
 
-def test_all_other_sessions_are_ended_at_once(client_of: Callable[[User], Client], coder: User) -> None:
+def test_all_other_sessions_are_ended_at_once(client_of, coder):
     here, *others = (client_of(coder) for _ in range(3))
     assert "2 other sessions ended" in here.post("/account/sessions/end-others/", follow=True).content.decode()
     assert here.get("/").status_code == 200
     assert [each.get("/").status_code for each in others] == [302, 302]
 
 
-def test_token_that_is_over_works_no_more(coder: User) -> None:
+def test_token_that_is_over_works_no_more(coder):
     token, secret = create_token(user=coder, name="laptop", by=coder, days=1)
     assert find_token(secret) == token
     now = timezone.now()
@@ -211,17 +200,15 @@ def test_token_that_is_over_works_no_more(coder: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="other databases let several write at once")
-def test_the_note_of_a_use_does_not_wait_for_somebody_who_writes(
-    client_of: Callable[[User], Client], coder: User
-) -> None:
-    def read_wait() -> int:
+def test_the_note_of_a_use_does_not_wait_for_somebody_who_writes(client_of, coder):
+    def read_wait():
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA busy_timeout")
             return int(cursor.fetchone()[0])
 
     usual = read_wait()
 
-    def meet_a_lock() -> None:
+    def meet_a_lock():
         assert read_wait() == 100
         raise OperationalError("database is locked")
 

@@ -1,9 +1,6 @@
-from __future__ import annotations
-
 import pytest
 from django.core.cache import caches
 from django.core.cache.backends.db import DatabaseCache
-from django.http import HttpResponse
 from django.test import Client
 
 from tests.transcripts.accounts.conftest import PASSWORD
@@ -14,25 +11,25 @@ from transcripts.audit_trail.models import AuditEvent
 SIGN_IN = "/accounts/login/"
 
 
-def sign_in(client: Client, name: str, password: str, **more: str) -> HttpResponse:
-    return client.post(SIGN_IN, {"login": name, "password": password, **more})  # type: ignore[return-value]
+def sign_in(client, name, password, **more):
+    return client.post(SIGN_IN, {"login": name, "password": password, **more})
 
 
-def is_signed_in(client: Client) -> bool:
+def is_signed_in(client):
     return "_auth_user_id" in client.session
 
 
-def actions_in_trail() -> list[str]:
+def actions_in_trail():
     return list(AuditEvent.objects.order_by("pk").values_list("action", flat=True))
 
 
-def wrong_passwords(name: str, times: int, *, address: str = "127.0.0.1", client: Client | None = None) -> list[int]:
+def wrong_passwords(name, times, *, address="127.0.0.1", client=None):
     """Somebody types wrong passwords, from an address of her own."""
     guesser = client or Client(REMOTE_ADDR=address)
     return [sign_in(guesser, name, f"wrong {number}").status_code for number in range(times)]
 
 
-def test_right_password_signs_in_and_leads_to_the_studies(client: Client, person: User) -> None:
+def test_right_password_signs_in_and_leads_to_the_studies(client, person):
     answer = sign_in(client, "Rosalind", PASSWORD)
     assert answer.status_code == 302
     assert answer["Location"] == "/land/"
@@ -40,33 +37,31 @@ def test_right_password_signs_in_and_leads_to_the_studies(client: Client, person
     assert actions_in_trail()[-1] == "account.signed_in"
 
 
-def test_case_of_the_name_does_not_matter(client: Client, person: User) -> None:
+def test_case_of_the_name_does_not_matter(client, person):
     sign_in(client, "rosalind", PASSWORD)
     assert is_signed_in(client)
 
 
-def test_sign_in_leads_back_to_the_page_that_was_asked_for(client: Client, person: User) -> None:
+def test_sign_in_leads_back_to_the_page_that_was_asked_for(client, person):
     asked = client.get("/account/")
     assert asked["Location"] == f"{SIGN_IN}?next=/account/"
     assert 'name="next" value="/account/"' in client.get(asked["Location"]).content.decode()
     assert sign_in(client, "Rosalind", PASSWORD, next="/account/")["Location"] == "/account/"
 
 
-def test_sign_in_never_leads_to_another_site(client: Client, person: User) -> None:
+def test_sign_in_never_leads_to_another_site(client, person):
     assert sign_in(client, "Rosalind", PASSWORD, next="https://elsewhere.example/")["Location"] == "/land/"
 
 
 @pytest.mark.parametrize("name", ["Rosalind", "nobody"])
-def test_wrong_password_is_422_with_the_same_words_for_known_and_unknown_names(
-    client: Client, person: User, name: str
-) -> None:
+def test_wrong_password_is_422_with_the_same_words_for_known_and_unknown_names(client, person, name):
     answer = sign_in(client, name, "wrong")
     assert answer.status_code == 422
     assert "The name or the password is wrong." in answer.content.decode()
     assert not is_signed_in(client)
 
 
-def test_wrong_password_of_a_known_name_leaves_an_event(client: Client, person: User) -> None:
+def test_wrong_password_of_a_known_name_leaves_an_event(client, person):
     sign_in(client, "Rosalind", "wrong")
     event = AuditEvent.objects.latest("pk")
     assert (event.action, event.target, event.details) == (
@@ -76,15 +71,13 @@ def test_wrong_password_of_a_known_name_leaves_an_event(client: Client, person: 
     )
 
 
-def test_words_typed_instead_of_a_known_name_are_kept_nowhere(client: Client, person: User) -> None:
+def test_words_typed_instead_of_a_known_name_are_kept_nowhere(client, person):
     before = actions_in_trail()
     sign_in(client, "my secret by mistake", "wrong")
     assert actions_in_trail() == before
 
 
-def test_twenty_wrong_passwords_end_in_429_and_then_the_right_one_is_not_looked_at(
-    client: Client, person: User
-) -> None:
+def test_twenty_wrong_passwords_end_in_429_and_then_the_right_one_is_not_looked_at(client, person):
     answers = [sign_in(client, "Rosalind", f"wrong {number}") for number in range(20)]
     assert answers[-1].status_code == 429
     assert "Wait five minutes" in answers[-1].content.decode()
@@ -93,12 +86,12 @@ def test_twenty_wrong_passwords_end_in_429_and_then_the_right_one_is_not_looked_
     assert not is_signed_in(client)
 
 
-def test_a_classroom_behind_one_address_may_mistype(client: Client, person: User) -> None:
+def test_a_classroom_behind_one_address_may_mistype(client, person):
     assert {wrong_passwords(f"pupil-{number}", 1)[0] for number in range(30)} == {422}
     assert sign_in(client, "Rosalind", PASSWORD).status_code == 302
 
 
-def test_what_cannot_be_counted_is_not_too_many(client: Client, person: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_counted_is_not_too_many(client, person, monkeypatch):
     """As on a full disk: the cache that counts then says of each write that it failed."""
     monkeypatch.setattr(DatabaseCache, "_base_set", lambda *_, **__: False)
     monkeypatch.setattr("allauth.core.internal.ratelimit.CACHE_LOCK_WAIT_TIMEOUT", 0)
@@ -108,12 +101,12 @@ def test_what_cannot_be_counted_is_not_too_many(client: Client, person: User, mo
     assert "Try again in a few seconds" in answer.content.decode()
 
 
-def test_wrong_passwords_from_elsewhere_keep_nobody_out(client: Client, person: User) -> None:
+def test_wrong_passwords_from_elsewhere_keep_nobody_out(client, person):
     assert wrong_passwords("Rosalind", 6, address="10.0.0.1")[-1] == 429
     assert sign_in(client, "Rosalind", PASSWORD).status_code == 302
 
 
-def test_browser_in_which_one_signed_in_is_never_kept_out_by_others(client: Client, person: User) -> None:
+def test_browser_in_which_one_signed_in_is_never_kept_out_by_others(client, person):
     sign_in(client, "Rosalind", PASSWORD)
     client.post("/accounts/logout/")
     for number in range(7):
@@ -123,14 +116,14 @@ def test_browser_in_which_one_signed_in_is_never_kept_out_by_others(client: Clie
     assert sign_in(client, "rosalind", PASSWORD).status_code == 302
 
 
-def test_known_browser_is_slowed_down_by_its_own_wrong_passwords(client: Client, person: User) -> None:
+def test_known_browser_is_slowed_down_by_its_own_wrong_passwords(client, person):
     sign_in(client, "Rosalind", PASSWORD)
     client.post("/accounts/logout/")
     assert wrong_passwords("Rosalind", 6, client=client) == [422] * 5 + [429]
     assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
 
 
-def test_browser_is_known_for_its_own_person_only(client: Client, person: User, newcomer: User) -> None:
+def test_browser_is_known_for_its_own_person_only(client, person, newcomer):
     set_password(user=newcomer, password=PASSWORD, by=newcomer)
     sign_in(client, "newcomer", PASSWORD)
     client.post("/accounts/logout/")
@@ -138,25 +131,25 @@ def test_browser_is_known_for_its_own_person_only(client: Client, person: User, 
     assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
 
 
-def test_cookie_that_somebody_made_up_is_no_known_browser(client: Client, person: User) -> None:
+def test_cookie_that_somebody_made_up_is_no_known_browser(client, person):
     client.cookies["known"] = f"{person.pk}:abc:def:ghi"
     assert wrong_passwords("Rosalind", 6, client=client)[-1] == 429
     wrong_passwords("Rosalind", 35, address="10.0.0.1")
     assert sign_in(client, "Rosalind", PASSWORD).status_code == 429
 
 
-def test_right_passwords_use_up_nothing(client: Client, person: User) -> None:
+def test_right_passwords_use_up_nothing(client, person):
     for _ in range(8):
         assert sign_in(Client(), "Rosalind", PASSWORD).status_code == 302
 
 
-def test_many_names_from_one_address_end_in_429(client: Client, db: None) -> None:
+def test_many_names_from_one_address_end_in_429(client, db):
     answers = [sign_in(client, f"name{number}", "wrong") for number in range(61)]
     assert [answer.status_code for answer in answers] == [422] * 60 + [429]
     assert "share your internet address" in answers[-1].content.decode()
 
 
-def test_host_header_with_another_port_starts_no_new_count(client: Client, person: User) -> None:
+def test_host_header_with_another_port_starts_no_new_count(client, person):
     statuses = [
         client.post(
             SIGN_IN, {"login": "Rosalind", "password": "wrong"}, headers={"host": f"127.0.0.1:{port}"}
@@ -166,16 +159,16 @@ def test_host_header_with_another_port_starts_no_new_count(client: Client, perso
     assert statuses == [422] * 5 + [429]
 
 
-def test_an_address_is_the_one_that_the_web_server_names_and_never_that_of_a_header(client: Client, db: None) -> None:
+def test_an_address_is_the_one_that_the_web_server_names_and_never_that_of_a_header(client, db):
     """The web server asks a trusted proxy for it (tests/auditapp/site/test_serving.py)."""
 
-    def try_often(**environ: str) -> int:
+    def try_often(**environ):
         for number in range(61):
             answer = client.post(
                 SIGN_IN,
                 {"login": f"name{number}", "password": "x"},
                 headers={"x-forwarded-for": f"10.0.0.{number}"},
-                **environ,  # type: ignore[arg-type]
+                **environ,
             )
         return answer.status_code
 
@@ -183,24 +176,24 @@ def test_an_address_is_the_one_that_the_web_server_names_and_never_that_of_a_hea
     assert client.post(SIGN_IN, {"login": "name", "password": "x"}, REMOTE_ADDR="203.0.113.8").status_code == 422
 
 
-def test_too_many_posts_a_minute_get_a_page_that_says_so(client: Client, db: None) -> None:
+def test_too_many_posts_a_minute_get_a_page_that_says_so(client, db):
     answers = [sign_in(client, "", "") for _ in range(121)]
     assert answers[119].status_code == 422
     assert answers[120].status_code == 429
     assert "Too many attempts" in answers[120].content.decode()
 
 
-def test_limits_hold_over_all_web_processes(client: Client, person: User) -> None:
+def test_limits_hold_over_all_web_processes(client, person):
     """They are counted in the database, which every process shares."""
     assert isinstance(caches["default"], DatabaseCache)
 
 
-def test_person_without_a_password_cannot_sign_in_with_any(client: Client, newcomer: User) -> None:
+def test_person_without_a_password_cannot_sign_in_with_any(client, newcomer):
     assert sign_in(client, "newcomer", newcomer.password).status_code == 422
     assert not is_signed_in(client)
 
 
-def test_closed_account_is_told_so_only_after_the_right_password(client: Client, person: User) -> None:
+def test_closed_account_is_told_so_only_after_the_right_password(client, person):
     User.objects.update(is_active=False)
     assert sign_in(client, "Rosalind", "wrong").status_code == 422
     answer = sign_in(client, "Rosalind", PASSWORD)
@@ -209,17 +202,17 @@ def test_closed_account_is_told_so_only_after_the_right_password(client: Client,
     assert not is_signed_in(client)
 
 
-def test_sign_in_form_answers_pages_and_never_json(client: Client, person: User) -> None:
+def test_sign_in_form_answers_pages_and_never_json(client, person):
     answer = client.post(SIGN_IN, {"login": "Rosalind", "password": "wrong"}, headers={"accept": "application/json"})
     assert answer["Content-Type"].startswith("text/html")
 
 
-def test_sign_in_without_a_form_token_is_refused(person: User) -> None:
+def test_sign_in_without_a_form_token_is_refused(person):
     answer = sign_in(Client(enforce_csrf_checks=True), "Rosalind", PASSWORD)
     assert answer.status_code == 403
 
 
-def test_session_gets_a_new_key_at_sign_in(client: Client, person: User) -> None:
+def test_session_gets_a_new_key_at_sign_in(client, person):
     session = client.session
     session["kept"] = "from before"
     session.save()
@@ -227,7 +220,7 @@ def test_session_gets_a_new_key_at_sign_in(client: Client, person: User) -> None
     assert client.session.session_key != session.session_key
 
 
-def test_signing_out_takes_a_form_and_ends_the_session(client: Client, person: User) -> None:
+def test_signing_out_takes_a_form_and_ends_the_session(client, person):
     client.force_login(person)
     asked = client.get("/accounts/logout/")
     assert "Sign out" in asked.content.decode()
@@ -254,7 +247,7 @@ def test_signing_out_takes_a_form_and_ends_the_session(client: Client, person: U
         "",
     ],
 )
-def test_other_pages_of_allauth_do_not_exist(client: Client, person: User, path: str) -> None:
+def test_other_pages_of_allauth_do_not_exist(client, person, path):
     assert client.get(f"/accounts/{path}").status_code == 404
     client.force_login(person)
     assert client.get(f"/accounts/{path}").status_code == 404

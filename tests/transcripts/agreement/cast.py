@@ -5,25 +5,20 @@ Worked examples with their sources, and tables for tests."""
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-from uuid import UUID, uuid4
+from typing import NamedTuple
+from uuid import uuid4
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.rounds.cast import answers, bring_in
-from transcripts.accounts.models import User
 from transcripts.agreement import actions
-from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import fingerprint
 from transcripts.agreement.pure.measuring import LabelTable
 from transcripts.agreement.queries import list_families
 from transcripts.codebook.models import CodeFamily
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.statistics.coefficients import Floats
 from transcripts.studies.models import Study
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
@@ -39,7 +34,7 @@ class Dispute(NamedTuple):
     alike: list[Sentence]
 
 
-def stage_dispute(study: Study, owner: User, first: User, second: User) -> Dispute:
+def stage_dispute(study, owner, first, second):
     talks = bring_in(study, owner, ["Model A", "Model B"])
     early, late = answers(talks[0]), answers(talks[1])
     balance, compassion = find_code(study, BALANCE), find_code(study, COMPASSION)
@@ -60,18 +55,18 @@ def stage_dispute(study: Study, owner: User, first: User, second: User) -> Dispu
 
 
 def settle(
-    dispute: Dispute,
-    sentence: Sentence,
-    by: User,
-    outcome: str = "both",
+    dispute,
+    sentence,
+    by,
+    outcome="both",
     *,
-    chosen: User | None = None,
-    codes: tuple[str, ...] = (),
-    reason: str = "It bears both.",
-    revision: int = 0,
-    idempotency_key: UUID | None = None,
-    shown: str | None = None,
-) -> Adjudication:
+    chosen=None,
+    codes=(),
+    reason="It bears both.",
+    revision=0,
+    idempotency_key=None,
+    shown=None,
+):
     """Adjudicate a sentence for the themes."""
     readings = actions.read_readings(dispute.study, dispute.themes, sentence)
     return actions.adjudicate(
@@ -89,21 +84,19 @@ def settle(
     )
 
 
-EXAMPLES: dict[str, Any] = json.loads(
+EXAMPLES = json.loads(
     (Path(__file__).parents[2] / "data" / "agreement" / "worked_examples.json").read_text(encoding="utf-8")
 )
 NAMES = ("anna", "ben", "cem", "dana", "edda", "finn")
 
 
-def count_raters(table: ArrayLike) -> tuple[Floats, Floats, Floats]:
+def count_raters(table):
     """What `measure_fleiss_kappa` takes, from a table units x categories of how many raters gave a unit a category."""
     counts = np.asarray(table, np.float64)
     return np.asarray(float(len(counts))), (counts * (counts - 1)).sum(), counts.sum(axis=0)
 
 
-def make_table(
-    labels: Sequence[Sequence[int | None]], *, clusters: Sequence[int] | None = None, code: str = "balance"
-) -> LabelTable:
+def make_table(labels, *, clusters=None, code="balance"):
     """A table of one code: a row for each coder, 1, 0, or None where not decided."""
     values = np.array([[np.nan if each is None else each for each in row] for row in labels], dtype=float)
     units = values.shape[1]
@@ -116,7 +109,7 @@ def make_table(
     )
 
 
-def make_sets_table(sets: dict[str, Sequence[Sequence[str]]]) -> LabelTable:
+def make_sets_table(sets):
     """A table of several codes: for each coder the codes she put on each unit."""
     coders = tuple(sets)
     codes = tuple(sorted({code for each in sets.values() for unit in each for code in unit}))

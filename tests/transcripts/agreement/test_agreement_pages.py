@@ -1,38 +1,28 @@
-from __future__ import annotations
-
 import csv
 import io
 import re
-from collections.abc import Callable
-from typing import Any
 
 import lxml.html
 import numpy as np
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from pytest_django import DjangoAssertNumQueries
 
-from tests.transcripts.agreement.cast import BALANCE, COMPASSION, Dispute, settle, stage_dispute
+from tests.transcripts.agreement.cast import BALANCE, COMPASSION, settle, stage_dispute
 from tests.transcripts.blinding.cast import find_form, unblind_on
 from tests.transcripts.coding.cast import find_code, last_event, put
 from tests.transcripts.rounds.cast import answers, open_round
-from transcripts.accounts.models import User
 from transcripts.agreement.label_tables import count_turns, count_uses
 from transcripts.agreement.models import Adjudication
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview
 from transcripts.charts.figures import judge_reliability
-from transcripts.coding.blind import BlindLabels, BlindTable
+from transcripts.coding.blind import BlindTable
 from transcripts.coding.models import Memo, Unblinding
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview
 from transcripts.rounds.actions import lock_round
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
-SignIn = Callable[[User], Client]
 AGREEMENT, DISAGREEMENTS, QUEUE = (
     "/studies/culture/agreement/",
     "/studies/culture/disagreements/",
@@ -43,35 +33,33 @@ POOLED = {**THEMES, "model": "*"}
 
 
 @pytest.fixture
-def dispute(study: Study, owner: User, lead: User, coder: User, second_coder: User) -> Dispute:
+def dispute(study, owner, lead, coder, second_coder):
     return stage_dispute(study, owner, coder, second_coder)
 
 
-def be_codebook(dispute: Dispute, by: User) -> None:
+def be_codebook(dispute, by):
     set_method(study=dispute.study, family="themes", method="codebook", reason="x", by=by)
 
 
-def unblind_all(client: Client, page: str = AGREEMENT, query: str = "family=themes") -> None:
+def unblind_all(client, page=AGREEMENT, query="family=themes"):
     assert unblind_on(client, f"{page}?{query}")["Location"] == f"{page}?{query}"
 
 
-def bring_more(dispute: Dispute, by: User) -> Interview:
+def bring_more(dispute, by):
     """One more interview, with a model of its own."""
     line = '{"id": "more", "model": "Model C", "turns": [{"role": "model", "text": "It depends. Ask first."}]}'
     import_file(study=dispute.study, name="more.jsonl", data=line.encode(), by=by)
     return dispute.study.interviews.get(external_id="more")
 
 
-def text_of(client: Client, path: str, **query: Any) -> str:
+def text_of(client, path, **query):
     answer = client.get(path, query)
     assert answer.status_code == 200, path
     return answer.content.decode()
 
 
 class TestOpening:
-    def test_lead_sees_figures_only_after_saying_that_she_knows_what_follows(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_lead_sees_figures_only_after_saying_that_she_knows_what_follows(self, dispute, lead, client_of):
         be_codebook(dispute, lead)
         client = client_of(lead)
         before = text_of(client, AGREEMENT, **THEMES)
@@ -84,9 +72,7 @@ class TestOpening:
         assert "PABAK" in text_of(client, AGREEMENT, **THEMES)
         assert {each.where for each in Unblinding.objects.all()} == {"agreement"}
 
-    def test_nothing_is_computed_or_taken_out_while_all_of_it_is_closed(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_nothing_is_computed_or_taken_out_while_all_of_it_is_closed(self, dispute, lead, client_of):
         client = client_of(lead)
         computed = client.post(f"{AGREEMENT}compute/", {**THEMES, "reason": "A reviewer asks."})
         be_codebook(dispute, lead)
@@ -102,9 +88,7 @@ class TestOpening:
         assert back == f"{AGREEMENT}?family=themes"
         assert not AuditEvent.objects.filter(action__in=["agreement.computed", "agreement.exported"]).exists()
 
-    def test_figures_are_of_the_interviews_one_has_opened(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_figures_are_of_the_interviews_one_has_opened(self, dispute, lead, client_of):
         be_codebook(dispute, lead)
         client = client_of(lead)
         unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
@@ -112,17 +96,13 @@ class TestOpening:
         assert "these figures cover the 1 interview that is unblinded for you, out of 2" in page
         assert "3 sentences</a> decided by two or more" in page
 
-    def test_figures_of_one_model_offer_the_interviews_of_the_others_too(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_figures_of_one_model_offer_the_interviews_of_the_others_too(self, dispute, lead, client_of):
         be_codebook(dispute, lead)
         client = client_of(lead)
         unblind_on(client, f"{AGREEMENT}?family=themes&model=Model+A")
         assert find_form(text_of(client, AGREEMENT, family="themes")) is not None
 
-    def test_the_part_of_the_overview_reads_the_codings_once(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_the_part_of_the_overview_reads_the_codings_once(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         client = client_of(reader)
         with CaptureQueriesContext(connection) as queries:
@@ -131,31 +111,27 @@ class TestOpening:
         assert sum("FROM coding_decision" in query["sql"] for query in queries) == 1
 
     def test_figures_of_codes_applied_once_per_answer_say_that_they_compare_sentences(
-        self, dispute: Dispute, coder: User, second_coder: User, reader: User, client_of: SignIn
-    ) -> None:
+        self, dispute, coder, second_coder, reader, client_of
+    ):
         set_method(study=dispute.study, family="failure_modes", method="codebook", reason="x", by=reader)
         be_codebook(dispute, reader)
         warning = "agreement about the answers can be higher than these figures say"
         assert warning in text_of(client_of(reader), AGREEMENT, family="failure_modes")
         assert warning not in text_of(client_of(reader), AGREEMENT, **THEMES)
 
-    def test_reader_has_nothing_to_open(self, dispute: Dispute, lead: User, reader: User, client_of: SignIn) -> None:
+    def test_reader_has_nothing_to_open(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         assert "PABAK" in text_of(client_of(reader), AGREEMENT, **THEMES)
         assert find_form(text_of(client_of(reader), AGREEMENT, **THEMES)) is None
 
-    def test_interview_that_nobody_or_one_coder_read_needs_no_opening(
-        self, dispute: Dispute, lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_interview_that_nobody_or_one_coder_read_needs_no_opening(self, dispute, lead, coder, client_of):
         put(answers(bring_more(dispute, lead))[0], find_code(dispute.study, BALANCE), coder)
         unblind_all(client_of(lead), DISAGREEMENTS)
         assert set(Unblinding.objects.values_list("interview", flat=True)) == {talk.pk for talk in dispute.talks}
 
 
 class TestTable:
-    def test_the_chart_says_what_the_table_says_with_a_verdict(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_the_chart_says_what_the_table_says_with_a_verdict(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         page = text_of(client_of(reader), AGREEMENT, **THEMES, model="Model A")
         assert 'data-table="codes-table"' in page
@@ -165,9 +141,7 @@ class TestTable:
         assert f'<td class="num">{value}</td>' in table
         assert f'href="{AGREEMENT}units/?family=themes&amp;model=Model+A&amp;code={BALANCE}"' in page
 
-    def test_a_pair_has_the_mark_of_the_turns_that_it_shares(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_a_pair_has_the_mark_of_the_turns_that_it_shares(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         pairs = text_of(client_of(reader), AGREEMENT, **POOLED, code=BALANCE).partition('id="pairs-title"')[2]
         assert re.search(
@@ -176,9 +150,7 @@ class TestTable:
         )
         assert "Few: fewer than 10 turns in which both decided. Nothing is concluded from it." in pairs
 
-    def test_it_begins_with_one_model_and_pools_them_only_where_that_is_asked(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_it_begins_with_one_model_and_pools_them_only_where_that_is_asked(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         client = client_of(reader)
         first = text_of(client, AGREEMENT, **THEMES)
@@ -193,16 +165,14 @@ class TestTable:
         answer = client.post(f"{AGREEMENT}download/", THEMES)
         assert {row["model"] for row in csv.DictReader(io.StringIO(answer.content.decode()))} == {"Model A"}
 
-    def test_of_a_study_with_one_model_nothing_is_left_out(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_of_a_study_with_one_model_nothing_is_left_out(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         dispute.study.interviews.update(model_label="Model A")
         page = text_of(client_of(reader), AGREEMENT, **THEMES)
         assert "6 sentences</a> decided by two or more" in page
         assert "Pooled:" not in page
 
-    def test_twelve_uses_in_three_turns_are_three_cases(self) -> None:
+    def test_twelve_uses_in_three_turns_are_three_cases(self):
         """As in the demo: 12 uses by two people, of 7 sentences in 3 turns, with alpha .82 and an interval from -.01."""
         turns = np.array([1] * 3 + [2] * 2 + [3] * 2 + [*range(4, 12)])
         labels = np.zeros((1, 2, 15), dtype=bool)
@@ -212,9 +182,7 @@ class TestTable:
         assert (count_uses(table), count_turns(table)) == ({"c": 12}, {"c": 3})
         assert judge_reliability(0.82, -0.01, 3).words == "few turns: 3, a verdict needs 10"
 
-    def test_counts_of_two_coders_link_to_their_sentences(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_counts_of_two_coders_link_to_their_sentences(self, dispute, lead, client_of):
         be_codebook(dispute, lead)
         client = client_of(lead)
         unblind_all(client)
@@ -226,9 +194,7 @@ class TestTable:
             units = client.get(link.replace("&amp;", "&")).content.decode()
             assert units.count("<article") == int(count), link
 
-    def test_page_says_on_what_and_how_it_was_computed(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_page_says_on_what_and_how_it_was_computed(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         page = text_of(client_of(reader), AGREEMENT, **POOLED, seed=7)
         for words in ("Labels: blind", "Unit: sentence", "seed 7", "1000 resamples", "nobody used the code"):
@@ -237,9 +203,7 @@ class TestTable:
         assert "few (applied in 2 turns)" in page
         assert 'class="interval"' not in page, "two turns give none"
 
-    def test_selection_narrows_what_is_compared(
-        self, dispute: Dispute, lead: User, coder: User, second_coder: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_selection_narrows_what_is_compared(self, dispute, lead, coder, second_coder, reader, client_of):
         be_codebook(dispute, lead)
         open_round(dispute.study, lead, coder, second_coder, overlap_percent=100, models=["Model B"])
         client = client_of(reader)
@@ -258,18 +222,14 @@ class TestTable:
         "query",
         [{"family": "nothing"}, {"round": "9"}, {"model": "x"}, {"coders": ["0"]}, {"seed": "-1"}, {"seed": "x"}],
     )
-    def test_wrong_selection_is_422_in_words(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn, query: dict[str, Any]
-    ) -> None:
+    def test_wrong_selection_is_422_in_words(self, dispute, lead, reader, client_of, query):
         be_codebook(dispute, lead)
         for path in (AGREEMENT, f"{AGREEMENT}units/", DISAGREEMENTS, QUEUE):
             answer = client_of(reader).get(path, query)
             assert answer.status_code == 422, path
             assert "form-errors" in answer.content.decode()
 
-    def test_file_holds_the_table_and_is_on_record(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_file_holds_the_table_and_is_on_record(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         answer = client_of(reader).post(f"{AGREEMENT}download/", POOLED)
         rows = list(csv.DictReader(io.StringIO(answer.content.decode())))
@@ -301,9 +261,7 @@ class TestTable:
         told = ["" if value is None else str(value).replace("'", '"').replace(", ", ",") for value in basis.values()]
         assert {tuple(row[name] for name in basis) for row in rows} == {tuple(told)}
 
-    def test_files_of_one_name_rest_on_the_same(
-        self, dispute: Dispute, lead: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_files_of_one_name_rest_on_the_same(self, dispute, lead, reader, client_of):
         be_codebook(dispute, lead)
         names = []
         for asked in ({}, {"seed": "7"}, {"first_version": "1"}, {"first_version": "1", "seed": "7"}):
@@ -318,9 +276,7 @@ class TestTable:
         assert len(set(names)) == 3
         assert "-agreement-themes-narrowed-" in names[2]
 
-    def test_a_file_says_how_many_interviews_are_hidden_from_who_took_it(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_a_file_says_how_many_interviews_are_hidden_from_who_took_it(self, dispute, lead, client_of):
         be_codebook(dispute, lead)
         first = dispute.study.interviews.earliest("pk")
         unblind_interview(study=dispute.study, interview=first, by=lead, where="agreement")
@@ -329,25 +285,21 @@ class TestTable:
         assert (row["interviews"], row["hidden_interviews"]) == ("1", "1")
         assert "-agreement-themes-narrowed-" in answer["Content-Disposition"]
 
-    def test_coder_sees_no_figures(self, dispute: Dispute, lead: User, coder: User, client_of: SignIn) -> None:
+    def test_coder_sees_no_figures(self, dispute, lead, coder, client_of):
         be_codebook(dispute, lead)
         for path in (AGREEMENT, f"{AGREEMENT}units/", QUEUE):
             assert client_of(coder).get(path, THEMES).status_code == 403
 
 
 class TestReflexive:
-    def test_no_figure_is_shown_and_none_can_be_downloaded(
-        self, dispute: Dispute, reader: User, client_of: SignIn
-    ) -> None:
+    def test_no_figure_is_shown_and_none_can_be_downloaded(self, dispute, reader, client_of):
         page = text_of(client_of(reader), AGREEMENT, **THEMES)
         assert "deliberately reports no coefficient" in page
         assert "PABAK" not in page
         assert client_of(reader).post(f"{AGREEMENT}download/", THEMES).status_code == 422
         assert client_of(reader).post(f"{AGREEMENT}compute/", THEMES).status_code == 403
 
-    def test_figures_are_shown_once_with_the_reason_that_is_kept(
-        self, dispute: Dispute, lead: User, client_of: SignIn
-    ) -> None:
+    def test_figures_are_shown_once_with_the_reason_that_is_kept(self, dispute, lead, client_of):
         client = client_of(lead)
         unblind_all(client, DISAGREEMENTS)
         events = AuditEvent.objects.filter(action="agreement.computed")
@@ -363,9 +315,7 @@ class TestReflexive:
 
 
 class TestDisagreements:
-    def test_both_readings_stand_side_by_side_with_question_notes_and_own_memo(
-        self, dispute: Dispute, reader: User, lead: User, client_of: SignIn
-    ) -> None:
+    def test_both_readings_stand_side_by_side_with_question_notes_and_own_memo(self, dispute, reader, lead, client_of):
         page = text_of(client_of(reader), DISAGREEMENTS, **THEMES)
         assert page.count("<article") == 3
         assert "3 of 6 sentences that two or more coders decided" in page
@@ -380,13 +330,13 @@ class TestDisagreements:
         assert first == f"/studies/culture/memos/new/?sentence={dispute.differing[0].pk}"
         assert client.get(first).status_code == 200
 
-    def test_list_can_be_narrowed_to_a_code(self, dispute: Dispute, reader: User, client_of: SignIn) -> None:
+    def test_list_can_be_narrowed_to_a_code(self, dispute, reader, client_of):
         client = client_of(reader)
         assert text_of(client, DISAGREEMENTS, **THEMES, code=BALANCE).count("<article") == 2
         assert text_of(client, DISAGREEMENTS, **THEMES, code=COMPASSION).count("<article") == 2
         assert text_of(client, DISAGREEMENTS, **THEMES, code=BALANCE, model="Model A").count("<article") == 1
 
-    def test_memos_of_others_are_absent(self, dispute: Dispute, coder: User, reader: User, client_of: SignIn) -> None:
+    def test_memos_of_others_are_absent(self, dispute, coder, reader, client_of):
         from uuid import uuid4
 
         from transcripts.coding.actions import write_memo
@@ -402,9 +352,7 @@ class TestDisagreements:
         assert Memo.objects.exists()
         assert "For my eyes." not in text_of(client_of(reader), DISAGREEMENTS, **THEMES)
 
-    def test_coder_sees_nothing_before_the_lock_and_opens_after_it(
-        self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
-    ) -> None:
+    def test_coder_sees_nothing_before_the_lock_and_opens_after_it(self, dispute, lead, coder, second_coder, client_of):
         client = client_of(coder)
         round_ = open_round(dispute.study, lead, coder, second_coder, overlap_percent=100, models=["Model A"])
         page = text_of(client, DISAGREEMENTS, **THEMES)
@@ -421,8 +369,8 @@ class TestDisagreements:
         assert "(you)" in page
 
     def test_coders_of_a_reliability_family_see_nothing_of_each_other_even_after_the_lock(
-        self, dispute: Dispute, lead: User, coder: User, second_coder: User, client_of: SignIn
-    ) -> None:
+        self, dispute, lead, coder, second_coder, client_of
+    ):
         set_method(study=dispute.study, family="themes", method="reliability", reason="x", by=lead)
         lock_round(round_=open_round(dispute.study, lead, coder, second_coder, overlap_percent=100), by=lead)
         client = client_of(coder)
@@ -430,9 +378,7 @@ class TestDisagreements:
         assert find_form(text_of(client, DISAGREEMENTS, **THEMES)) is None
         assert "<article" not in text_of(client, DISAGREEMENTS, **THEMES)
 
-    def test_words_of_the_study_are_shown_as_text(
-        self, dispute: Dispute, lead: User, coder: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_words_of_the_study_are_shown_as_text(self, dispute, lead, coder, reader, client_of):
         note = "<script>alert(1)</script>"
         put(
             dispute.differing[0],
@@ -446,12 +392,8 @@ class TestDisagreements:
         assert "&lt;script&gt;alert" in page
 
     def test_list_costs_as_many_queries_for_one_as_for_many(
-        self,
-        dispute: Dispute,
-        reader: User,
-        client_of: SignIn,
-        django_assert_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+        self, dispute, reader, client_of, django_assert_num_queries
+    ):
         client = client_of(reader)
         for query in ({"model": "Model A"}, {}):
             with django_assert_num_queries(26 if query else 25):
@@ -460,28 +402,26 @@ class TestDisagreements:
 
 class TestQueue:
     @pytest.fixture
-    def client(self, dispute: Dispute, lead: User, client_of: SignIn) -> Client:
+    def client(self, dispute, lead, client_of):
         """The lead, who has opened everything."""
         be_codebook(dispute, lead)
         client = client_of(lead)
         unblind_all(client, QUEUE)
         return client
 
-    def form(self, client: Client, **query: object) -> dict[str, str]:
+    def form(self, client, **query):
         page = text_of(client, QUEUE, **THEMES, **query)
         part = page[page.index('id="verdict"') :]
         return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', part))
 
-    def test_queue_goes_from_one_open_passage_to_the_next_and_counts(
-        self, dispute: Dispute, client: Client, coder: User
-    ) -> None:
+    def test_queue_goes_from_one_open_passage_to_the_next_and_counts(self, dispute, client, coder):
         assert "0 of 3 disagreements decided; 6 passages were compared" in text_of(client, QUEUE, **THEMES)
-        choices: list[dict[str, Any]] = [
+        choices = [
             {"outcome": str(coder.pk)},
             {"outcome": "neither", "codes": [COMPASSION]},
             {"outcome": "redefined"},
         ]
-        at: list[str] = []
+        at = []
         for number, choice in enumerate(choices):
             hidden = self.form(client, **({"at": at[0]} if at else {}))
             assert hidden["at"] == str(dispute.differing[number].pk)
@@ -495,7 +435,7 @@ class TestQueue:
             *("one", "neither", "redefined"),
         ]
 
-    def test_names_of_the_readers_are_not_on_the_page(self, dispute: Dispute, client: Client) -> None:
+    def test_names_of_the_readers_are_not_on_the_page(self, dispute, client):
         page = text_of(client, QUEUE, **THEMES)
         item = " ".join(page[page.index('id="item"') :].split())
         assert "Reading A holds" in item
@@ -511,18 +451,14 @@ class TestQueue:
             ({"outcome": "neither", "reason": "x", "codes": [BALANCE]}, "Choose that reading"),
         ],
     )
-    def test_wrong_entry_is_422_and_what_was_typed_stays(
-        self, dispute: Dispute, client: Client, choice: dict[str, object], words: str
-    ) -> None:
+    def test_wrong_entry_is_422_and_what_was_typed_stays(self, dispute, client, choice, words):
         hidden = self.form(client)
         answer = client.post(f"{QUEUE}decide/", {**hidden, **choice})
         assert answer.status_code == 422
         assert words in answer.content.decode()
         assert not Adjudication.objects.exists()
 
-    def test_loser_of_a_race_sees_both_texts_and_can_decide_again(
-        self, dispute: Dispute, client: Client, owner: User
-    ) -> None:
+    def test_loser_of_a_race_sees_both_texts_and_can_decide_again(self, dispute, client, owner):
         hidden = self.form(client)
         settle(dispute, dispute.differing[0], owner, reason="The owner was quicker.")
         answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "redefined", "reason": "My own words."})
@@ -538,9 +474,7 @@ class TestQueue:
         assert answer.status_code == 302
         assert Adjudication.objects.get(withdrawn_at__isnull=True).reason == "My own words."
 
-    def test_page_sent_before_with_another_decision_is_shown_again_with_what_stands(
-        self, dispute: Dispute, client: Client
-    ) -> None:
+    def test_page_sent_before_with_another_decision_is_shown_again_with_what_stands(self, dispute, client):
         hidden = self.form(client)
         assert client.post(f"{QUEUE}decide/", {**hidden, "outcome": "both", "reason": "First."}).status_code == 302
         answer = client.post(f"{QUEUE}decide/", {**hidden, "outcome": "redefined", "reason": "Second."})
@@ -552,15 +486,13 @@ class TestQueue:
         assert answer.status_code == 302
         assert Adjudication.objects.get(withdrawn_at__isnull=True).reason == "Second."
 
-    def test_decision_reads_the_interview_of_its_passage_and_no_other(
-        self, dispute: Dispute, client: Client, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_decision_reads_the_interview_of_its_passage_and_no_other(self, dispute, client, monkeypatch):
         from transcripts.agreement import label_tables
         from transcripts.coding.blind import read_blind
 
         hidden, asked = self.form(client), []
 
-        def watch(study: Study, **given: Any) -> BlindLabels:
+        def watch(study, **given):
             asked.append(given["interviews"])
             return read_blind(study, **given)
 
@@ -572,9 +504,7 @@ class TestQueue:
         assert "1 of 3 disagreements decided" in page
         assert f'name="at" value="{dispute.differing[1].pk}"' in page
 
-    def test_passage_that_was_read_anew_is_open_again(
-        self, dispute: Dispute, client: Client, owner: User, coder: User
-    ) -> None:
+    def test_passage_that_was_read_anew_is_open_again(self, dispute, client, owner, coder):
         settle(dispute, dispute.differing[0], owner)
         assert "1 of 3 disagreements" in text_of(client, QUEUE, **THEMES)
         put(dispute.differing[0], find_code(dispute.study, "theme.models_metamodels"), coder)
@@ -582,17 +512,13 @@ class TestQueue:
         assert "0 of 3 disagreements" in page
         assert "readings changed since the decision" in page
 
-    def test_reader_reads_and_decides_nothing(
-        self, dispute: Dispute, client: Client, reader: User, client_of: SignIn
-    ) -> None:
+    def test_reader_reads_and_decides_nothing(self, dispute, client, reader, client_of):
         page = text_of(client_of(reader), QUEUE, **THEMES)
         assert "Reading A" in page
         assert 'id="verdict"' not in page
         assert client_of(reader).post(f"{QUEUE}decide/", THEMES).status_code == 403
 
-    def test_what_is_not_differing_or_not_opened_cannot_be_decided(
-        self, dispute: Dispute, client: Client, owner: User, client_of: SignIn
-    ) -> None:
+    def test_what_is_not_differing_or_not_opened_cannot_be_decided(self, dispute, client, owner, client_of):
         hidden = self.form(client)
         sent = {**hidden, "outcome": "both", "reason": "x"}
         alike = client.post(f"{QUEUE}decide/", {**sent, "at": dispute.alike[0].pk})
@@ -600,7 +526,7 @@ class TestQueue:
         assert [alike.status_code, closed.status_code] == [409, 409]
         assert not Adjudication.objects.exists()
 
-    def test_reflexive_family_has_no_queue(self, dispute: Dispute, lead: User, client: Client) -> None:
+    def test_reflexive_family_has_no_queue(self, dispute, lead, client):
         page = text_of(client, QUEUE, family="moves")
         assert "all differing readings are kept" in page
         assert client.post(f"{QUEUE}decide/", {"family": "moves", "at": "1"}).status_code == 422

@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -13,7 +9,7 @@ from transcripts.statistics.figures import Reason
 SEVERAL = EXAMPLES["several_codes"]
 
 
-def write_sets(path: Path, *, turns: bool = False) -> Path:
+def write_sets(path, *, turns=False):
     """AC26 as a file: a row for each coder, sentence and code."""
     lines = ["coder,unit,code,value" + ",turn" * turns]
     lines += [
@@ -26,7 +22,7 @@ def write_sets(path: Path, *, turns: bool = False) -> Path:
     return path
 
 
-def write_ratings(path: Path, rows: list[list[int | None]]) -> Path:
+def write_ratings(path, rows):
     lines = ["coder,unit,code,value"]
     for coder, row in enumerate(rows):
         lines += [f"coder {coder},{unit:02},c,{'' if value is None else value}" for unit, value in enumerate(row)]
@@ -34,14 +30,12 @@ def write_ratings(path: Path, rows: list[list[int | None]]) -> Path:
     return path
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
+def run(capsys, *args):
     call_command("agreement", "report", *map(str, args), "--json")
     return json.loads(capsys.readouterr().out)
 
 
-def test_codes_come_with_counts_coefficients_and_why_there_is_no_interval(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_codes_come_with_counts_coefficients_and_why_there_is_no_interval(tmp_path, capsys):
     answer = run(capsys, write_sets(tmp_path / "labels.csv", turns=True), "--seed", 4, "--resamples", 200)
     assert (answer["coders"], answer["units"], answer["clusters"]) == (["anna", "ben"], 8, 3)
     assert (answer["seed"], answer["resamples"], answer["level"]) == (4, 200, "nominal")
@@ -55,7 +49,7 @@ def test_codes_come_with_counts_coefficients_and_why_there_is_no_interval(
     assert (answer["mark"], answer["intervals"]) == ("few", {})
 
 
-def write_labels(path: Path, turns: list[int]) -> Path:
+def write_labels(path, turns):
     """Twelve sentences, on nine of which two coders agree: kappa is .5."""
     rows = {"anna": "111111000000", "ben": "111110110000"}
     lines = ["coder,unit,turn,code,value"]
@@ -64,7 +58,7 @@ def write_labels(path: Path, turns: list[int]) -> Path:
     return path
 
 
-def test_two_turns_give_no_interval_and_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_turns_give_no_interval_and_the_reason(tmp_path, capsys):
     path = write_labels(tmp_path / "labels.csv", [0] * 6 + [1] * 6)
     answer = run(capsys, path)
     code = answer["codes"]["c"]
@@ -77,7 +71,7 @@ def test_two_turns_give_no_interval_and_the_reason(tmp_path: Path, capsys: pytes
     assert ".." not in printed
 
 
-def test_from_ten_turns_on_an_interval_is_rough(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_from_ten_turns_on_an_interval_is_rough(tmp_path, capsys):
     answer = run(capsys, write_labels(tmp_path / "labels.csv", list(range(12))))
     assert answer["mark"] == "rough"
     low, high = answer["codes"]["c"]["intervals"]["kappa"]
@@ -86,7 +80,7 @@ def test_from_ten_turns_on_an_interval_is_rough(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval", "ratio"])
-def test_worked_example_ac23_by_level(level: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_worked_example_ac23_by_level(level, tmp_path, capsys):
     expected = EXAMPLES["four_observers"]
     path = write_ratings(tmp_path / "ratings.csv", expected["ratings"])
     answer = run(capsys, path, "--level", level)
@@ -95,14 +89,12 @@ def test_worked_example_ac23_by_level(level: str, tmp_path: Path, capsys: pytest
     assert answer["level"] == level
 
 
-def test_command_needs_no_database(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_needs_no_database(tmp_path, capsys):
     # No test here asks for the database, and pytest-django would refuse any query.
     assert run(capsys, write_sets(tmp_path / "labels.csv"), "--resamples", 0)["clusters"] == 8
 
 
-def test_table_for_people_names_coders_figures_and_what_is_missing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_table_for_people_names_coders_figures_and_what_is_missing(tmp_path, capsys):
     path = write_ratings(tmp_path / "labels.csv", [[1, 1, 0, 0], [1, 0, 0, 0]])
     path.write_text(path.read_text() + "coder 0,1,unused,0\ncoder 1,1,unused,0\n", encoding="utf-8")
     call_command("agreement", "report", str(path), "--resamples", "50")
@@ -115,7 +107,7 @@ def test_table_for_people_names_coders_figures_and_what_is_missing(
     assert any(line.startswith("- nobody used the code: unused positive, unused kappa") for line in lines)
 
 
-def test_table_of_three_coders_says_what_the_means_are_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_table_of_three_coders_says_what_the_means_are_over(tmp_path, capsys):
     path = write_ratings(tmp_path / "labels.csv", [[1, 1, 0, 0], [1, 0, 0, 0], [1, 0, 1, 0]])
     call_command("agreement", "report", str(path), "--resamples", "0")
     text = capsys.readouterr().out
@@ -124,16 +116,14 @@ def test_table_of_three_coders_says_what_the_means_are_over(tmp_path: Path, caps
     assert "interval:" not in text
 
 
-def test_names_cannot_write_control_characters_to_the_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_names_cannot_write_control_characters_to_the_terminal(tmp_path, capsys):
     path = tmp_path / "labels.csv"
     path.write_text("coder,unit,code,value\na\x1b[2Jnna,1,x,1\nben,1,x,1\n", encoding="utf-8")
     call_command("agreement", "report", str(path))
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_bad_file_is_refused_in_one_sentence_with_its_line(tmp_path: Path) -> None:
+def test_bad_file_is_refused_in_one_sentence_with_its_line(tmp_path):
     path = write_sets(tmp_path / "labels.csv")
     path.write_text(path.read_text() + "ben,9,balance,maybe\n", encoding="utf-8")
     with pytest.raises(CommandError, match=r"labels\.csv, line 98: found the value “maybe”; expected 1, 0") as refused:
@@ -142,12 +132,12 @@ def test_bad_file_is_refused_in_one_sentence_with_its_line(tmp_path: Path) -> No
     assert refused.value.returncode == 1
 
 
-def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_file_that_is_not_there_is_named(tmp_path):
     with pytest.raises(CommandError, match=r"absent\.csv cannot be read: No such file"):
         call_command("agreement", "report", str(tmp_path / "absent.csv"))
 
 
 @pytest.mark.parametrize("given", [("--resamples", "-1"), ("--seed", "-1"), ("--level", "cardinal")])
-def test_options_that_make_no_sense_are_refused(given: tuple[str, str], tmp_path: Path) -> None:
+def test_options_that_make_no_sense_are_refused(given, tmp_path):
     with pytest.raises(CommandError):
         call_command("agreement", "report", str(write_sets(tmp_path / "labels.csv")), *given)

@@ -1,22 +1,16 @@
 """How a passage and its readings are shown, without a database."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import Any
-
 import pytest
 
 from transcripts.accounts.models import User
 from transcripts.agreement.queries import NEAR_CHARACTERS, Item
 from transcripts.corpus.models import Sentence
 
-Given = tuple[str, str, str]
 """A code, its level and its note."""
 
 
-def make_item(readings: dict[str, Sequence[Given]] | None = None, *, before: str = "", after: str = "") -> Item:
-    shown: list[dict[str, Any]] = [
+def make_item(readings=None, *, before="", after=""):
+    shown = [
         {
             "coder": User(pk=number, username=name),
             "letter": "ABCDE"[number],
@@ -31,7 +25,7 @@ def make_item(readings: dict[str, Sequence[Given]] | None = None, *, before: str
     return Item(Sentence(), "sentence", "", before, "The words.", after, shown, "")
 
 
-def test_equal_readings_are_listed_once_with_all_who_made_them() -> None:
+def test_equal_readings_are_listed_once_with_all_who_made_them():
     item = make_item(
         {"zoe": [("balance", "semantic", "")], "ben": [], "anna": [("balance", "semantic", "")], "carl": []}
     )
@@ -46,7 +40,7 @@ def test_equal_readings_are_listed_once_with_all_who_made_them() -> None:
     assert [each["coder"].pk for each in item.lettered_readings] == [0, 1]
 
 
-def test_levels_and_notes_of_equal_readings_keep_who_gave_them() -> None:
+def test_levels_and_notes_of_equal_readings_keep_who_gave_them():
     item = make_item(
         {
             "zoe": [("balance", "latent", "Between the lines.")],
@@ -60,7 +54,7 @@ def test_levels_and_notes_of_equal_readings_keep_who_gave_them() -> None:
     assert put["notes"] == [("Between the lines.", ["A"]), ("Hm.", ["C"])]
 
 
-def test_readings_that_share_only_some_codes_stay_apart() -> None:
+def test_readings_that_share_only_some_codes_stay_apart():
     item = make_item({"zoe": [("a", "", "")], "ben": [("a", "", ""), ("b", "", "")]})
     assert [each["is_shared"] for each in item.lettered_readings] == [False, False]
 
@@ -74,7 +68,7 @@ def test_readings_that_share_only_some_codes_stay_apart() -> None:
         ("", " word" * 100, True),
     ],
 )
-def test_so_much_of_the_turn_is_in_view_that_whole_words_fit(before: str, after: str, is_cut: bool) -> None:
+def test_so_much_of_the_turn_is_in_view_that_whole_words_fit(before, after, is_cut):
     item = make_item(before=before, after=after)
     assert item.is_turn_cut == is_cut
     assert len(item.near_before) <= NEAR_CHARACTERS + 2

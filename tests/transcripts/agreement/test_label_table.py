@@ -1,11 +1,9 @@
-from __future__ import annotations
-
 import numpy as np
 
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 
 
-def test_decisions_may_differ_from_code_to_code() -> None:
+def test_decisions_may_differ_from_code_to_code():
     labels = np.ones((2, 2, 2), dtype=bool)
     decided = np.ones((2, 2, 2), dtype=bool)
     decided[1, 0, 1] = False

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from itertools import combinations
 
@@ -7,27 +5,27 @@ import numpy as np
 import pytest
 
 from tests.transcripts.agreement.cast import EXAMPLES, make_sets_table, make_table
-from transcripts.agreement.pure.figures import CELLS, Agreement, CodeAgreement, PairAgreement
+from transcripts.agreement.pure.figures import CELLS
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 from transcripts.statistics.figures import Mark, Reason
 
 SEVERAL = EXAMPLES["several_codes"]
 
 
-def measure(table: LabelTable, *, resamples: int = 0) -> Agreement:
+def measure(table, *, resamples=0):
     return measure_agreement(table, seed=1, resamples=resamples)
 
 
-def measure_code(table: LabelTable) -> CodeAgreement:
+def measure_code(table):
     [code] = measure(table).codes
     return code
 
 
-def list_counts(found: CodeAgreement | PairAgreement) -> list[int]:
+def list_counts(found):
     return list((found.counts or {}).values())
 
 
-def test_worked_example_ac26_each_code_is_a_judgement_of_its_own() -> None:
+def test_worked_example_ac26_each_code_is_a_judgement_of_its_own():
     agreement = measure(make_sets_table({"anna": SEVERAL["anna"], "ben": SEVERAL["ben"]}))
     assert {code.code for code in agreement.codes} == set(SEVERAL["codes"])
     for code in agreement.codes:
@@ -42,7 +40,7 @@ def test_worked_example_ac26_each_code_is_a_judgement_of_its_own() -> None:
     assert agreement.exact_match.value == SEVERAL["exact_match"]
 
 
-def test_only_units_that_both_decided_count() -> None:
+def test_only_units_that_both_decided_count():
     code = measure_code(make_table([[1, 1, 0, None, 0, 1], [1, 0, 0, 1, None, None]]))
     assert code.n_units == 3
     assert list_counts(code) == [1, 1, 0, 1]
@@ -50,7 +48,7 @@ def test_only_units_that_both_decided_count() -> None:
     assert code.raw.value == pytest.approx(2 / 3)
 
 
-def test_label_on_a_unit_that_its_coder_has_not_decided_does_not_count() -> None:
+def test_label_on_a_unit_that_its_coder_has_not_decided_does_not_count():
     table = make_table([[1, 0, 1], [1, 0, 1], [1, 0, 1]])
     table.decided[1, 2] = False
     code = measure_code(table)
@@ -58,8 +56,8 @@ def test_label_on_a_unit_that_its_coder_has_not_decided_does_not_count() -> None
     assert code.prevalence.value == pytest.approx(5 / 8)
 
 
-def test_three_coders_have_means_over_pairs_and_no_cohens_kappa() -> None:
-    rows: list[list[int | None]] = [[1, 1, 0, 0, 1], [1, 0, 0, 0, 1], [1, 1, 1, 0, None]]
+def test_three_coders_have_means_over_pairs_and_no_cohens_kappa():
+    rows = [[1, 1, 0, 0, 1], [1, 0, 0, 0, 1], [1, 1, 1, 0, None]]
     code = measure_code(make_table(rows))
     alone = [measure_code(make_table([rows[a], rows[b]])) for a, b in combinations(range(3), 2)]
     assert code.kappa.value is None
@@ -77,21 +75,21 @@ def test_three_coders_have_means_over_pairs_and_no_cohens_kappa() -> None:
     assert [pair.counts for pair in code.pairs] == [each.counts for each in alone]
 
 
-def test_mean_over_pairs_says_how_many_pairs_define_it() -> None:
+def test_mean_over_pairs_says_how_many_pairs_define_it():
     # ben and cem never used the code: their kappa is not defined, the other two are 0.
     code = measure_code(make_table([[1, 0, 0], [0, 0, 0], [0, 0, 0]]))
     assert (code.mean_kappa.value, code.mean_kappa.pairs) == (0.0, 2)
     assert (code.raw.pairs, len(code.pairs)) == (3, 3)
 
 
-def test_pair_without_a_shared_unit_is_not_listed() -> None:
+def test_pair_without_a_shared_unit_is_not_listed():
     code = measure_code(make_table([[1, 0, None, None], [1, 1, 0, 1], [None, None, 0, 1]]))
     assert [(pair.a, pair.b) for pair in code.pairs] == [("anna", "ben"), ("ben", "cem")]
     assert code.raw.pairs == 2
 
 
-def test_fleiss_kappa_is_of_the_units_with_the_usual_number_of_raters() -> None:
-    rows: list[list[int | None]] = [
+def test_fleiss_kappa_is_of_the_units_with_the_usual_number_of_raters():
+    rows = [
         [1, 1, 0, 0, 1, 0],
         [1, 0, 0, 0, 1, None],
         [1, 1, 0, 1, None, None],
@@ -103,7 +101,7 @@ def test_fleiss_kappa_is_of_the_units_with_the_usual_number_of_raters() -> None:
     assert code.fleiss.value == only.fleiss.value
 
 
-def test_of_two_equally_usual_numbers_of_raters_the_larger_is_taken() -> None:
+def test_of_two_equally_usual_numbers_of_raters_the_larger_is_taken():
     code = measure_code(make_table([[1, 0, 1, 0], [1, 0, 0, 0], [1, 1, None, None]]))
     assert (code.fleiss_raters, code.fleiss_units) == (3, 2)
 
@@ -118,7 +116,7 @@ def test_of_two_equally_usual_numbers_of_raters_the_larger_is_taken() -> None:
         ([[1, 1], [1, 1]], Reason.ALWAYS_USED),
     ],
 )
-def test_what_is_not_defined_is_none_with_a_reason(rows: list[list[int | None]], reason: Reason) -> None:
+def test_what_is_not_defined_is_none_with_a_reason(rows, reason):
     code = measure_code(make_table(rows))
     for figure in (code.kappa, code.mean_kappa, code.fleiss, code.alpha):
         assert figure.value is None
@@ -128,20 +126,20 @@ def test_what_is_not_defined_is_none_with_a_reason(rows: list[list[int | None]],
     assert code.kappa_error.reason == reason
 
 
-def test_code_that_pairs_use_always_or_never_has_no_mean_kappa() -> None:
+def test_code_that_pairs_use_always_or_never_has_no_mean_kappa():
     code = measure_code(make_table([[1, None], [1, None], [None, 0], [None, 0]]))
     assert (code.mean_kappa.value, code.mean_kappa.reason) == (None, Reason.NO_PAIR_DEFINES)
     assert code.alpha.value == 1.0
 
 
-def test_perfect_agreement_has_no_large_sample_interval() -> None:
+def test_perfect_agreement_has_no_large_sample_interval():
     code = measure_code(make_table([[1, 0, 1, 0], [1, 0, 1, 0]]))
     assert (code.kappa.value, code.kappa_error.value) == (1.0, 0.0)
     assert code.kappa_error.interval is None
     assert code.as_dict()["reasons"] == {"kappa_ci95": Reason.NO_ERROR}
 
 
-def test_sets_are_compared_on_the_codes_that_both_decided() -> None:
+def test_sets_are_compared_on_the_codes_that_both_decided():
     table = make_sets_table({"anna": [["a", "b"], ["a"], []], "ben": [["a"], ["b"], []]})
     decided = np.ones((2, 2, 3), dtype=bool)
     decided[1, 1, 0] = False  # ben has not decided about b on the first unit
@@ -152,14 +150,14 @@ def test_sets_are_compared_on_the_codes_that_both_decided() -> None:
     assert {code.code: list_counts(code) for code in agreement.codes} == {"a": [1, 1, 0, 1], "b": [0, 0, 1, 1]}
 
 
-def test_sets_without_any_code_are_said_to_be_so() -> None:
+def test_sets_without_any_code_are_said_to_be_so():
     agreement = measure(make_table([[0, 0], [0, 0]]))
     assert (agreement.mean_jaccard.value, agreement.exact_match.value) == (1.0, 1.0)
     assert agreement.mean_jaccard_excluding_empty.value is None
     assert agreement.mean_jaccard_excluding_empty.reason == Reason.NOTHING_CODED
 
 
-def test_many_coders_are_taken_in_blocks_of_pairs() -> None:
+def test_many_coders_are_taken_in_blocks_of_pairs():
     chance = np.random.default_rng(3)
     labels = chance.random((1, 15, 40)) < 0.4
     coders = tuple(f"coder {number}" for number in range(15))
@@ -178,7 +176,7 @@ def test_many_coders_are_taken_in_blocks_of_pairs() -> None:
     assert last.counts["both"] == int((labels[0, 13] & labels[0, 14] & shared).sum())
 
 
-def test_everything_fits_into_json() -> None:
+def test_everything_fits_into_json():
     tables = [make_table([[1, 0, 1, None], [1, 1, 0, 0]]), make_table([[0, 0]]), make_table([[], []])]
     for table in tables:
         answer = json.loads(json.dumps(measure(table, resamples=20).as_dict(), allow_nan=False))
@@ -188,7 +186,7 @@ def test_everything_fits_into_json() -> None:
         assert set(figures["reasons"]) >= {name for name in ("kappa", "alpha") if figures[name] is None}
 
 
-def test_a_mean_of_absolute_values_has_no_interval_that_could_leave_it_out() -> None:
+def test_a_mean_of_absolute_values_has_no_interval_that_could_leave_it_out():
     # Both 3, neither 3: the index is 0, and every draw that tips to one side lies above it.
     rows = [[1, 1, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0], [1, 1, 1, 0, 0, 0, 0, 1, 0, 1, 0, 1]]
     [code] = measure(make_table(rows), resamples=500).codes
@@ -197,7 +195,7 @@ def test_a_mean_of_absolute_values_has_no_interval_that_could_leave_it_out() -> 
     assert (code.prevalence_index.interval, code.prevalence_index.no_interval) == (None, Reason.ABSOLUTE)
 
 
-def test_interval_and_mark_of_a_pair_are_by_the_turns_that_it_shares() -> None:
+def test_interval_and_mark_of_a_pair_are_by_the_turns_that_it_shares():
     anna = [1, 1, 0, 0] * 10
     ben = [1, 0, 0, 0] * 10
     cem = [1, 0, 0, 0, 1, 1, 0, 1] + [None] * 32

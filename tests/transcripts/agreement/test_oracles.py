@@ -1,17 +1,12 @@
 """Against other people's programs, where they are installed: statsmodels, scikit-learn, krippendorff."""
 
-from __future__ import annotations
-
 import warnings
 from importlib import import_module
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.transcripts.agreement.cast import count_raters
-from transcripts.agreement.pure.figures import CodeAgreement
 from transcripts.agreement.pure.measuring import LabelTable, measure_agreement
 from transcripts.statistics.coefficients import (
     Level,
@@ -24,18 +19,17 @@ from transcripts.statistics.coefficients import (
 
 
 @pytest.fixture
-def chance() -> np.random.Generator:
+def chance():
     return np.random.default_rng(11)
 
 
-def load(name: str) -> Any:
+def load(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        module: ModuleType = import_module(name)
-    return module
+        return import_module(name)
 
 
-def make_random_table(chance: np.random.Generator, coders: int, *, share_decided: float = 1.0) -> LabelTable:
+def make_random_table(chance, coders, *, share_decided=1.0):
     truth = chance.random(200) < 0.2
     labels = truth ^ (chance.random((coders, 200)) < 0.1)
     decided = chance.random((coders, 200)) < share_decided
@@ -43,13 +37,13 @@ def make_random_table(chance: np.random.Generator, coders: int, *, share_decided
     return LabelTable(names, ("balance",), (labels & decided)[None], decided, np.arange(200))
 
 
-def measure(table: LabelTable) -> CodeAgreement:
+def measure(table):
     [code] = measure_agreement(table, seed=1, resamples=0).codes
     return code
 
 
 @pytest.mark.parametrize("number", range(5))
-def test_kappa_and_its_error_are_those_of_statsmodels(number: int) -> None:
+def test_kappa_and_its_error_are_those_of_statsmodels(number):
     rater = load("statsmodels.stats.inter_rater")
     code = measure(make_random_table(np.random.default_rng(number), 2))
     assert code.counts is not None
@@ -61,7 +55,7 @@ def test_kappa_and_its_error_are_those_of_statsmodels(number: int) -> None:
     assert found.interval == pytest.approx((expected.kappa_low, expected.kappa_upp))
 
 
-def test_kappa_and_jaccard_are_those_of_scikit_learn(chance: np.random.Generator) -> None:
+def test_kappa_and_jaccard_are_those_of_scikit_learn(chance):
     metrics = load("sklearn.metrics")
     labels = chance.random((3, 2, 50)) < 0.3
     table = LabelTable(("a", "b"), ("x", "y", "z"), labels, np.ones((2, 50), dtype=bool), np.arange(50))
@@ -76,13 +70,13 @@ def test_kappa_and_jaccard_are_those_of_scikit_learn(chance: np.random.Generator
 
 
 @pytest.mark.parametrize("categories", [2, 5])
-def test_fleiss_kappa_is_that_of_statsmodels(categories: int, chance: np.random.Generator) -> None:
+def test_fleiss_kappa_is_that_of_statsmodels(categories, chance):
     rater = load("statsmodels.stats.inter_rater")
     table = chance.multinomial(6, [1 / categories] * categories, size=40)
     assert float(measure_fleiss_kappa(*count_raters(table))) == pytest.approx(rater.fleiss_kappa(table))
 
 
-def test_fleiss_kappa_of_codes_is_that_of_statsmodels(chance: np.random.Generator) -> None:
+def test_fleiss_kappa_of_codes_is_that_of_statsmodels(chance):
     rater = load("statsmodels.stats.inter_rater")
     table = make_random_table(chance, 4)
     yes = table.labels[0].sum(axis=0)
@@ -91,7 +85,7 @@ def test_fleiss_kappa_of_codes_is_that_of_statsmodels(chance: np.random.Generato
 
 @pytest.mark.parametrize("level", list(Level))
 @pytest.mark.parametrize("coders", [2, 3, 7])
-def test_alpha_is_that_of_krippendorff(level: Level, coders: int, chance: np.random.Generator) -> None:
+def test_alpha_is_that_of_krippendorff(level, coders, chance):
     krippendorff = load("krippendorff")
     ratings = chance.integers(0, 6, (coders, 60)).astype(float)
     ratings[:, 0] = 0
@@ -101,7 +95,7 @@ def test_alpha_is_that_of_krippendorff(level: Level, coders: int, chance: np.ran
 
 
 @pytest.mark.parametrize("coders", [2, 5])
-def test_alpha_of_codes_with_gaps_is_that_of_krippendorff(coders: int, chance: np.random.Generator) -> None:
+def test_alpha_of_codes_with_gaps_is_that_of_krippendorff(coders, chance):
     krippendorff = load("krippendorff")
     table = make_random_table(chance, coders, share_decided=0.7)
     ratings = np.where(table.decided, table.labels[0].astype(float), np.nan)
@@ -109,7 +103,7 @@ def test_alpha_of_codes_with_gaps_is_that_of_krippendorff(coders: int, chance: n
     assert measure(table).alpha.value == pytest.approx(expected)
 
 
-def test_error_of_kappa_of_the_textbook_table_is_that_of_statsmodels() -> None:
+def test_error_of_kappa_of_the_textbook_table_is_that_of_statsmodels():
     rater = load("statsmodels.stats.inter_rater")
     expected = rater.cohens_kappa([[20, 5], [10, 15]])
     assert float(measure_kappa_error(count_pairs(20, 5, 10, 15))) == pytest.approx(expected.std_kappa)

@@ -1,10 +1,6 @@
 """What a signed statement, kept elsewhere, shows of a trail whose owner rewrites it."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -23,20 +19,20 @@ PEM = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 class Keeper:
     """The keeper of the checkpoints: a folder and two keys that the owner of the database lacks."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder / "kept"
         self.folder.mkdir()
         self.private, self.public = folder / "key.pem", folder / "key.pub"
         self.give(Ed25519PrivateKey.generate())
 
-    def give(self, key: Ed25519PrivateKey) -> None:
+    def give(self, key):
         self.private.write_bytes(key.private_bytes(*PEM))
         self.public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
 
-    def check(self) -> None:
+    def check(self):
         call_command("audit", "checkpoint", str(self.folder), key=self.private)
 
-    def find_problems(self) -> str:
+    def find_problems(self):
         """What `audit verify` complains about; "" when it is content."""
         try:
             call_command("audit", "verify", checkpoints=self.folder, public_key=self.public)
@@ -46,7 +42,7 @@ class Keeper:
 
 
 @pytest.fixture
-def keeper(db: None, tmp_path: Path) -> Keeper:
+def keeper(db, tmp_path):
     """A trail of two streams, checked twice, with events since."""
     keeper = Keeper(tmp_path)
     trail.record("test.done", target="x", by=trail.SYSTEM, stream="test:2")
@@ -57,7 +53,7 @@ def keeper(db: None, tmp_path: Path) -> Keeper:
     return keeper
 
 
-def test_a_trail_that_only_grew_agrees(keeper: Keeper) -> None:
+def test_a_trail_that_only_grew_agrees(keeper):
     assert keeper.find_problems() == ""
     assert [path.name for path in sorted(keeper.folder.iterdir())] == [
         "checkpoint-000001.json",
@@ -65,13 +61,13 @@ def test_a_trail_that_only_grew_agrees(keeper: Keeper) -> None:
     ]
 
 
-def cut_tail() -> None:
+def cut_tail():
     as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence > 4", [STREAM])
     head = AuditEvent.objects.get(stream=STREAM, sequence=4).hash
     as_a_forger("UPDATE audit_trail_audithead SET sequence = 4, hash = %s WHERE stream = %s", [head, STREAM])
 
 
-def rewrite_chain() -> None:
+def rewrite_chain():
     """Change the second event, and compute every later hash anew with the program's own code."""
     as_a_forger("UPDATE audit_trail_auditevent SET actor_name = 'eve' WHERE stream = %s AND sequence = 2", [STREAM])
     previous = ""
@@ -85,7 +81,7 @@ def rewrite_chain() -> None:
     as_a_forger("UPDATE audit_trail_audithead SET hash = %s WHERE stream = %s", [previous, STREAM])
 
 
-def delete_stream() -> None:
+def delete_stream():
     as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = 'test:2'")
     as_a_forger("DELETE FROM audit_trail_audithead WHERE stream = 'test:2'")
 
@@ -98,14 +94,14 @@ def delete_stream() -> None:
         (delete_stream, "knows event 1 of test:2, which is no longer there"),
     ],
 )
-def test_what_the_chain_alone_does_not_show_is_found(keeper: Keeper, tamper: Callable[[], None], words: str) -> None:
+def test_what_the_chain_alone_does_not_show_is_found(keeper, tamper, words):
     tamper()
     assert all(first_break is None for _, _, first_break in trail.verify_streams())
     with pytest.raises(CommandError, match=words):
         call_command("audit", "verify", checkpoints=keeper.folder, public_key=keeper.public)
 
 
-def test_a_changed_checkpoint_is_not_believed(keeper: Keeper) -> None:
+def test_a_changed_checkpoint_is_not_believed(keeper):
     path = keeper.folder / "checkpoint-000001.json"
     content = json.loads(path.read_text())
     content["streams"][STREAM][0] = 2
@@ -115,12 +111,12 @@ def test_a_changed_checkpoint_is_not_believed(keeper: Keeper) -> None:
     assert "it is not a checkpoint, or it is damaged" in keeper.find_problems()
 
 
-def test_a_checkpoint_that_was_taken_away_is_missed(keeper: Keeper) -> None:
+def test_a_checkpoint_that_was_taken_away_is_missed(keeper):
     (keeper.folder / "checkpoint-000001.json").unlink()
     assert "checkpoint-000001.json is missing" in keeper.find_problems()
 
 
-def test_a_checkpoint_signed_by_somebody_else_is_not_believed(keeper: Keeper) -> None:
+def test_a_checkpoint_signed_by_somebody_else_is_not_believed(keeper):
     public = keeper.public.read_bytes()
     keeper.give(Ed25519PrivateKey.generate())
     keeper.check()
@@ -128,7 +124,7 @@ def test_a_checkpoint_signed_by_somebody_else_is_not_believed(keeper: Keeper) ->
     assert "checkpoint-000003.json: its signature" in keeper.find_problems()
 
 
-def test_wrong_use_is_told_in_a_sentence(keeper: Keeper, tmp_path: Path) -> None:
+def test_wrong_use_is_told_in_a_sentence(keeper, tmp_path):
     with pytest.raises(CommandError, match="go together"):
         call_command("audit", "verify", checkpoints=keeper.folder)
     with pytest.raises(CommandError, match="There is no checkpoint in"):

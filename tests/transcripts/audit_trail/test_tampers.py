@@ -1,9 +1,6 @@
 """Each way to change the record, and which check finds it: hashes and heads, checkpoints kept elsewhere, or the rows."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from contextlib import suppress
 from io import StringIO
 
@@ -13,37 +10,32 @@ from django.core.management import CommandError, call_command
 from tests.transcripts.audit_trail.test_checkpoints import Keeper
 from tests.transcripts.audit_trail.test_replay import Work
 from tests.transcripts.audit_trail.test_trail import as_a_forger
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent, AuditHead
 from transcripts.audit_trail.pure import hash_link
-from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Memo
-from transcripts.corpus.models import Sentence
-
-Tamper = Callable[[str, Work], None]
 
 
 @pytest.fixture
-def keeper(db: None, tmp_path_factory: pytest.TempPathFactory) -> Keeper:
+def keeper(db, tmp_path_factory):
     return Keeper(tmp_path_factory.mktemp("keeper"))
 
 
-def find(stream: str, action: str) -> AuditEvent:
+def find(stream, action):
     return AuditEvent.objects.get(stream=stream, action=action)
 
 
-def flip_a_bit(stream: str, work: Work) -> None:
+def flip_a_bit(stream, work):
     name = find(stream, "coding.decided").actor_name
     flipped = chr(ord(name[0]) ^ 1) + name[1:]
     as_a_forger("UPDATE audit_trail_auditevent SET actor_name = %s WHERE action = 'coding.decided'", [flipped])
 
 
-def delete_an_event(stream: str, work: Work) -> None:
+def delete_an_event(stream, work):
     as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s AND action = 'coding.decided'", [stream])
 
 
-def insert_an_event(stream: str, work: Work) -> None:
+def insert_an_event(stream, work):
     """Into the middle, with a hash that fits the event before it; the events after it move up."""
     event = find(stream, "coding.decided")
     after = AuditEvent.objects.filter(stream=stream, sequence__gte=event.sequence).order_by("-sequence")
@@ -57,7 +49,7 @@ def insert_an_event(stream: str, work: Work) -> None:
     set_head(stream)
 
 
-def swap_events(stream: str, work: Work) -> None:
+def swap_events(stream, work):
     first = find(stream, "coding.withdrawn").sequence
     for before, after in ((first, 9_999), (first + 1, first), (9_999, first + 1)):
         as_a_forger(
@@ -66,24 +58,24 @@ def swap_events(stream: str, work: Work) -> None:
         )
 
 
-def cut_the_tail(stream: str, work: Work) -> None:
+def cut_the_tail(stream, work):
     as_a_forger(
         "DELETE FROM audit_trail_auditevent WHERE stream = %s AND sequence > %s",
         [stream, find(stream, "coding.changed").sequence],
     )
 
 
-def cut_the_tail_and_move_the_head(stream: str, work: Work) -> None:
+def cut_the_tail_and_move_the_head(stream, work):
     cut_the_tail(stream, work)
     set_head(stream)
 
 
-def rewrite_the_chain(stream: str, work: Work) -> None:
+def rewrite_the_chain(stream, work):
     as_a_forger("UPDATE audit_trail_auditevent SET actor_name = 'eve' WHERE action = 'coding.changed'")
     compute_hashes_anew(stream)
 
 
-def forge_a_row_and_its_event(stream: str, work: Work) -> None:
+def forge_a_row_and_its_event(stream, work):
     """What is left to somebody who owns the database and knows the program: only a statement kept elsewhere shows it."""
     Coding.objects.filter(pk=work.coding.pk).update(level="semantic")
     details = find(stream, "coding.changed").details
@@ -92,35 +84,35 @@ def forge_a_row_and_its_event(stream: str, work: Work) -> None:
     compute_hashes_anew(stream)
 
 
-def delete_a_stream(stream: str, work: Work) -> None:
+def delete_a_stream(stream, work):
     as_a_forger("DELETE FROM audit_trail_auditevent WHERE stream = %s", [stream])
     as_a_forger("DELETE FROM audit_trail_audithead WHERE stream = %s", [stream])
 
 
-def forge_a_coding(stream: str, work: Work) -> None:
+def forge_a_coding(stream, work):
     Coding.objects.filter(pk=work.coding.pk).update(level="semantic", note="")
 
 
-def forge_a_decision(stream: str, work: Work) -> None:
+def forge_a_decision(stream, work):
     work.decision.none_applies = not work.decision.none_applies
     work.decision.save()
 
 
-def forge_a_memo(stream: str, work: Work) -> None:
+def forge_a_memo(stream, work):
     Memo.objects.update(text="Another thought.")
 
 
-def delete_a_row(stream: str, work: Work) -> None:
+def delete_a_row(stream, work):
     Memo.objects.all().delete()
 
 
-def set_head(stream: str) -> None:
+def set_head(stream):
     last = AuditEvent.objects.filter(stream=stream).latest("sequence")
     statement = "UPDATE audit_trail_audithead SET sequence = %s, hash = %s WHERE stream = %s"
     as_a_forger(statement, [last.sequence, last.hash, stream])
 
 
-def compute_hashes_anew(stream: str) -> None:
+def compute_hashes_anew(stream):
     previous = ""
     for link, _, _ in list(trail.read_entries(stream)):
         digest = hash_link(link._replace(details=json.loads(str(link.details))), previous)
@@ -132,7 +124,7 @@ def compute_hashes_anew(stream: str) -> None:
     set_head(stream)
 
 
-TAMPERS: dict[Tamper, set[str]] = {
+TAMPERS = {
     flip_a_bit: {"chain"},
     delete_an_event: {"chain", "rows"},
     insert_an_event: {"chain", "checkpoints"},
@@ -149,7 +141,7 @@ TAMPERS: dict[Tamper, set[str]] = {
 }
 
 
-def list_findings(keeper: Keeper) -> set[str]:
+def list_findings(keeper):
     out = StringIO()
     with suppress(CommandError):
         call_command(
@@ -160,16 +152,14 @@ def list_findings(keeper: Keeper) -> set[str]:
     return {check for check, name in names.items() if answer[name]}
 
 
-def test_what_nobody_tampered_with_is_clean(keeper: Keeper, sentence: Sentence, code: Code, coder: User) -> None:
+def test_what_nobody_tampered_with_is_clean(keeper, sentence, code, coder):
     Work(sentence, code, coder)
     keeper.check()
     assert list_findings(keeper) == set()
 
 
 @pytest.mark.parametrize("tamper", TAMPERS, ids=lambda tamper: tamper.__name__)
-def test_every_way_to_change_the_record_is_found(
-    keeper: Keeper, sentence: Sentence, code: Code, coder: User, tamper: Tamper
-) -> None:
+def test_every_way_to_change_the_record_is_found(keeper, sentence, code, coder, tamper):
     work = Work(sentence, code, coder)
     keeper.check()
     stream = trail.study_stream(work.study.pk)

@@ -1,8 +1,6 @@
-from __future__ import annotations
-
 import pytest
 
-from tests.support.instance import PATIENCE, Instance
+from tests.support.instance import PATIENCE
 from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("postgres")]
@@ -18,7 +16,7 @@ for number in range(EACH):
 
 
 @pytest.mark.parametrize(("count", "each"), [(4, 25), pytest.param(50, 10, marks=pytest.mark.full)])
-def test_writers_at_once_leave_one_chain_without_gaps(instance: Instance, count: int, each: int) -> None:
+def test_writers_at_once_leave_one_chain_without_gaps(instance, count, each):
     """The very first event included, before which the stream has no head to lock."""
     writers = [instance.start_code(WRITE.replace("EACH", str(each))) for _ in range(count)]
     assert [writer.wait(PATIENCE) for writer in writers] == [0] * count, instance.read_words()

@@ -1,26 +1,21 @@
-from __future__ import annotations
-
 import pytest
 
 from tests.transcripts.coding.cast import count_events, find_code, last_event, put
 from tests.transcripts.rounds.cast import answers, bring_in, open_round
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview, unblind_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Blinding, Unblinding
-from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
-from transcripts.studies.models import Study
 from transcripts.studies.roles import CODER, LEAD, READER
 
 
 @pytest.fixture
-def talks(study: Study, owner: User) -> list[Interview]:
+def talks(study, owner):
     return bring_in(study, owner, ["Model A", "Model B"])
 
 
-def test_opening_is_kept_once_with_its_place_and_event(study: Study, talks: list[Interview], lead: User) -> None:
+def test_opening_is_kept_once_with_its_place_and_event(study, talks, lead):
     first = unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
     assert last_event(study).action == "coding.opened"
     assert last_event(study).details == {"interview": talks[0].pk, "where": "agreement"}
@@ -30,9 +25,7 @@ def test_opening_is_kept_once_with_its_place_and_event(study: Study, talks: list
     assert Unblinding.objects.get().where == "agreement"
 
 
-def test_what_is_coded_after_the_opening_is_assisted_there_and_blind_elsewhere(
-    study: Study, talks: list[Interview], lead: User, coder: User
-) -> None:
+def test_what_is_coded_after_the_opening_is_assisted_there_and_blind_elsewhere(study, talks, lead, coder):
     unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
     balance = find_code(study, "theme.balance")
     assert put(answers(talks[0])[0], balance, lead, reason="They are right.").blinding == Blinding.ASSISTED
@@ -40,9 +33,7 @@ def test_what_is_coded_after_the_opening_is_assisted_there_and_blind_elsewhere(
     assert put(answers(talks[0])[0], balance, coder).blinding == Blinding.BLIND
 
 
-def test_coder_opens_what_is_locked_and_nothing_else(
-    study: Study, talks: list[Interview], lead: User, coder: User
-) -> None:
+def test_coder_opens_what_is_locked_and_nothing_else(study, talks, lead, coder):
     round_ = open_round(study, lead, coder, models=["Model A"])
     with pytest.raises(Refused, match="once every round"):
         unblind_interview(study=study, interview=talks[0], by=coder, where="differences")
@@ -53,9 +44,7 @@ def test_coder_opens_what_is_locked_and_nothing_else(
     assert Unblinding.objects.count() == 1
 
 
-def test_stranger_and_foreign_interview_are_refused(
-    study: Study, talks: list[Interview], lead: User, outsider: User
-) -> None:
+def test_stranger_and_foreign_interview_are_refused(study, talks, lead, outsider):
     with pytest.raises(Refused, match="do not belong"):
         unblind_interview(study=study, interview=talks[0], by=outsider, where="agreement")
     talks[0].owning_study_id = 0
@@ -63,7 +52,7 @@ def test_stranger_and_foreign_interview_are_refused(
         unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
 
 
-def test_who_may_not_code_has_nothing_to_open(study: Study, talks: list[Interview], lead: User) -> None:
+def test_who_may_not_code_has_nothing_to_open(study, talks, lead):
     ids = {talk.pk for talk in talks}
     unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
     assert Viewer(study, lead, READER).blinded(ids) == set()

@@ -1,10 +1,7 @@
 """Blind readings over random histories: the querysets, the fast SQL and the rule in words say the same."""
 
-from __future__ import annotations
-
 import contextlib
 import random
-from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
@@ -12,18 +9,16 @@ import pytest
 from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge
 from tests.transcripts.rounds.cast import answers, bring_in
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Blinding, Coding, Decision, Reveal, Unblinding
 from transcripts.corpus.changes import SentenceRetired
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.refusals import Refused
 from transcripts.revision.actions import migrate_merged
-from transcripts.studies.models import Study
 
 MERGED, KEPT, OTHER = "theme.compassion", "theme.balance", "theme.models_metamodels"
 ACTS = 60
@@ -34,55 +29,55 @@ Row = tuple[int, ...]
 class History:
     """Random acts of several coders on a few interviews, and what is true of them afterwards."""
 
-    def __init__(self, seed: int, study: Study, owner: User, coders: list[User]) -> None:
+    def __init__(self, seed, study, owner, coders):
         self.random = random.Random(seed)
         self.study, self.owner, self.coders = study, owner, coders
         self.talks = bring_in(study, owner, ["Model A", "Model B"])
 
-    def act(self) -> None:
+    def act(self):
         """One act; what the rules refuse is no act."""
-        acts: list[Callable[[], None]] = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
+        acts = [self.code] * 5 + [self.take_off] * 4 + [self.decide] * 3
         acts += [self.reopen, self.reveal, self.unblind, self.split, self.join, self.migrate]
         acts += [self.see_and_change] * 3
         with contextlib.suppress(Refused, BoundaryEditRefused, SentenceRetired):
             self.random.choice(acts)()
 
-    def coder(self) -> User:
+    def coder(self):
         return self.random.choice(self.coders)
 
-    def talk(self) -> Interview:
+    def talk(self):
         return self.random.choice(self.talks)
 
-    def sentence(self) -> Sentence:
+    def sentence(self):
         return self.random.choice(answers(self.talk()))
 
-    def code(self) -> None:
+    def code(self):
         code = code_of(current(self.study), self.random.choice([KEPT, OTHER]))
         if self.random.random() < 0.5:
             code = find_code(self.study, MERGED)
         put(self.sentence(), code, self.coder(), reason="So it reads.")
 
-    def take_off(self) -> None:
+    def take_off(self):
         if codings := list(Coding.objects.active().select_related("sentence__turn__interview__study")):
             coding = self.random.choice(codings)
             take_off(coding, coding.coder, reason="On second thoughts.")
 
-    def decide(self) -> None:
+    def decide(self):
         decide(self.sentence(), self.coder())
 
-    def reopen(self) -> None:
+    def reopen(self):
         if decisions := list(Decision.objects.active().select_related("sentence__turn__interview__study")):
             decision = self.random.choice(decisions)
             actions.reopen_sentence(study=self.study, decision=decision, by=decision.coder, reason="Once more.")
 
-    def reveal(self) -> None:
+    def reveal(self):
         actions.reveal_suggestions(study=self.study, sentence=self.sentence(), by=self.coder())
 
-    def unblind(self) -> None:
+    def unblind(self):
         lead = self.coders[0]
         unblind_interview(study=self.study, interview=self.talk(), by=lead, where="test")
 
-    def see_and_change(self) -> None:
+    def see_and_change(self):
         """A coder decides, is shown suggestions, and withdraws or reopens what she had done blind."""
         if codings := list(Coding.objects.active().filter(blinding=Blinding.BLIND, sentence__retired_by=None)):
             coding = self.random.choice(codings)
@@ -93,7 +88,7 @@ class History:
             if self.random.random() < 0.5:
                 actions.reopen_sentence(study=self.study, decision=decision, by=coder, reason="Once more.")
 
-    def split(self) -> None:
+    def split(self):
         sentence = self.sentence()
         if sentence.end - sentence.start < 2:
             return
@@ -102,19 +97,19 @@ class History:
             study=self.study, sentence=sentence, at=at, by=self.owner, idempotency_key=uuid4()
         )
 
-    def join(self) -> None:
+    def join(self):
         boundary_edits.merge_sentences(study=self.study, first=self.sentence(), by=self.owner, idempotency_key=uuid4())
 
-    def migrate(self) -> None:
+    def migrate(self):
         """Publish a version that merges two codes, or migrate what was coded with the merged one since."""
         version = current(self.study)
         if version.number == 1:
             version = merge(self.study, [MERGED, KEPT], KEPT, self.owner)
         migrate_merged(study=self.study, version=version, by=self.owner)
 
-    def say_in_words(self) -> tuple[list[Row], list[Row]]:
+    def say_in_words(self):
         """Codings and decisions that are blind readings, by docs/blinding.md, one row after the other in Python."""
-        seen: dict[tuple[int, int], list[object]] = {}
+        seen = {}
         for reveal in Reveal.objects.all():
             seen.setdefault((reveal.coder_id, reveal.sentence_id), []).append(reveal.revealed_at)
         interview_of = dict(Sentence.objects.values_list("pk", "turn__interview"))
@@ -123,10 +118,10 @@ class History:
                 if interview == unblinding.interview_id:
                     seen.setdefault((unblinding.user_id, sentence), []).append(unblinding.unblinded_at)
 
-        def is_blind(row: Coding | Decision) -> bool:
+        def is_blind(row):
             moments = seen.get((row.coder_id, row.sentence_id), [])
             withdrawn = row.withdrawn_at
-            return row.blinding == Blinding.BLIND and (withdrawn is None or any(at < withdrawn for at in moments))  # type: ignore[operator]
+            return row.blinding == Blinding.BLIND and (withdrawn is None or any(at < withdrawn for at in moments))
 
         on = {"sentence__in": set(Sentence.objects.current().values_list("pk", flat=True))}
         codings = [
@@ -137,13 +132,13 @@ class History:
         decisions = {(row.sentence_id, row.coder_id) for row in Decision.objects.filter(**on) if is_blind(row)}
         return sorted(codings), sorted(decisions)
 
-    def ask_querysets(self) -> tuple[list[Row], list[Row]]:
+    def ask_querysets(self):
         on = {"sentence__in": Sentence.objects.current()}
         codings = Coding.objects.blind().filter(**on).values_list("sentence_id", "coder_id", "code_id")
         decisions = Decision.objects.blind().filter(**on).values_list("sentence_id", "coder_id")
         return sorted(codings), sorted(set(decisions))
 
-    def ask_fast_sql(self) -> tuple[list[Row], list[Row]]:
+    def ask_fast_sql(self):
         found = read_blind(self.study)
         sentences, coders = found.sentence_ids.tolist(), found.coders
         codings = [(sentences[place], coders[coder], code) for place, coder, code in found.codings.tolist()]
@@ -156,9 +151,7 @@ class History:
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(2, 8))])
-def test_querysets_fast_sql_and_the_rule_in_words_agree(
-    study: Study, owner: User, lead: User, coder: User, second_coder: User, seed: int
-) -> None:
+def test_querysets_fast_sql_and_the_rule_in_words_agree(study, owner, lead, coder, second_coder, seed):
     history = History(seed, study, owner, [lead, coder, second_coder])
     for number in range(ACTS):
         history.act()

@@ -1,7 +1,5 @@
 """Who may see whose labels is decided in one room."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -15,7 +13,7 @@ LEFT = {
 }
 
 
-def test_only_coding_blinding_and_exchange_name_the_table_of_unblinding() -> None:
+def test_only_coding_blinding_and_exchange_name_the_table_of_unblinding():
     files = [path for half in ("transcripts", "auditapp") for path in (ROOT / half).rglob("*.py")]
     naming = {str(path.relative_to(ROOT)) for path in files if NAMES.search(path.read_text())}
     assert "transcripts/blinding/actions.py" in naming

@@ -1,12 +1,9 @@
 """Charts of every kind, with the numbers and names that go wrong most easily."""
 
-from __future__ import annotations
-
 import math
 
 from transcripts.charts.figures import (
     Cell,
-    Chart,
     Dot,
     GridChart,
     GridRow,
@@ -109,4 +106,4 @@ SQUARES = PanelChart(
     sides=("mean probability stated", "share that came true"),
 )
 
-CHARTS: list[Chart] = [DOTS, BARS, PANELS, COLUMNS, SQUARES, HEAT, CIRCLES, MANY]
+CHARTS = [DOTS, BARS, PANELS, COLUMNS, SQUARES, HEAT, CIRCLES, MANY]

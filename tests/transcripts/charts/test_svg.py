@@ -1,9 +1,6 @@
 """Drawings are accessible, carry nothing a page would refuse, and read in light, dark and print."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -12,7 +9,6 @@ from tests.support.instance import ROOT
 from tests.transcripts.charts.samples import CHARTS, DOTS, HEAT
 from transcripts.charts.figures import (
     Cell,
-    Chart,
     Dot,
     GridChart,
     GridRow,
@@ -29,7 +25,6 @@ from transcripts.charts.layout import lay_out
 from transcripts.charts.svg import (
     SHADES,
     STYLES,
-    PageSvg,
     choose_ink,
     contrast,
     embed,
@@ -43,20 +38,20 @@ from transcripts.charts.svg import (
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def draw(chart: Chart) -> PageSvg:
+def draw(chart):
     return write_page_svg(lay_out(chart), key=chart.key, title=chart.title, description=chart.summary or chart.title)
 
 
-def write_page(chart: Chart) -> str:
+def write_page(chart):
     return embed(draw(chart))
 
 
-def write_file(chart: Chart) -> str:
+def write_file(chart):
     return write_file_svg(draw(chart), summary=chart.summary, notes=[chart.note])
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
-def test_a_drawing_on_a_page_has_a_name_and_no_style(chart: Chart) -> None:
+def test_a_drawing_on_a_page_has_a_name_and_no_style(chart):
     written = write_page(chart)
     root = ET.fromstring(written)
     names = {element.get("id") for element in root if element.tag in {"title", "desc"} and element.text}
@@ -69,7 +64,7 @@ def test_a_drawing_on_a_page_has_a_name_and_no_style(chart: Chart) -> None:
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
-def test_every_mark_is_named_and_leads_where_its_row_does(chart: Chart) -> None:
+def test_every_mark_is_named_and_leads_where_its_row_does(chart):
     root = ET.fromstring(write_page(chart))
     links = {element.get("href") for element in root.iter("a")}
     assert links == ({"/units/?code=care&cell=both"} if chart is DOTS else {"/x?a=1&b=2"} if chart is HEAT else set())
@@ -79,7 +74,7 @@ def test_every_mark_is_named_and_leads_where_its_row_does(chart: Chart) -> None:
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
-def test_a_file_stands_alone(chart: Chart) -> None:
+def test_a_file_stands_alone(chart):
     written = write_file(chart)
     root = ET.fromstring(written)
     assert not re.search(r"class=|<style|<script|href|var\(", written)
@@ -96,7 +91,7 @@ def test_a_file_stands_alone(chart: Chart) -> None:
 
 
 @pytest.mark.parametrize("chart", CHARTS, ids=lambda chart: chart.key)
-def test_the_table_behind_a_chart_has_its_rows_and_its_words(chart: Chart) -> None:
+def test_the_table_behind_a_chart_has_its_rows_and_its_words(chart):
     heads, rows = tabulate(chart)
     assert all(len(row) == len(heads) for row in rows)
     printed = [shape.words for mark in lay_out(chart).marks for shape in mark.shapes if shape.style == "text"]
@@ -105,7 +100,7 @@ def test_the_table_behind_a_chart_has_its_rows_and_its_words(chart: Chart) -> No
     assert set(figures) <= cells
 
 
-def read_tokens() -> dict[str, tuple[str, str]]:
+def read_tokens():
     """The colours of the pages, light and dark, by their names."""
     sheet = (ROOT / "static/css/app.css").read_text()
     return {
@@ -114,7 +109,7 @@ def read_tokens() -> dict[str, tuple[str, str]]:
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_words_and_marks_stand_out_on_the_page_in_light_and_dark(scheme: int) -> None:
+def test_words_and_marks_stand_out_on_the_page_in_light_and_dark(scheme):
     tokens = {name: colours[scheme] for name, colours in read_tokens().items()}
     for ground in ("sheet", "well"):
         for name in ("ink", "soft", "good", "warn", "bad", "accent"):
@@ -123,7 +118,7 @@ def test_words_and_marks_stand_out_on_the_page_in_light_and_dark(scheme: int) ->
             assert contrast(tokens[name], tokens[ground]) >= 3, (name, ground)
 
 
-def test_a_file_has_the_colours_of_the_light_page() -> None:
+def test_a_file_has_the_colours_of_the_light_page():
     tokens = {name: colours[0] for name, colours in read_tokens().items()}
     sheet = (ROOT / "static/css/charts.css").read_text()
     named = {"name": "ink", "soft": "soft", "tone-good": "good", "tone-warn": "warn", "tone-bad": "bad"}
@@ -136,7 +131,7 @@ def test_a_file_has_the_colours_of_the_light_page() -> None:
             assert contrast(attributes["fill"], "#ffffff") >= 4.5
 
 
-def test_figures_read_on_every_shade() -> None:
+def test_figures_read_on_every_shade():
     for step in range(SHADES + 1):
         shade = mix_shade(step / SHADES)
         assert contrast(shade, choose_ink(shade)) >= 4.5
@@ -147,7 +142,7 @@ def test_figures_read_on_every_shade() -> None:
     assert all(contrast(a, long[c]) >= 4.5 and contrast(b, long[d]) >= 4.5 for a, b, c, d in shades)
 
 
-def test_every_style_of_a_drawing_is_in_the_sheet() -> None:
+def test_every_style_of_a_drawing_is_in_the_sheet():
     sheet = (ROOT / "static/css/charts.css").read_text()
     used = {shape.style for chart in CHARTS for mark in lay_out(chart).marks for shape in mark.shapes}
     for style in used | {"stripe"}:
@@ -157,7 +152,7 @@ def test_every_style_of_a_drawing_is_in_the_sheet() -> None:
 
 
 @pytest.mark.parametrize("write", [write_page, write_file])
-def test_words_of_people_are_escaped(write: Callable[[Chart], str]) -> None:
+def test_words_of_people_are_escaped(write):
     name = """<script>alert(1)</script> " onload="x" ' & \x00\u202e"""
     row = Row(name, [Dot(0.5, text=name)], verdict=Verdict(name), href=f"/?q={name}", group=name)
     panel = Panel(name, [Point(name, 0.5, name)], Verdict(name), href=name)
@@ -173,7 +168,7 @@ def test_words_of_people_are_escaped(write: Callable[[Chart], str]) -> None:
         assert not [element for element in root.iter() if any(key.startswith("on") for key in element.attrib)]
 
 
-def test_words_that_look_like_our_own_elements_stay_words_in_a_file() -> None:
+def test_words_that_look_like_our_own_elements_stay_words_in_a_file():
     name = '<a href="x" class="c-dot0">" aria-label="y"'
     root = ET.fromstring(write_file(RowChart("a", "A", [Row(name, [Dot(0.5, text=name)])], series=("x",))))
     words = [element.text for element in root.iter(f"{SVG}title")]
@@ -181,6 +176,6 @@ def test_words_that_look_like_our_own_elements_stay_words_in_a_file() -> None:
 
 
 @pytest.mark.parametrize("words", ["", " ", "a  b", "0.50, 0.25 to 0.75", 'a "b" & <c>', "−0.12", "é\t\n–", "a\u202eb"])
-def test_words_are_written_on_one_line_and_read_back(words: str) -> None:
+def test_words_are_written_on_one_line_and_read_back(words):
     read = ET.fromstring(f'<x y="{show(words)}">{show(words)}</x>')
     assert (read.text or "") == read.get("y") == " ".join(words.split()).replace("\u202e", "")

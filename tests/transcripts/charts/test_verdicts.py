@@ -1,7 +1,5 @@
 """The words beside a figure follow one plain rule for each kind of figure."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -40,13 +38,11 @@ from transcripts.statistics.figures import round_percent
         (-0.1, None, 10, "not usable"),
     ],
 )
-def test_agreement_is_judged_by_alpha_its_interval_and_the_cases(
-    value: float | None, low: float | None, cases: int, words: str
-) -> None:
+def test_agreement_is_judged_by_alpha_its_interval_and_the_cases(value, low, cases, words):
     assert judge_reliability(value, low, cases).words == words
 
 
-def test_a_verdict_names_the_figures_below_the_threshold() -> None:
+def test_a_verdict_names_the_figures_below_the_threshold():
     assert judge_against({"F1": 0.6, "kappa": 0.6}, 0.6, 10).words == "usable"
     assert judge_against({"F1": 0.59, "kappa": 0.2}, 0.6, 10).words == "not usable: F1 and kappa"
     assert judge_against({"F1": 0.9, "kappa": None}, 0.6, 10).words == "usable"
@@ -65,20 +61,18 @@ def test_a_verdict_names_the_figures_below_the_threshold() -> None:
         (None, "not defined"),
     ],
 )
-def test_a_difference_counts_where_its_interval_leaves_out_nought(
-    interval: tuple[float, float] | None, words: str
-) -> None:
+def test_a_difference_counts_where_its_interval_leaves_out_nought(interval, words):
     assert judge_difference(interval, more="more", less="less").words == words
 
 
-def test_a_ratio_that_nothing_bounds_cannot_tell() -> None:
+def test_a_ratio_that_nothing_bounds_cannot_tell():
     words = {"more": "more", "less": "less"}
     assert judge_ratio(0.5, (0.2, 0.9), **words).words == "less"
     assert judge_ratio(1.0, None, **words).words == "cannot tell: no interval"
     assert judge_ratio(None, None, **words).words == "not defined"
 
 
-def test_the_other_rules() -> None:
+def test_the_other_rules():
     assert judge_cases(10) is None
     assert judge_within(0.5, (0.4, 0.6)).tone == Tone.GOOD
     assert judge_within(0.7, (0.4, 0.6)).words == "outside the interval"
@@ -95,14 +89,14 @@ def test_the_other_rules() -> None:
     ]
 
 
-def test_a_summary_counts_verdicts_and_leaves_out_their_details() -> None:
+def test_a_summary_counts_verdicts_and_leaves_out_their_details():
     verdicts = [judge_cases(8), judge_cases(3), None, judge_reliability(0.9, 0.8, 12)]
     assert summarise(verdicts, "codes") == "Of 3 codes: 2 with few cases, 1 usable."
     assert summarise(verdicts[:1], "codes") == ""
     assert summarise([], "codes") == ""
 
 
-def test_spending_is_judged_against_its_cap() -> None:
+def test_spending_is_judged_against_its_cap():
     said = [judge_cap(spent, 1000, percent=round_percent(spent, 1000)).words for spent in (0, 799, 800, 1000, 1001)]
     assert said == ["0 % of the cap", "80 % of the cap", "near the cap: 80 % of the cap", "cap reached", "cap reached"]
     assert judge_cap(0, 0, percent=0).words == "cap reached"

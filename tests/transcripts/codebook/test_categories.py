@@ -1,30 +1,24 @@
 """Categories of other programs: they group codes, nobody applies them, and they go out as they came in."""
 
-from __future__ import annotations
-
 import io
 import zipfile
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from tests.support.shared import shared
 from tests.transcripts.codebook.cast import edit
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook import actions
 from transcripts.codebook.files import read_version
-from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.models import Code
 from transcripts.codebook.queries import read_content
 from transcripts.coding.actions import WrongPlace, add_coding, withdraw_coding
 from transcripts.coding.values import CodingValues
-from transcripts.corpus.models import Sentence
 from transcripts.desk.desk import read_families
 from transcripts.exchange.actions import import_qdpx
 from transcripts.formats.refi import lay_out_codes, read_qdc, write_qdc
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 NESTED = """<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>
 <Code guid="11111111-0000-0000-0000-000000000001" name="Trust" isCodable="false">
@@ -37,7 +31,7 @@ NESTED = """<CodeBook xmlns="urn:QDA-XML:codebook:1.0"><Codes>
 
 
 @pytest.fixture
-def nested(db: None, lead: User) -> CodebookVersion:
+def nested(db, lead):
     """A published codebook with a category below its family."""
     study = create_study(slug="nested", name="Nested", description="", by=trail.SYSTEM)
     version, _, _ = actions.import_codebook(study=study, data=NESTED.encode(), name="nested.qdc", by=lead)
@@ -45,17 +39,17 @@ def nested(db: None, lead: User) -> CodebookVersion:
     return version
 
 
-def list_flags(version: CodebookVersion) -> list[tuple[str, str, bool]]:
+def list_flags(version):
     return [(code.name, code.parent, code.is_category) for code in read_content(version).codes]
 
 
-def write(version: CodebookVersion) -> bytes:
+def write(version):
     stream = io.BytesIO()
     write_qdc(lay_out_codes(read_version(version), scope=version.study.slug), stream)
     return stream.getvalue()
 
 
-def test_a_category_below_the_top_comes_in_as_one_and_goes_out_as_one(nested: CodebookVersion) -> None:
+def test_a_category_below_the_top_comes_in_as_one_and_goes_out_as_one(nested):
     assert [(name, is_category) for name, _, is_category in list_flags(nested)] == [
         ("In people", True),
         ("In experts", False),
@@ -70,9 +64,7 @@ def test_a_category_below_the_top_comes_in_as_one_and_goes_out_as_one(nested: Co
     ]
 
 
-def test_the_desk_does_not_offer_it_and_nobody_can_apply_it(
-    nested: CodebookVersion, study: Study, sentence: Sentence, coder: User
-) -> None:
+def test_the_desk_does_not_offer_it_and_nobody_can_apply_it(nested, study, sentence, coder):
     assert [code.name for family in read_families(nested) for code in family.codes] == ["In experts", "Doubt"]
     Code.objects.filter(version__study=study, identifier="theme.balance").update(is_category=True)
     code = Code.objects.get(version__study=study, identifier="theme.balance")
@@ -80,14 +72,14 @@ def test_the_desk_does_not_offer_it_and_nobody_can_apply_it(
         add_coding(study=study, sentence=sentence, code=code, values=CodingValues(), by=coder, idempotency_key=uuid4())
 
 
-def test_a_lead_can_make_a_code_of_it(nested: CodebookVersion, lead: User) -> None:
+def test_a_lead_can_make_a_code_of_it(nested, lead):
     draft = actions.start_draft(study=nested.study, by=lead)
     [category] = [code.identifier for code in read_content(draft).codes if code.is_category]
     edit(draft, category, lead, is_category=False)
     assert not any(is_category for *_, is_category in list_flags(draft))
 
 
-def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(study: Study, tmp_path: Path) -> None:
+def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(study, tmp_path):
     path = tmp_path / "p.qdpx"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(
@@ -108,7 +100,7 @@ def test_what_a_project_codes_with_is_a_code_whatever_the_file_calls_it(study: S
     assert not Code.objects.filter(version__study=study, is_category=True).exists()
 
 
-def test_the_categories_of_qualcoder_stay_categories(db: None, lead: User) -> None:
+def test_the_categories_of_qualcoder_stay_categories(db, lead):
     data = shared("data/qda/refi/qualcoder_codebook.qdc").read_bytes()
     study = create_study(slug="qualcoder", name="QualCoder", description="", by=trail.SYSTEM)
     version, _, _ = actions.import_codebook(study=study, data=data, name="codes.qdc", by=lead)
@@ -120,9 +112,7 @@ def test_the_categories_of_qualcoder_stay_categories(db: None, lead: User) -> No
     )
 
 
-def test_a_code_that_is_applied_cannot_become_a_category(
-    study: Study, lead: User, coder: User, sentence: Sentence, code: Code
-) -> None:
+def test_a_code_that_is_applied_cannot_become_a_category(study, lead, coder, sentence, code):
     coding = add_coding(study=study, sentence=sentence, code=code, by=coder, idempotency_key=uuid4())
     draft = actions.start_draft(study=study, by=lead)
     draft.codes.filter(identifier=code.identifier).update(is_category=True)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,7 +8,7 @@ from transcripts.studies.models import Study
 
 
 @pytest.mark.django_db
-def test_command_makes_a_study_with_a_published_codebook(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_makes_a_study_with_a_published_codebook(capsys):
     call_command("study", "create", "culture", "--name", "Cultural schemas", "--json")
     answer = json.loads(capsys.readouterr().out)
     study = Study.objects.get(slug="culture")
@@ -27,7 +24,7 @@ def test_command_makes_a_study_with_a_published_codebook(capsys: pytest.CaptureF
 
 
 @pytest.mark.django_db
-def test_command_says_in_words_what_it_made(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_says_in_words_what_it_made(capsys):
     call_command("study", "create", "culture", "--name", "Cultural schemas")
     assert capsys.readouterr().out.startswith("Study culture is set up with codebook v1")
 
@@ -36,7 +33,7 @@ def test_command_says_in_words_what_it_made(capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("slug", "words"), [("Cultural Schemas", "cannot be used in an address"), ("taken", "already")]
 )
-def test_command_refuses_an_address_in_one_line(slug: str, words: str) -> None:
+def test_command_refuses_an_address_in_one_line(slug, words):
     call_command("study", "create", "taken", "--name", "Taken", verbosity=0)
     with pytest.raises(CommandError, match=words) as refused:
         call_command("study", "create", slug, "--name", "Cultural schemas")
@@ -48,7 +45,7 @@ class TestImportCodebook:
     """The command ``codebook import``."""
 
     @pytest.fixture
-    def file(self, tmp_path: Path) -> Path:
+    def file(self, tmp_path):
         path = tmp_path / "codes.json"
         family = {"identifier": "mood", "name": "Mood"}
         code = {"identifier": "mood.calm", "name": "Calm", "family": "mood"}
@@ -56,9 +53,7 @@ class TestImportCodebook:
         path.write_text(json.dumps(content))
         return path
 
-    def test_it_makes_a_draft_and_publishes_it_when_asked(
-        self, study: Study, file: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_it_makes_a_draft_and_publishes_it_when_asked(self, study, file, capsys):
         command = ("codebook", "import", str(file), "--study", study.slug, "--keep-missing", "--json")
         call_command(*command, "--dry-run")
         told = json.loads(capsys.readouterr().out)
@@ -71,7 +66,7 @@ class TestImportCodebook:
         told = json.loads(capsys.readouterr().out)
         assert (told["version"], told["status"], told["created"]) == (2, "published", False)
 
-    def test_it_refuses_a_file_whole_and_says_each_thing_once(self, study: Study, file: Path) -> None:
+    def test_it_refuses_a_file_whole_and_says_each_thing_once(self, study, file):
         file.write_text(file.read_text().replace('"name": "Calm"', '"name": ""'))
         with pytest.raises(CommandError, match="name") as refused:
             call_command("codebook", "import", str(file), "--study", study.slug)

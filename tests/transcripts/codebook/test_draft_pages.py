@@ -1,37 +1,24 @@
 """The pages of a draft: plain forms that say what is wrong, and give both texts back to the loser of a race."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.codebook.cast import content_of, edit, find, list_steps, new_code, snapshot
 from tests.transcripts.coding.cast import decide
-from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
-from transcripts.codebook.models import Code, CodebookVersion
-from transcripts.corpus.models import Sentence
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def client(lead: User, client_of: SignIn) -> Client:
+def client(lead, client_of):
     return client_of(lead)
 
 
-def address(name: str, version: CodebookVersion, *args: int) -> str:
+def address(name, version, *args):
     return reverse(f"codebook:{name}", args=[version.study.slug, version.number, *args])
 
 
-def fill_in(code: Code, **changes: Any) -> dict[str, Any]:
+def fill_in(code, **changes):
     """The form of a code as a browser would send it."""
     content = content_of(code.version, code.identifier)
     form = {name: getattr(content, name) for name in ("name", "definition", "include", "exclude", "machine_definition")}
@@ -52,44 +39,39 @@ def fill_in(code: Code, **changes: Any) -> dict[str, Any]:
     return form | changes
 
 
-def text_of(answer: Any) -> str:
-    text: str = answer.content.decode()
-    return text
+def text_of(answer):
+    return answer.content.decode()
 
 
 class TestBeginning:
-    def test_lead_begins_a_draft_and_goes_on_there(
-        self, client: Client, study: Study, published: CodebookVersion
-    ) -> None:
+    def test_lead_begins_a_draft_and_goes_on_there(self, client, study, published):
         answer = client.post(reverse("codebook:start_draft", args=[study.slug]), follow=True)
         assert answer.redirect_chain[0][0] == reverse("codebook:draft", args=[study.slug, 2])
         assert "Edit the draft" in text_of(client.get(published.get_absolute_url()))
 
-    def test_second_draft_is_refused_with_a_link_to_the_first(self, client: Client, draft: CodebookVersion) -> None:
+    def test_second_draft_is_refused_with_a_link_to_the_first(self, client, draft):
         answer = client.post(reverse("codebook:start_draft", args=[draft.study.slug]))
         assert answer.status_code == 409
         assert address("draft", draft) in text_of(answer)
 
-    def test_study_without_a_codebook_offers_to_begin_one(self, owner: User, client_of: SignIn) -> None:
+    def test_study_without_a_codebook_offers_to_begin_one(self, owner, client_of):
         study = create_study(slug="bare", name="Bare", by=owner)
         page = client_of(owner).get(reverse("codebook:current", args=[study.slug]))
         assert page.status_code == 200
         assert reverse("codebook:start_draft", args=[study.slug]) in text_of(page)
 
-    def test_published_version_is_shown_where_it_is_asked_to_be_edited(
-        self, client: Client, published: CodebookVersion
-    ) -> None:
+    def test_published_version_is_shown_where_it_is_asked_to_be_edited(self, client, published):
         answer = client.get(address("draft", published), follow=True)
         assert "v1 is not a draft" in text_of(answer)
 
-    def test_discarding_asks_once(self, client: Client, draft: CodebookVersion) -> None:
+    def test_discarding_asks_once(self, client, draft):
         assert "Discard the draft v2?" in text_of(client.get(address("discard", draft)))
         assert "v2 is discarded" in text_of(client.post(address("discard", draft), follow=True))
         assert "This draft was discarded" in text_of(client.get(draft.get_absolute_url()))
 
     def test_draft_takes_as_many_queries_for_many_codes_as_for_few(
-        self, client: Client, draft: CodebookVersion, lead: User, django_assert_num_queries: DjangoAssertNumQueries
-    ) -> None:
+        self, client, draft, lead, django_assert_num_queries
+    ):
         page = address("draft", draft)
         with django_assert_num_queries(12):
             client.get(page)
@@ -100,7 +82,7 @@ class TestBeginning:
 
 
 class TestCodeForm:
-    def test_code_is_edited_by_a_plain_form(self, client: Client, draft: CodebookVersion) -> None:
+    def test_code_is_edited_by_a_plain_form(self, client, draft):
         code = find(draft, "move.bracket")
         form = fill_in(
             code, name="Set aside", definition="Two\r\nlines.", effect="narrowing", reason="why", color="#2f7fb5"
@@ -111,13 +93,13 @@ class TestCodeForm:
         assert (content.name, content.definition, content.color) == ("Set aside", "Two\nlines.", "#2f7fb5")
         assert [each.key for each in content.attributes] == ["duration", "justification"]
 
-    def test_the_effect_is_said_to_be_needed_before_it_is(self, client: Client, draft: CodebookVersion) -> None:
+    def test_the_effect_is_said_to_be_needed_before_it_is(self, client, draft):
         page = client.get(address("edit_code", draft, find(draft, "move.bracket").pk)).content.decode()
         legend = page.partition("Effect of the new wording")[2].partition("</legend>")[0]
         assert "required once the definition, include or exclude changes" in legend
         assert "optional" not in legend.replace('class="optional"', "")
 
-    def test_form_sent_as_it_came_changes_nothing(self, client: Client, draft: CodebookVersion) -> None:
+    def test_form_sent_as_it_came_changes_nothing(self, client, draft):
         for code in draft.codes.select_related("family"):
             code.version = draft
             assert client.post(address("edit_code", draft, code.pk), fill_in(code)).status_code == 302
@@ -138,9 +120,7 @@ class TestCodeForm:
             ({"aliases": "\n".join(f"name {number}" for number in range(51))}, "aliases", "51 other names"),
         ],
     )
-    def test_wrong_input_is_said_beside_its_field_and_kept(
-        self, client: Client, draft: CodebookVersion, changes: dict[str, str], field: str, found: str
-    ) -> None:
+    def test_wrong_input_is_said_beside_its_field_and_kept(self, client, draft, changes, field, found):
         code = find(draft, "theme.balance")
         before = snapshot(draft)
         page = client.post(address("edit_code", draft, code.pk), fill_in(code, **changes))
@@ -150,7 +130,7 @@ class TestCodeForm:
         assert page.context["form"][field].value() == {**fill_in(code), **changes}.get(field)
         assert snapshot(draft) == before
 
-    def test_question_is_added_and_taken_off(self, client: Client, draft: CodebookVersion) -> None:
+    def test_question_is_added_and_taken_off(self, client, draft):
         code = find(draft, "move.bracket")
         asked = {
             "q-TOTAL_FORMS": 3,
@@ -167,14 +147,14 @@ class TestCodeForm:
             ("how_sure", ("very", "not")),
         ]
 
-    def test_question_with_one_answer_is_refused(self, client: Client, draft: CodebookVersion) -> None:
+    def test_question_with_one_answer_is_refused(self, client, draft):
         code = find(draft, "theme.balance")
         asked = {"q-TOTAL_FORMS": 1, "q-0-label": "Sure?", "q-0-kind": "choice", "q-0-choices": "yes"}
         page = client.post(address("edit_code", draft, code.pk), fill_in(code, **asked))
         assert page.status_code == 422
         assert "between 2 and 12 different answers" in text_of(page)
 
-    def test_code_is_added_where_it_was_asked_for(self, client: Client, draft: CodebookVersion) -> None:
+    def test_code_is_added_where_it_was_asked_for(self, client, draft):
         page = client.get(address("add_code", draft) + "?family=moves")
         assert page.context["form"]["place"].value() == "f:moves"
         assert "effect" not in page.context["form"].fields
@@ -185,13 +165,13 @@ class TestCodeForm:
 
 
 class TestRaces:
-    def lose(self, client: Client, draft: CodebookVersion, owner: User, **mine: Any) -> Any:
+    def lose(self, client, draft, owner, **mine):
         """Send a form that was opened before somebody else saved."""
         form = fill_in(find(draft, "theme.balance"), **mine)
         edit(draft, "theme.balance", owner, name="Theirs", include="Their cases.", effect="widening")
         return client.post(address("edit_code", draft, find(draft, "theme.balance").pk), form)
 
-    def test_loser_gets_both_texts_and_keeps_hers(self, client: Client, draft: CodebookVersion, owner: User) -> None:
+    def test_loser_gets_both_texts_and_keeps_hers(self, client, draft, owner):
         page = self.lose(client, draft, owner, name="Mine", definition="My words.", effect="narrowing")
         assert page.status_code == 409
         assert {clash["name"] for clash in page.context["clashes"]} == {"name", "definition", "include"}
@@ -200,9 +180,7 @@ class TestRaces:
         assert page.context["form"]["definition"].value() == "My words."
         assert content_of(draft, "theme.balance").name == "Theirs"
 
-    def test_she_takes_hers_or_the_other_for_each_text(
-        self, client: Client, draft: CodebookVersion, owner: User
-    ) -> None:
+    def test_she_takes_hers_or_the_other_for_each_text(self, client, draft, owner):
         page = self.lose(client, draft, owner, name="Mine", definition="My words.", effect="narrowing")
         again = {field.html_name: field.value() or "" for field in page.context["form"]}
         again |= {"q-TOTAL_FORMS": 0, "q-INITIAL_FORMS": 0}
@@ -212,7 +190,7 @@ class TestRaces:
         content = content_of(draft, "theme.balance")
         assert (content.name, content.definition, content.include) == ("Mine", "My words.", "Their cases.")
 
-    def test_questions_race_like_texts(self, client: Client, draft: CodebookVersion, owner: User) -> None:
+    def test_questions_race_like_texts(self, client, draft, owner):
         code = find(draft, "move.bracket")
         form = fill_in(code, **{"q-0-label": "My question?"})
         edit(draft, "move.bracket", owner, attributes=content_of(draft, "move.bracket").attributes[:1])
@@ -222,9 +200,7 @@ class TestRaces:
         client.post(address("edit_code", draft, code.pk), theirs)
         assert [each.label for each in content_of(draft, "move.bracket").attributes] == ["For how long?"]
 
-    def test_text_on_a_code_that_is_gone_is_given_back(
-        self, client: Client, draft: CodebookVersion, owner: User
-    ) -> None:
+    def test_text_on_a_code_that_is_gone_is_given_back(self, client, draft, owner):
         code = find(draft, "theme.balance")
         form = fill_in(code, definition="Not to be lost.", effect="wording")
         actions.retire_code(code=code, revision=None, reason="x", by=owner)
@@ -232,9 +208,7 @@ class TestRaces:
         assert page.status_code == 409
         assert "Not to be lost." in text_of(page)
 
-    def test_text_on_a_draft_that_is_closed_is_given_back(
-        self, client: Client, draft: CodebookVersion, owner: User
-    ) -> None:
+    def test_text_on_a_draft_that_is_closed_is_given_back(self, client, draft, owner):
         code = find(draft, "theme.balance")
         form = fill_in(code, definition="Not to be lost.", effect="wording")
         actions.publish_version(version=draft, by=owner)
@@ -243,7 +217,7 @@ class TestRaces:
         assert "Not to be lost." in text_of(page)
         assert "v2 is published now" in text_of(page)
 
-    def test_move_asks_again(self, client: Client, draft: CodebookVersion, owner: User) -> None:
+    def test_move_asks_again(self, client, draft, owner):
         code = find(draft, "theme.balance")
         actions.shift_code(code=code, revision=0, step=-1, by=owner)
         page = client.post(address("move", draft), {"what": f"code:{code.pk}:0:up"})
@@ -253,7 +227,7 @@ class TestRaces:
         assert answer.status_code == 302
         assert queries.read_content(draft).codes[0].identifier == "theme.balance"
 
-    def test_retiring_asks_again(self, client: Client, draft: CodebookVersion, owner: User) -> None:
+    def test_retiring_asks_again(self, client, draft, owner):
         code = find(draft, "theme.balance")
         edit(draft, "theme.balance", owner, name="Better now")
         form = {"reason": "never used", "revision": 0}
@@ -264,12 +238,10 @@ class TestRaces:
         assert client.post(address("retire_code", draft, code.pk), again).status_code == 302
 
     @pytest.mark.parametrize("name", ["merge", "split_code"])
-    def test_merging_and_splitting_ask_again(
-        self, client: Client, draft: CodebookVersion, owner: User, name: str
-    ) -> None:
+    def test_merging_and_splitting_ask_again(self, client, draft, owner, name):
         code, other = find(draft, "theme.balance"), find(draft, "theme.compassion")
         edit(draft, "theme.balance", owner, name="Better now")
-        form: dict[str, Any] = {"reason": "x", "revision": 0, "part-TOTAL_FORMS": 2, "part-INITIAL_FORMS": 0}
+        form = {"reason": "x", "revision": 0, "part-TOTAL_FORMS": 2, "part-INITIAL_FORMS": 0}
         form |= {"part-0-name": "One", "part-1-name": "Two"}
         form |= {"codes": [code.pk, other.pk], "target": other.pk, "seen": f"{code.pk}:0 {other.pk}:0"}
         where = address(name, draft, *([code.pk] if name == "split_code" else []))
@@ -280,9 +252,9 @@ class TestRaces:
         assert client.post(where, form | renewed).status_code == 302
         assert not draft.codes.filter(identifier="theme.balance").exists()
 
-    def test_family_form_gives_both_texts(self, client: Client, draft: CodebookVersion, owner: User) -> None:
+    def test_family_form_gives_both_texts(self, client, draft, owner):
         family = draft.families.get(identifier="themes")
-        form: dict[str, object] = {"name": "Themes", "rules": "Mine.", "unit": "sentence", "applies_to": "any"}
+        form = {"name": "Themes", "rules": "Mine.", "unit": "sentence", "applies_to": "any"}
         form |= {"revision": 0, "carries_level": "on"}
         given = queries.read_content(draft).families[0]
         from dataclasses import replace
@@ -301,7 +273,7 @@ class TestRaces:
 
 
 class TestMovingAndMerging:
-    def test_moving_keeps_the_hand_on_the_button(self, client: Client, draft: CodebookVersion) -> None:
+    def test_moving_keeps_the_hand_on_the_button(self, client, draft):
         code = find(draft, "theme.balance")
         page = client.post(address("move", draft), {"what": f"code:{code.pk}:0:up"}, follow=True)
         button = f'value="code:{code.pk}:1:up" autofocus'
@@ -310,10 +282,10 @@ class TestMovingAndMerging:
     @pytest.mark.parametrize(
         "what", ["", "code", "code:x:0:up", "code:1:0:sideways", f"code:1:{10**30}:up", "thing:1:0:up"]
     )
-    def test_move_of_an_old_page_is_refused(self, client: Client, draft: CodebookVersion, what: str) -> None:
+    def test_move_of_an_old_page_is_refused(self, client, draft, what):
         assert client.post(address("move", draft), {"what": what}).status_code == 409
 
-    def test_merge_by_form(self, client: Client, draft: CodebookVersion) -> None:
+    def test_merge_by_form(self, client, draft):
         code, other = find(draft, "theme.balance"), find(draft, "theme.compassion")
         page = client.get(address("merge", draft) + f"?code={code.pk}&code=x")
         assert page.context["form"]["codes"].value() == [str(code.pk)]
@@ -332,29 +304,27 @@ class TestMovingAndMerging:
         made = find(draft, "theme.care")
         assert (made.definition, made.key) == ("Both.", code.key)
 
-    def test_split_by_form(self, client: Client, draft: CodebookVersion) -> None:
+    def test_split_by_form(self, client, draft):
         code = find(draft, "theme.balance")
-        form: dict[str, Any] = {"part-TOTAL_FORMS": 3, "part-INITIAL_FORMS": 0, "reason": "two things", "revision": 0}
+        form = {"part-TOTAL_FORMS": 3, "part-INITIAL_FORMS": 0, "reason": "two things", "revision": 0}
         page = client.post(address("split_code", draft, code.pk), form | {"part-0-name": "Only"})
         assert page.status_code == 422
         assert "between two and 12 new codes" in text_of(page)
         client.post(address("split_code", draft, code.pk), form | {"part-0-name": "Gain", "part-2-name": "Harm"})
         assert {step[3] for step in list_steps(draft)} == {"theme.gain", "theme.harm"}
 
-    def test_code_is_put_back_by_form(self, client: Client, draft: CodebookVersion, lead: User) -> None:
+    def test_code_is_put_back_by_form(self, client, draft, lead):
         actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason="x", by=lead)
         assert "Restore" in text_of(client.get(address("draft", draft)))
         client.post(address("restore", draft), {"identifier": "theme.balance"})
         assert find(draft, "theme.balance").key == "d"
         assert client.post(address("restore", draft), {"identifier": "theme.balance"}).status_code == 409
 
-    def test_an_existing_study_adopts_once_per_answer_in_a_draft(
-        self, client: Client, draft: CodebookVersion, owner: User
-    ) -> None:
+    def test_an_existing_study_adopts_once_per_answer_in_a_draft(self, client, draft, owner):
         family = draft.families.get(identifier="themes")
         page = client.get(address("edit_family", draft, family.pk))
         assert "at most once per answer" in text_of(page)
-        form: dict[str, object] = {"name": "Themes", "unit": "sentence", "applies_to": "any", "revision": 0}
+        form = {"name": "Themes", "unit": "sentence", "applies_to": "any", "revision": 0}
         form |= {"carries_level": "on", "once_per_answer": "on"}
         assert client.post(address("edit_family", draft, family.pk), form).status_code == 302
         family.refresh_from_db()
@@ -365,11 +335,9 @@ class TestMovingAndMerging:
         assert (before.once_per_answer, after.once_per_answer) == (False, True)
         assert set(draft.codes.filter(family=family).values_list("meaning_version", flat=True)) == {1}
 
-    def test_a_family_is_kept_to_the_turns_of_one_side_and_its_codes_need_re_review(
-        self, client: Client, draft: CodebookVersion
-    ) -> None:
+    def test_a_family_is_kept_to_the_turns_of_one_side_and_its_codes_need_re_review(self, client, draft):
         family = draft.families.get(identifier="themes")
-        form: dict[str, object] = {"name": "Themes", "unit": "sentence", "revision": 0, "carries_level": "on"}
+        form = {"name": "Themes", "unit": "sentence", "revision": 0, "carries_level": "on"}
         assert client.post(address("edit_family", draft, family.pk), form).status_code == 422
         answer = client.post(address("edit_family", draft, family.pk), form | {"applies_to": "interviewer"})
         assert answer.status_code == 302
@@ -380,13 +348,13 @@ class TestMovingAndMerging:
             client.get(reverse("codebook:version", args=[draft.study.slug, draft.number]))
         )
 
-    def test_a_family_of_whole_interviews_cannot_be_for_one_side(self, client: Client, draft: CodebookVersion) -> None:
+    def test_a_family_of_whole_interviews_cannot_be_for_one_side(self, client, draft):
         form = {"name": "Whole talks", "unit": "interview", "applies_to": "model"}
         page = client.post(address("add_family", draft), form)
         assert page.status_code == 422
         assert "which have turns of both sides" in text_of(page)
 
-    def test_family_is_added_and_removed_by_form(self, client: Client, draft: CodebookVersion) -> None:
+    def test_family_is_added_and_removed_by_form(self, client, draft):
         form = {"name": "Whole talks", "unit": "interview", "applies_to": "any"}
         assert client.post(address("add_family", draft), {}).status_code == 422
         assert client.post(address("add_family", draft), form).status_code == 302
@@ -398,7 +366,7 @@ class TestMovingAndMerging:
 
 
 class TestReading:
-    def test_everything_in_the_way_is_listed_on_the_page(self, client: Client, draft: CodebookVersion) -> None:
+    def test_everything_in_the_way_is_listed_on_the_page(self, client, draft):
         draft.codes.filter(identifier="theme.balance").update(name="")
         draft.codes.filter(identifier="theme.compassion").update(key="m")
         page = client.post(address("publish", draft))
@@ -406,9 +374,7 @@ class TestReading:
         assert len(page.context["obstacles"]) == 2
         assert "The desk uses the key m" in text_of(page)
 
-    def test_comparison_marks_words_by_more_than_colour(
-        self, client: Client, published: CodebookVersion, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_comparison_marks_words_by_more_than_colour(self, client, published, draft, lead):
         edit(draft, "theme.balance", lead, definition="Group knowledge helps.", effect="narrowing")
         page = client.get(reverse("codebook:compare", args=[draft.study.slug, 1, 2]))
         text = text_of(page)
@@ -416,15 +382,13 @@ class TestReading:
         assert "removed: " in text
         assert client.get(reverse("codebook:compare", args=[draft.study.slug, 1, 9])).status_code == 404
 
-    def test_two_versions_are_chosen_in_any_order(self, client: Client, draft: CodebookVersion) -> None:
+    def test_two_versions_are_chosen_in_any_order(self, client, draft):
         where = reverse("codebook:choose_comparison", args=[draft.study.slug])
         answer = client.get(where, {"before": 2, "after": 1})
         assert answer.headers["Location"].endswith("/codebook/v1..v2/")
         assert client.get(where, {"before": 2, "after": 7}).status_code == 422
 
-    def test_code_tells_its_history_and_what_became_of_it(
-        self, client: Client, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_code_tells_its_history_and_what_became_of_it(self, client, study, published, draft, lead):
         codes = [find(draft, "theme.balance"), find(draft, "theme.compassion")]
         actions.merge_codes(version=draft, codes=codes, into=new_code("Care"), reason="the same thing", by=lead)
         actions.publish_version(version=draft, by=lead)
@@ -433,20 +397,18 @@ class TestReading:
         old = text_of(client.get(address("code", published, find(published, "theme.balance").pk)))
         assert "Merged into Care in v2: the same thing" in old
 
-    def test_hierarchy_is_a_nested_list(self, client: Client, draft: CodebookVersion, lead: User) -> None:
+    def test_hierarchy_is_a_nested_list(self, client, draft, lead):
         actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
         page = client.get(draft.get_absolute_url())
         themes = page.context["families"][0]
         assert [node.depth for node in themes.codes][:5] == [1, 1, 1, 2, 1]
         assert "Under Balance" in text_of(page)
 
-    def test_key_card_lists_every_key(self, client: Client, published: CodebookVersion) -> None:
+    def test_key_card_lists_every_key(self, client, published):
         text = text_of(client.get(address("key_card", published)))
         assert all(f"<kbd>{key}</kbd>" in text for key in "asdfghjqwertyui1234567890")
 
-    def test_pinned_sentence_is_shown_to_coders_with_its_place(
-        self, draft: CodebookVersion, lead: User, coder: User, client_of: SignIn, sentence: Sentence
-    ) -> None:
+    def test_pinned_sentence_is_shown_to_coders_with_its_place(self, draft, lead, coder, client_of, sentence):
         actions.pin_example(
             version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="exclude", by=lead
         )
@@ -460,7 +422,7 @@ class TestReading:
 
 
 class TestPinning:
-    def test_sentence_is_pinned_by_its_number(self, client: Client, draft: CodebookVersion, sentence: Sentence) -> None:
+    def test_sentence_is_pinned_by_its_number(self, client, draft, sentence):
         code = find(draft, "theme.balance")
         form = {"pin-interview": sentence.turn.interview_id, "pin-number": "2", "pin-kind": "include", "pin-note": "so"}
         assert client.post(address("pin_example", draft, code.pk), form | {"pin-number": "99"}).status_code == 422
@@ -472,7 +434,7 @@ class TestPinning:
         client.post(address("unpin_example", draft, example.pk))
         assert not code.examples.filter(sentence=sentence).exists()
 
-    def test_invented_example_is_added_and_removed(self, client: Client, draft: CodebookVersion) -> None:
+    def test_invented_example_is_added_and_removed(self, client, draft):
         code = find(draft, "theme.balance")
         form = {"invented-words": "Maps help and mislead.", "invented-kind": "exclude", "invented-note": "no people"}
         where = address("add_invented_example", draft, code.pk)
@@ -487,9 +449,7 @@ class TestPinning:
         client.post(address("unpin_example", draft, example.pk))
         assert not code.examples.filter(pk=example.pk).exists()
 
-    def test_sentence_is_pinned_from_the_desk(
-        self, client: Client, study: Study, published: CodebookVersion, sentence: Sentence
-    ) -> None:
+    def test_sentence_is_pinned_from_the_desk(self, client, study, published, sentence):
         where = reverse("codebook:pin", args=[study.slug])
         assert "I would ask first." in text_of(client.get(where, {"sentence": sentence.pk}))
         assert queries.find_open_draft(study) is None

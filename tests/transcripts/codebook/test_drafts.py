@@ -1,29 +1,22 @@
 """A draft is begun as a copy, edited, checked and published; versions that are published never change."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from tests.transcripts.codebook.cast import content_of, edit, find, list_events, list_steps, new_code, snapshot
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
 from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.corpus.models import Sentence
 from transcripts.formats.codebook_rules import CodeAttribute, FamilyContent
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 State = CodebookVersion.Status
 
 
 class TestBeginning:
-    def test_draft_holds_what_the_published_version_holds(
-        self, study: Study, published: CodebookVersion, lead: User, sentence: Sentence
-    ) -> None:
+    def test_draft_holds_what_the_published_version_holds(self, study, published, lead, sentence):
         first = actions.start_draft(study=study, by=lead)
         code = find(first, "theme.balance")
         actions.pin_example(version=first, code=code, sentence=sentence, kind="anchor", note="so", by=lead)
@@ -41,12 +34,12 @@ class TestBeginning:
         assert len(kept[0]) == find(published, "theme.balance").examples.count() + 1
         assert kept[0] == kept[1]
 
-    def test_there_is_one_open_draft_at_a_time(self, study: Study, draft: CodebookVersion, owner: User) -> None:
+    def test_there_is_one_open_draft_at_a_time(self, study, draft, owner):
         with pytest.raises(actions.DraftIsOpen, match="v2 is a draft that lead started") as refused:
             actions.start_draft(study=study, by=owner)
         assert refused.value.draft == draft
 
-    def test_study_without_a_codebook_begins_with_an_empty_draft(self, owner: User) -> None:
+    def test_study_without_a_codebook_begins_with_an_empty_draft(self, owner):
         study = create_study(slug="bare", name="Bare", by=owner)
         draft = actions.start_draft(study=study, by=owner)
         assert (draft.number, draft.based_on, draft.codes.count()) == (1, None, 0)
@@ -55,9 +48,7 @@ class TestBeginning:
         actions.publish_version(version=draft, by=owner)
         assert (code.identifier, code.meaning_version) == ("my_themes.first", 1)
 
-    def test_discarded_draft_can_be_read_and_its_number_is_not_used_again(
-        self, study: Study, draft: CodebookVersion, lead: User, sentence: Sentence, coder: User
-    ) -> None:
+    def test_discarded_draft_can_be_read_and_its_number_is_not_used_again(self, study, draft, lead, sentence, coder):
         proposal = CodeProposal.objects.create(
             study=study,
             name="Missing",
@@ -74,9 +65,7 @@ class TestBeginning:
         assert actions.start_draft(study=study, by=lead).number == 3
         assert queries.current_version(study) != draft
 
-    def test_draft_that_is_published_or_discarded_is_closed(
-        self, study: Study, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_draft_that_is_published_or_discarded_is_closed(self, study, draft, lead):
         stale = find(draft, "theme.balance")
         actions.publish_version(version=draft, by=lead)
         before = snapshot(draft)
@@ -94,14 +83,14 @@ class TestBeginning:
                 refuse()
         assert snapshot(draft) == before
 
-    def test_discarded_draft_cannot_be_published(self, draft: CodebookVersion, lead: User) -> None:
+    def test_discarded_draft_cannot_be_published(self, draft, lead):
         actions.discard_draft(version=draft, by=lead)
         with pytest.raises(actions.DraftIsClosed, match="discarded"):
             actions.publish_version(version=draft, by=lead)
 
 
 class TestEditing:
-    def test_rename_keeps_the_code_and_its_meaning(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_rename_keeps_the_code_and_its_meaning(self, study, draft, lead):
         code = find(draft, "theme.balance")
         actions.rename_code(code=code, revision=0, name="  Two  sides ", by=lead, reason="clearer")
         code.refresh_from_db()
@@ -110,17 +99,13 @@ class TestEditing:
         assert list_events(study)[-1] == "codebook.code.changed"
 
     @pytest.mark.parametrize(("effect", "meaning"), [("wording", 1), ("narrowing", 2), ("widening", 2)])
-    def test_new_definition_says_what_it_does(
-        self, draft: CodebookVersion, lead: User, effect: str, meaning: int
-    ) -> None:
+    def test_new_definition_says_what_it_does(self, draft, lead, effect, meaning):
         code = edit(draft, "theme.balance", lead, definition="Other words.", effect=effect, reason="why")
         assert code.meaning_version == meaning
         assert list_steps(draft) == [("redefined", effect, "theme.balance", "theme.balance")]
 
     @pytest.mark.parametrize("field", ["definition", "include", "exclude"])
-    def test_new_words_for_people_without_an_effect_are_refused(
-        self, draft: CodebookVersion, lead: User, field: str
-    ) -> None:
+    def test_new_words_for_people_without_an_effect_are_refused(self, draft, lead, field):
         before = snapshot(draft)
         with pytest.raises(actions.WrongInput, match="Choose the effect of the new wording") as refused:
             edit(draft, "theme.balance", lead, **{field: "Other words."})
@@ -128,23 +113,21 @@ class TestEditing:
         assert snapshot(draft) == before
         assert list_steps(draft) == []
 
-    def test_new_words_for_machines_are_wording_to_people(self, draft: CodebookVersion, lead: User) -> None:
+    def test_new_words_for_machines_are_wording_to_people(self, draft, lead):
         code = edit(draft, "theme.balance", lead, machine_definition="Answer yes.", effect="narrowing")
         assert code.meaning_version == 1
         assert list_steps(draft) == [("redefined", "wording", "theme.balance", "theme.balance")]
 
-    def test_words_put_back_mean_what_they_meant(self, draft: CodebookVersion, lead: User) -> None:
+    def test_words_put_back_mean_what_they_meant(self, draft, lead):
         before = content_of(draft, "theme.balance").definition
         edit(draft, "theme.balance", lead, definition="Other words.", effect="narrowing")
         assert edit(draft, "theme.balance", lead, definition=before, effect="widening").meaning_version == 1
 
-    def test_code_that_is_new_needs_no_effect(self, draft: CodebookVersion, lead: User) -> None:
+    def test_code_that_is_new_needs_no_effect(self, draft, lead):
         code = actions.add_code(version=draft, given=new_code(), by=lead)
         assert edit(draft, code.identifier, lead, definition="Words.").meaning_version == 2
 
-    def test_one_edit_is_one_event_and_a_step_of_each_kind(
-        self, study: Study, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_one_edit_is_one_event_and_a_step_of_each_kind(self, study, draft, lead):
         before = len(list_events(study))
         question = CodeAttribute(key="why", label="Why?")
         edit(
@@ -167,35 +150,33 @@ class TestEditing:
         assert event.details["fields"] == ["attributes", "include", "key", "name", "parent"]
         assert "More." not in str(event.details)
 
-    def test_nothing_changed_is_nothing_done(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_nothing_changed_is_nothing_done(self, study, draft, lead):
         before = list_events(study)
         code = edit(draft, "theme.balance", lead, definition=content_of(draft, "theme.balance").definition + "\r\n ")
         assert code.revision == 0
         assert list_events(study) == before
 
-    def test_published_version_stays_as_it_is(
-        self, published: CodebookVersion, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_published_version_stays_as_it_is(self, published, draft, lead):
         before = snapshot(published)
         edit(draft, "theme.balance", lead, name="Other", definition="Other.", effect="wording")
         assert snapshot(published) == before
 
-    def test_key_of_another_code_is_refused_with_its_name(self, draft: CodebookVersion, lead: User) -> None:
+    def test_key_of_another_code_is_refused_with_its_name(self, draft, lead):
         with pytest.raises(actions.WrongInput, match="Models and Metamodels already has the key a") as refused:
             edit(draft, "theme.balance", lead, key="a")
         assert refused.value.problems[0].field == "key"
         with pytest.raises(actions.WrongInput, match="The desk uses the key m itself"):
             edit(draft, "theme.balance", lead, key="m")
 
-    def test_key_that_was_given_up_can_be_taken(self, draft: CodebookVersion, lead: User) -> None:
+    def test_key_that_was_given_up_can_be_taken(self, draft, lead):
         edit(draft, "theme.models_metamodels", lead, key="")
         assert edit(draft, "theme.balance", lead, key="a").key == "a"
 
-    def test_definition_that_is_too_long_is_refused_with_both_numbers(self, draft: CodebookVersion, lead: User) -> None:
+    def test_definition_that_is_too_long_is_refused_with_both_numbers(self, draft, lead):
         with pytest.raises(actions.WrongInput, match="1,000,000 characters; the limit is 20,000"):
             edit(draft, "theme.balance", lead, definition="x" * 1_000_000, effect="wording")
 
-    def test_code_moves_with_what_is_under_it(self, draft: CodebookVersion, lead: User) -> None:
+    def test_code_moves_with_what_is_under_it(self, draft, lead):
         child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
         edit(draft, "theme.balance", lead, family="repertoires")
         child.refresh_from_db()
@@ -214,16 +195,14 @@ class TestEditing:
             ({"parent": "nobody"}, "does not exist"),
         ],
     )
-    def test_place_that_cannot_be_is_refused(
-        self, draft: CodebookVersion, lead: User, values: dict[str, str], sentence: str
-    ) -> None:
+    def test_place_that_cannot_be_is_refused(self, draft, lead, values, sentence):
         with pytest.raises(actions.WrongInput, match=sentence) as refused:
             edit(draft, "theme.balance", lead, **values)
         assert {problem.field for problem in refused.value.problems} == {"place"}
 
 
 class TestOrder:
-    def test_moving_up_and_down_is_among_siblings(self, draft: CodebookVersion, lead: User) -> None:
+    def test_moving_up_and_down_is_among_siblings(self, draft, lead):
         first, second = (each.identifier for each in queries.read_content(draft).codes[:2])
         actions.shift_code(code=find(draft, second), revision=0, step=-1, by=lead)
         assert [each.identifier for each in queries.read_content(draft).codes[:2]] == [second, first]
@@ -231,21 +210,19 @@ class TestOrder:
         assert find(draft, second).revision == 1
         assert list_steps(draft) == [("moved", "wording", second, second)]
 
-    def test_moving_twice_is_one_step_of_the_draft(self, draft: CodebookVersion, lead: User) -> None:
+    def test_moving_twice_is_one_step_of_the_draft(self, draft, lead):
         for _ in range(2):
             actions.shift_code(code=find(draft, "theme.balance"), revision=None, step=-1, by=lead)
         assert len(list_steps(draft)) == 1
 
-    def test_families_change_places(self, draft: CodebookVersion, lead: User) -> None:
+    def test_families_change_places(self, draft, lead):
         family = draft.families.get(identifier="moves")
         actions.shift_family(family=family, revision=0, step=-1, by=lead)
         assert [each.identifier for each in queries.read_content(draft).families[:2]] == ["moves", "themes"]
 
 
 class TestRaces:
-    def test_loser_of_a_race_is_told_and_nothing_of_hers_is_stored(
-        self, draft: CodebookVersion, lead: User, owner: User
-    ) -> None:
+    def test_loser_of_a_race_is_told_and_nothing_of_hers_is_stored(self, draft, lead, owner):
         seen = find(draft, "theme.balance")
         edit(draft, "theme.balance", owner, name="The owner's")
         given = replace(content_of(draft, "theme.balance"), name="The lead's")
@@ -259,13 +236,13 @@ class TestRaces:
                 lose()
             assert lost.value.current.name == "The owner's"
 
-    def test_moves_race_too(self, draft: CodebookVersion, lead: User, owner: User) -> None:
+    def test_moves_race_too(self, draft, lead, owner):
         seen = find(draft, "theme.balance")
         actions.shift_code(code=seen, revision=0, step=-1, by=owner)
         with pytest.raises(actions.EditConflict):
             actions.shift_code(code=seen, revision=0, step=1, by=lead)
 
-    def test_families_race_too(self, draft: CodebookVersion, lead: User, owner: User) -> None:
+    def test_families_race_too(self, draft, lead, owner):
         family = draft.families.get(identifier="themes")
         given = replace(queries.read_content(draft).families[0], rules="Mine.")
         actions.edit_family(family=family, revision=0, given=replace(given, rules="Hers."), by=owner)
@@ -273,7 +250,7 @@ class TestRaces:
             actions.edit_family(family=family, revision=0, given=given, by=lead)
         assert getattr(lost.value.current, "rules", "") == "Hers."
 
-    def test_code_that_was_taken_out_meanwhile_is_gone(self, draft: CodebookVersion, lead: User, owner: User) -> None:
+    def test_code_that_was_taken_out_meanwhile_is_gone(self, draft, lead, owner):
         seen = find(draft, "theme.balance")
         actions.retire_code(code=seen, revision=None, reason="x", by=owner)
         with pytest.raises(actions.CodeIsGone, match="removed from"):
@@ -281,9 +258,7 @@ class TestRaces:
 
 
 class TestTakingOut:
-    def test_retired_code_is_out_of_the_draft_only(
-        self, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_retired_code_is_out_of_the_draft_only(self, study, published, draft, lead):
         child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
         actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason="never used", by=lead)
         child.refresh_from_db()
@@ -294,14 +269,12 @@ class TestTakingOut:
         assert [each.identifier for each in queries.find_missing(draft)] == ["theme.balance"]
         assert list_events(study)[-1] == "codebook.code.retired"
 
-    def test_retiring_needs_a_reason(self, draft: CodebookVersion, lead: User) -> None:
+    def test_retiring_needs_a_reason(self, draft, lead):
         with pytest.raises(actions.WrongInput, match="Say why you retire") as refused:
             actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason=" \r\n", by=lead)
         assert refused.value.problems[0].field == "reason"
 
-    def test_retired_code_is_put_back_as_it_was(
-        self, draft: CodebookVersion, lead: User, published: CodebookVersion
-    ) -> None:
+    def test_retired_code_is_put_back_as_it_was(self, draft, lead, published):
         before = content_of(draft, "theme.balance")
         actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason="x", by=lead)
         edit(draft, "theme.compassion", lead, key="d")
@@ -312,14 +285,14 @@ class TestTakingOut:
         with pytest.raises(Refused, match="no such code"):
             actions.restore_code(version=draft, identifier="theme.balance", by=lead)
 
-    def test_name_of_a_retired_code_makes_another_code(self, draft: CodebookVersion, lead: User) -> None:
+    def test_name_of_a_retired_code_makes_another_code(self, draft, lead):
         actions.retire_code(code=find(draft, "theme.balance"), revision=0, reason="x", by=lead)
         code = actions.add_code(version=draft, given=new_code("Balance"), by=lead)
         assert code.identifier == "theme.balance_2"
 
 
 class TestFamilies:
-    def test_family_has_rules_and_a_unit_of_its_own(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_family_has_rules_and_a_unit_of_its_own(self, study, draft, lead):
         given = FamilyContent(
             identifier="", name="Whole talks", unit="interview", carries_level=False, rules="Once.", color="#2f7fb5"
         )
@@ -328,14 +301,14 @@ class TestFamilies:
         assert list_events(study)[-1] == "codebook.family.added"
         assert family.position == 8
 
-    def test_codes_of_a_family_with_another_unit_mean_something_else(self, draft: CodebookVersion, lead: User) -> None:
+    def test_codes_of_a_family_with_another_unit_mean_something_else(self, draft, lead):
         family = draft.families.get(identifier="repertoires")
         given = next(each for each in queries.read_content(draft).families if each.identifier == "repertoires")
         actions.edit_family(family=family, revision=0, given=replace(given, unit="turn"), by=lead)
         assert set(family.codes.values_list("meaning_version", flat=True)) == {2}
         assert [step[:2] for step in list_steps(draft)] == [("redefined", "")] * 5
 
-    def test_family_is_removed_when_it_is_empty(self, draft: CodebookVersion, lead: User) -> None:
+    def test_family_is_removed_when_it_is_empty(self, draft, lead):
         family = actions.add_family(version=draft, given=FamilyContent(identifier="", name="Empty"), by=lead)
         actions.remove_family(family=family, revision=0, by=lead)
         assert not draft.families.filter(identifier="empty").exists()
@@ -344,7 +317,7 @@ class TestFamilies:
 
 
 class TestPublishing:
-    def test_everything_that_is_wrong_is_listed_at_once(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_everything_that_is_wrong_is_listed_at_once(self, study, draft, lead):
         draft.codes.filter(identifier="theme.balance").update(name=" ")
         draft.codes.filter(identifier="theme.compassion").update(key="m")
         with pytest.raises(actions.CodebookRefused) as refused:
@@ -355,8 +328,6 @@ class TestPublishing:
         draft.refresh_from_db()
         assert draft.status == State.DRAFT
 
-    def test_what_was_wrong_before_does_not_stand_in_the_way_of_another_edit(
-        self, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_what_was_wrong_before_does_not_stand_in_the_way_of_another_edit(self, draft, lead):
         draft.codes.filter(identifier="theme.compassion").update(key="m")
         assert edit(draft, "theme.balance", lead, name="Other").name == "Other"

@@ -1,12 +1,10 @@
 """People who edit the same code of a draft at the same moment, each in a process of her own, five hundred times."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from tests.support.instance import PATIENCE, Instance
+from tests.support.instance import PATIENCE
 
 pytestmark = [pytest.mark.processes, pytest.mark.full]
 
@@ -49,7 +47,7 @@ Path(FILE).write_text(json.dumps([won, lost]))
 """
 
 
-def test_of_five_hundred_edits_of_one_code_none_overwrites_another(instance: Instance) -> None:
+def test_of_five_hundred_edits_of_one_code_none_overwrites_another(instance):
     assert instance.start_code(SETUP).wait(PATIENCE) == 0, instance.read_words()
     files = [instance.folder / f"edits-{number}.json" for number in range(PEOPLE)]
     started = [

@@ -1,9 +1,5 @@
 """Sentences that show what a code means: pinned in a draft, kept through versions, told when they are split or merged."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -14,35 +10,31 @@ from django.test import Client
 
 from tests.transcripts.codebook.cast import find, list_events
 from tests.transcripts.coding.cast import decide
-from tests.transcripts.corpus.consent_cast import allow
+from tests.transcripts.corpus.cast import allow
 from tests.transcripts.rounds.cast import open_round
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook import actions, queries
 from transcripts.codebook.files import read_version
-from transcripts.codebook.models import CodebookVersion, CodeExample
+from transcripts.codebook.models import CodeExample
 from transcripts.codebook.queries import find_labelled_sentence, find_pieces, find_sentence, read_examples
 from transcripts.corpus.actions import split_sentence
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
 
 
-def pin(draft: CodebookVersion, sentence: Sentence, by: User, **more: str) -> CodeExample:
+def pin(draft, sentence, by, **more):
     given = {"kind": "include", **more}
     return actions.pin_example(version=draft, code=find(draft, "theme.balance"), sentence=sentence, by=by, **given)
 
 
-def cut(sentence: Sentence, by: User) -> list[Sentence]:
+def cut(sentence, by):
     """The two pieces of a sentence whose break is corrected."""
     study = sentence.turn.interview.study
     edit = split_sentence(study=study, sentence=sentence, at=sentence.start + 8, by=by, idempotency_key=uuid4())
     return list(edit.made.order_by("start"))
 
 
-def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
-    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence
-) -> None:
+def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(study, draft, lead, sentence):
     pin(draft, sentence, lead, kind="anchor", note="  says\nso ")
     actions.publish_version(version=draft, by=lead)
     later = actions.start_draft(study=study, by=lead)
@@ -59,7 +51,7 @@ def test_pinned_sentence_is_shown_with_its_words_and_survives_versions(
         assert row.sentence.retired_by_id is None
 
 
-def test_words_of_a_sentence_are_counted_in_code_points(study: Study, interview: Interview) -> None:
+def test_words_of_a_sentence_are_counted_in_code_points(study, interview):
     turn = interview.turns.get(position=1)
     turn.text = "👩‍🔬é " + turn.text
     turn.save()
@@ -70,9 +62,7 @@ def test_words_of_a_sentence_are_counted_in_code_points(study: Study, interview:
     assert line.read_text() == turn.text[5:11]
 
 
-def test_pinning_is_one_event_without_words(
-    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence
-) -> None:
+def test_pinning_is_one_event_without_words(study, draft, lead, sentence):
     before = len(list_events(study))
     pin(draft, sentence, lead, note="a secret note")
     assert list_events(study)[before:] == ["codebook.example.pinned"]
@@ -86,32 +76,26 @@ def test_pinning_is_one_event_without_words(
         ({"note": "x" * 501}, "note", "this one has 501"),
     ],
 )
-def test_pin_that_says_too_little_or_too_much_is_refused(
-    draft: CodebookVersion, lead: User, sentence: Sentence, more: dict[str, str], field: str, found: str
-) -> None:
+def test_pin_that_says_too_little_or_too_much_is_refused(draft, lead, sentence, more, field, found):
     with pytest.raises(actions.WrongInput, match=found) as refused:
         pin(draft, sentence, lead, **more)
     assert refused.value.problems[0].field == field
 
 
-def test_sentence_is_pinned_once_to_a_code(draft: CodebookVersion, lead: User, sentence: Sentence) -> None:
+def test_sentence_is_pinned_once_to_a_code(draft, lead, sentence):
     pin(draft, sentence, lead)
     with pytest.raises(actions.WrongInput, match="Sentence 2 is pinned to Balance already"):
         pin(draft, sentence, lead, kind="exclude")
 
 
-def test_sentence_of_another_study_is_not_pinned(
-    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence, owner: User
-) -> None:
+def test_sentence_of_another_study_is_not_pinned(study, draft, lead, sentence, owner):
     other = actions.start_study(slug="other", name="Other", by=owner)
     Interview.objects.update(study=other, owning_study=other)
     with pytest.raises(actions.WrongInput, match="not part of this study"):
         pin(draft, Sentence.objects.get(pk=sentence.pk), lead)
 
 
-def test_published_version_takes_no_pins(
-    study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
-) -> None:
+def test_published_version_takes_no_pins(study, published, draft, lead, sentence):
     example = pin(draft, sentence, lead)
     with pytest.raises(actions.DraftIsClosed):
         pin(published, sentence, lead)
@@ -121,9 +105,7 @@ def test_published_version_takes_no_pins(
     assert CodeExample.objects.filter(pk=example.pk).exists()
 
 
-def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
-    draft: CodebookVersion, lead: User, sentence: Sentence
-) -> None:
+def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(draft, lead, sentence):
     example = pin(draft, sentence, lead, note="kept")
     pieces = cut(sentence, lead)
     [row] = read_examples(Q(code=example.code, sentence=sentence), coder=None)[example.code_id]
@@ -137,7 +119,7 @@ def test_sentence_that_was_cut_anew_says_so_and_offers_its_pieces(
     assert not CodeExample.objects.filter(pk=example.pk).exists()
 
 
-def test_pieces_are_found_by_their_numbers(study: Study, lead: User, sentence: Sentence) -> None:
+def test_pieces_are_found_by_their_numbers(study, lead, sentence):
     interview_id = sentence.turn.interview_id
     first, second = cut(sentence, lead)
     for label, pk in (("2a", first.pk), ("2b", second.pk)):
@@ -148,25 +130,21 @@ def test_pieces_are_found_by_their_numbers(study: Study, lead: User, sentence: S
         assert find_labelled_sentence(study, interview_id, label) is None
 
 
-def test_pinning_from_the_desk_begins_a_draft_where_there_is_none(
-    study: Study, published: CodebookVersion, lead: User, sentence: Sentence
-) -> None:
+def test_pinning_from_the_desk_begins_a_draft_where_there_is_none(study, published, lead, sentence):
     given = {"study": study, "sentence": sentence, "kind": "include", "by": lead}
-    first = actions.pin_in_open_draft(identifier="theme.balance", **given)  # type: ignore[arg-type]
-    second = actions.pin_in_open_draft(identifier="theme.compassion", **given)  # type: ignore[arg-type]
+    first = actions.pin_in_open_draft(identifier="theme.balance", **given)
+    second = actions.pin_in_open_draft(identifier="theme.compassion", **given)
     assert first.code.version == second.code.version == queries.find_open_draft(study)
     with pytest.raises(actions.WrongInput, match="not in the draft v2"):
-        actions.pin_in_open_draft(identifier="theme.none", **given)  # type: ignore[arg-type]
+        actions.pin_in_open_draft(identifier="theme.none", **given)
 
 
-def invent(draft: CodebookVersion, by: User, **more: str) -> CodeExample:
+def invent(draft, by, **more):
     given = {"words": "A parent who pays is a parent who decides.", "kind": "exclude", **more}
     return actions.add_invented_example(version=draft, code=find(draft, "theme.balance"), by=by, **given)
 
 
-def test_invented_example_is_shown_with_its_words_and_survives_versions(
-    study: Study, draft: CodebookVersion, lead: User
-) -> None:
+def test_invented_example_is_shown_with_its_words_and_survives_versions(study, draft, lead):
     example = invent(draft, lead, words="  Money\nhelps. ", note="no  group")
     actions.publish_version(version=draft, by=lead)
     later = actions.start_draft(study=study, by=lead)
@@ -176,9 +154,7 @@ def test_invented_example_is_shown_with_its_words_and_survives_versions(
         assert (row.text, row.sentence, row.kind, row.note) == ("Money helps.", None, "exclude", "no group")
 
 
-def test_an_invented_example_is_a_difference_between_versions(
-    published: CodebookVersion, draft: CodebookVersion, lead: User
-) -> None:
+def test_an_invented_example_is_a_difference_between_versions(published, draft, lead):
     invent(draft, lead)
     [difference] = queries.find_comparison(published, draft).codes
     assert difference.identifier == "theme.balance"
@@ -194,17 +170,13 @@ def test_an_invented_example_is_a_difference_between_versions(
         ({"note": "x" * 501}, "note", "this one has 501"),
     ],
 )
-def test_invented_example_that_cannot_be_stored_is_refused(
-    draft: CodebookVersion, lead: User, more: dict[str, str], field: str, found: str
-) -> None:
+def test_invented_example_that_cannot_be_stored_is_refused(draft, lead, more, field, found):
     with pytest.raises(actions.WrongInput, match=found) as refused:
         invent(draft, lead, **more)
     assert refused.value.problems[0].field == field
 
 
-def test_invented_example_is_in_a_code_once_and_can_be_removed(
-    study: Study, draft: CodebookVersion, lead: User
-) -> None:
+def test_invented_example_is_in_a_code_once_and_can_be_removed(study, draft, lead):
     example = invent(draft, lead)
     with pytest.raises(actions.WrongInput, match="has this example already"):
         invent(draft, lead)
@@ -214,7 +186,7 @@ def test_invented_example_is_in_a_code_once_and_can_be_removed(
     assert "parent" not in str(AuditEvent.objects.order_by("-pk")[0].details)
 
 
-def test_example_is_either_pinned_or_invented(draft: CodebookVersion, lead: User, sentence: Sentence) -> None:
+def test_example_is_either_pinned_or_invented(draft, lead, sentence):
     pinned = pin(draft, sentence, lead)
     with pytest.raises(IntegrityError), transaction.atomic():
         CodeExample.objects.filter(pk=pinned.pk).update(words="Both.")
@@ -223,21 +195,15 @@ def test_example_is_either_pinned_or_invented(draft: CodebookVersion, lead: User
 
 
 def test_a_pinned_sentence_shows_its_code_to_nobody_who_is_still_to_code_it(
-    study: Study,
-    draft: CodebookVersion,
-    lead: User,
-    coder: User,
-    reader: User,
-    sentence: Sentence,
-    client_of: Callable[[User], Client],
-) -> None:
+    study, draft, lead, coder, reader, sentence, client_of
+):
     pin(draft, sentence, lead)
     actions.publish_version(version=draft, by=lead)
     code = find(draft, "theme.balance")
     number = draft.number
     open_round(study, lead, coder)
 
-    def shown(person: User) -> set[str]:
+    def shown(person):
         client = client_of(person)
         token = {"Authorization": f"Bearer {create_token(user=person, name='t', by=person)[1]}"}
         paths = {
@@ -259,9 +225,7 @@ def test_a_pinned_sentence_shows_its_code_to_nobody_who_is_still_to_code_it(
     assert shown(coder) == everywhere
 
 
-def test_a_pinned_sentence_of_an_interview_that_is_assigned_to_nobody_hides_its_code_too(
-    draft: CodebookVersion, lead: User, coder: User, sentence: Sentence
-) -> None:
+def test_a_pinned_sentence_of_an_interview_that_is_assigned_to_nobody_hides_its_code_too(draft, lead, coder, sentence):
     pin(draft, sentence, lead)
     actions.publish_version(version=draft, by=lead)
     pinned = CodeExample.objects.shown(coder=coder).filter(sentence=sentence)
@@ -270,15 +234,13 @@ def test_a_pinned_sentence_of_an_interview_that_is_assigned_to_nobody_hides_its_
     assert pinned.exists()
 
 
-def test_files_to_be_published_quote_no_interview_without_consent(
-    study: Study, draft: CodebookVersion, lead: User, sentence: Sentence, tmp_path: Path
-) -> None:
+def test_files_to_be_published_quote_no_interview_without_consent(study, draft, lead, sentence, tmp_path):
     pin(draft, sentence, lead)
     code = find(draft, "theme.balance")
     actions.add_invented_example(version=draft, code=code, words="Weigh both.", kind="include", by=lead)
     actions.publish_version(version=draft, by=lead)
 
-    def write(format: str) -> str:
+    def write(format):
         path = tmp_path / format
         call_command("study", "export", "codebook", study=study.slug, format=format, output=str(path))
         return path.read_text(encoding="utf-8")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -8,7 +6,6 @@ from hypothesis import strategies as st
 
 from transcripts.codebook.pure.keyword_rules import (
     MAX_RULE_LENGTH,
-    Matcher,
     check_rule,
     compile_rules,
     find_places,
@@ -16,7 +13,7 @@ from transcripts.codebook.pure.keyword_rules import (
 )
 
 
-def find(rule: str, text: str) -> str | None:
+def find(rule, text):
     """The words by which a rule holds; ``None`` where it does not."""
     found = compile_rules({"code": [rule]}).find(text)
     return text[found[0][2] : found[0][3]] if found else None
@@ -42,7 +39,7 @@ def find(rule: str, text: str) -> str | None:
         ("women", "The women's march.", "women"),
     ],
 )
-def test_what_a_rule_finds(rule: str, text: str, words: str | None) -> None:
+def test_what_a_rule_finds(rule, text, words):
     assert find(rule, text) == words
 
 
@@ -59,7 +56,7 @@ def test_what_a_rule_finds(rule: str, text: str, words: str | None) -> None:
         ("😀 x", "", None),
     ],
 )
-def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text: str, words: str | None) -> None:
+def test_letters_are_compared_folded_and_found_where_they_stand(rule, text, words):
     if check_rule(rule):
         assert words is None
         return
@@ -84,35 +81,35 @@ def test_letters_are_compared_folded_and_found_where_they_stand(rule: str, text:
         ("race\x00", "control character"),
     ],
 )
-def test_what_is_no_rule_is_said_in_a_sentence(line: str, says: str) -> None:
+def test_what_is_no_rule_is_said_in_a_sentence(line, says):
     assert says in check_rule(line)
 
 
-def test_a_code_is_proposed_once_by_the_first_of_its_rules_that_holds() -> None:
+def test_a_code_is_proposed_once_by_the_first_of_its_rules_that_holds():
     matcher = compile_rules({"a": ["nothing", "race", "class"], "b": ["class"]})
     found = matcher.find("Class and race.")
     assert [(code, rule) for code, rule, _, _ in found] == [("a", "race"), ("b", "class")]
 
 
 @given(st.text(max_size=80))
-def test_a_place_is_that_of_the_word_in_any_text(text: str) -> None:
+def test_a_place_is_that_of_the_word_in_any_text(text):
     words, places = find_words(text), find_places(text)
     assert len(words) == len(places)
     assert [find_words(text[start:end]) for start, end in places] == [[word] for word in words]
 
 
 @given(st.text(max_size=60))
-def test_any_line_is_a_rule_or_told_why_it_is_none(line: str) -> None:
+def test_any_line_is_a_rule_or_told_why_it_is_none(line):
     if not check_rule(line):
         compile_rules({"code": [line]}).find(line)
 
 
-def test_no_rules_make_the_time_grow_faster_than_the_text() -> None:
+def test_no_rules_make_the_time_grow_faster_than_the_text():
     """A thousand phrases of sixty open words, each of which begins everywhere and ends nowhere."""
     rules = compile_rules({f"c{number}": [f'"{"a* " * 60}b{number}"'] for number in range(1000)})
     plain = compile_rules({f"c{number}": [f"b{number}"] for number in range(1000)})
 
-    def measure(matcher: Matcher, words: int) -> float:
+    def measure(matcher, words):
         text = "ab " * words
         matcher.find("ab")
         began = time.process_time()
@@ -125,7 +122,7 @@ def test_no_rules_make_the_time_grow_faster_than_the_text() -> None:
     assert short < 200 * max(min(measure(plain, 3_000) for _ in range(3)), 0.0002)
 
 
-def test_terms_side_by_side_are_not_taken_for_one() -> None:
+def test_terms_side_by_side_are_not_taken_for_one():
     assert find('"a b" & "c d"', "a b c d") == "a b"
     assert find('"a b" & "c d"', "b c") is None
     assert find('"a a b" & c', "a a a b, c") == "a a b"

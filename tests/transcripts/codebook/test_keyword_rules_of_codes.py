@@ -1,45 +1,38 @@
 """Keyword rules as a field of a code: edited, refused by their line, kept in versions and files. What a rule says is tested
 with the grammar."""
 
-from __future__ import annotations
-
 import io
 import json
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.codebook.cast import content_of, edit, find, list_steps, new_code, snapshot
 from tests.transcripts.codebook.test_draft_pages import address, fill_in, text_of
-from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
 from transcripts.codebook.files import read_version
-from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.models import Code
 from transcripts.formats.codebook_json import write_codebook_json
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
-SignIn = Callable[[User], Client]
 RULES = ("balanc*", "value & harm - price", "“on the other hand”")
 
 
 @pytest.fixture(autouse=True)
-def no_rules_yet(draft: CodebookVersion) -> None:
+def no_rules_yet(draft):
     """The seeded codebook without the rules it comes with."""
     Code.objects.filter(version__study=draft.study_id).update(keyword_rules=[])
 
 
 @pytest.fixture
-def ruled(draft: CodebookVersion, lead: User) -> CodebookVersion:
+def ruled(draft, lead):
     """A draft with rules in one of its codes."""
     edit(draft, "theme.balance", lead, keyword_rules=RULES)
     return draft
 
 
 class TestEditing:
-    def test_lead_writes_rules_a_line_each(self, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
+    def test_lead_writes_rules_a_line_each(self, draft, lead, client_of):
         code = find(draft, "theme.balance")
         form = fill_in(code, keyword_rules="balanc*\r\n\r\n  value  &  harm - price \r\nbalanc*")
         answer = client_of(lead).post(address("edit_code", draft, code.pk), form)
@@ -47,9 +40,7 @@ class TestEditing:
         code.refresh_from_db()
         assert code.keyword_rules == ["balanc*", "value & harm - price"]
 
-    def test_line_that_is_no_rule_is_named_and_nothing_is_saved(
-        self, draft: CodebookVersion, lead: User, client_of: SignIn
-    ) -> None:
+    def test_line_that_is_no_rule_is_named_and_nothing_is_saved(self, draft, lead, client_of):
         code = find(draft, "theme.balance")
         form = fill_in(code, name="Another name", keyword_rules="balanc*\r\n\r\na|b\r\n& harm")
         answer = client_of(lead).post(address("edit_code", draft, code.pk), form)
@@ -69,13 +60,11 @@ class TestEditing:
             (tuple(f"word{number}" for number in range(101)), "101 keyword rules; the limit is 100"),
         ],
     )
-    def test_action_refuses_what_the_form_would(
-        self, draft: CodebookVersion, lead: User, rules: tuple[str, ...], said: str
-    ) -> None:
+    def test_action_refuses_what_the_form_would(self, draft, lead, rules, said):
         with pytest.raises(actions.WrongInput, match=said):
             edit(draft, "theme.balance", lead, keyword_rules=rules)
 
-    def test_pages_show_the_rules(self, ruled: CodebookVersion, lead: User, client_of: SignIn) -> None:
+    def test_pages_show_the_rules(self, ruled, lead, client_of):
         client, code = client_of(lead), find(ruled, "theme.balance")
         for page in (address("code", ruled, code.pk), address("version", ruled)):
             assert "value &amp; harm - price" in text_of(client.get(page))
@@ -83,18 +72,14 @@ class TestEditing:
 
 
 class TestVersions:
-    def test_rules_change_nothing_in_what_a_code_means(
-        self, published: CodebookVersion, ruled: CodebookVersion
-    ) -> None:
+    def test_rules_change_nothing_in_what_a_code_means(self, published, ruled):
         [found] = queries.find_comparison(published, ruled).codes
         assert (found.identifier, found.kinds, found.means_other) == ("theme.balance", ["adjusted"], False)
         assert [*found.facts.values()] == [("Keyword rules", "", "; ".join(RULES))]
         assert find(ruled, "theme.balance").meaning_version == 1
         assert list_steps(ruled) == [("adjusted", "wording", "theme.balance", "theme.balance")]
 
-    def test_published_rules_are_frozen_and_go_into_the_next_draft(
-        self, study: Study, ruled: CodebookVersion, lead: User
-    ) -> None:
+    def test_published_rules_are_frozen_and_go_into_the_next_draft(self, study, ruled, lead):
         actions.publish_version(version=ruled, by=lead)
         before = snapshot(ruled)
         with pytest.raises(Refused):
@@ -104,7 +89,7 @@ class TestVersions:
         edit(later, "theme.balance", lead, keyword_rules=("other",))
         assert snapshot(ruled) == before
 
-    def test_a_merge_takes_them_over_and_a_split_does_not(self, ruled: CodebookVersion, lead: User) -> None:
+    def test_a_merge_takes_them_over_and_a_split_does_not(self, ruled, lead):
         edit(ruled, "theme.compassion", lead, keyword_rules=("empath*", "balanc*"))
         actions.merge_codes(
             version=ruled,
@@ -120,7 +105,7 @@ class TestVersions:
         assert [each.keyword_rules for each in born] == [[], []]
 
 
-def test_a_file_with_a_line_that_is_no_rule_is_refused(study: Study, ruled: CodebookVersion, lead: User) -> None:
+def test_a_file_with_a_line_that_is_no_rule_is_refused(study, ruled, lead):
     actions.publish_version(version=ruled, by=lead)
     stream = io.StringIO()
     write_codebook_json(read_version(ruled), stream)
@@ -132,7 +117,7 @@ def test_a_file_with_a_line_that_is_no_rule_is_refused(study: Study, ruled: Code
     assert refused.value.problems[0].startswith("Balance, keyword rule 2: | has no meaning")
 
 
-def test_whoever_reads_may_see_the_rules(ruled: CodebookVersion, lead: User, reader: User, client_of: SignIn) -> None:
+def test_whoever_reads_may_see_the_rules(ruled, lead, reader, client_of):
     actions.publish_version(version=ruled, by=lead)
     page = client_of(reader).get(reverse("codebook:current", args=[ruled.study.slug]), follow=True)
     assert "value &amp; harm - price" in text_of(page)

@@ -1,11 +1,9 @@
 """The seeded keyword rules propose what a code includes and not what its definition excludes."""
 
-from __future__ import annotations
-
 import pytest
 
 from transcripts.codebook.pure.keyword_rules import compile_rules
-from transcripts.codebook.pure.seed import SeedCode, load_seed
+from transcripts.codebook.pure.seed import load_seed
 
 SEED = load_seed()
 RULED = {code.id: code for code in SEED.codes if code.keyword_rules}
@@ -142,25 +140,25 @@ DO_NOT_BELONG = [
 ]
 
 
-def propose(sentence: str) -> set[str]:
+def propose(sentence):
     return {code for code, *_ in MATCHER.find(sentence)}
 
 
 @pytest.mark.parametrize(("code", "sentence"), BELONG)
-def test_what_belongs_is_proposed(code: str, sentence: str) -> None:
+def test_what_belongs_is_proposed(code, sentence):
     assert code in propose(sentence)
 
 
 @pytest.mark.parametrize(("code", "sentence"), DO_NOT_BELONG)
-def test_what_the_definition_excludes_is_not_proposed(code: str, sentence: str) -> None:
+def test_what_the_definition_excludes_is_not_proposed(code, sentence):
     assert code not in propose(sentence)
 
 
-def test_every_code_with_rules_has_cases_for_and_against_it() -> None:
+def test_every_code_with_rules_has_cases_for_and_against_it():
     assert {code for code, _ in BELONG} == {code for code, _ in DO_NOT_BELONG} == set(RULED)
 
 
 @pytest.mark.parametrize("code", RULED.values(), ids=lambda code: code.id)
-def test_examples_against_a_code_are_not_proposed_for_it(code: SeedCode) -> None:
+def test_examples_against_a_code_are_not_proposed_for_it(code):
     against = [example.quote for example in code.examples if example.kind == "exclude"]
     assert [quote for quote in against if code.id in propose(quote)] == []

@@ -1,30 +1,23 @@
 """Codes that become one, and one that becomes several."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest
 
 from tests.transcripts.codebook.cast import content_of, edit, find, list_events, list_steps, new_code, snapshot
-from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
-from transcripts.codebook.models import CodebookVersion, CodeProposal
+from transcripts.codebook.models import CodeProposal
 from transcripts.codebook.pure.comparing import trace
-from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
 
 
-def merge(version: CodebookVersion, by: User, *identifiers: str, into: object = None, **more: object) -> object:
+def merge(version, by, *identifiers, into=None, **more):
     codes = [find(version, identifier) for identifier in identifiers]
     given = {"reason": "the same", "into": into or codes[0], **more}
-    return actions.merge_codes(version=version, codes=codes, by=by, **given)  # type: ignore[arg-type]
+    return actions.merge_codes(version=version, codes=codes, by=by, **given)
 
 
 class TestMerging:
-    def test_merge_into_one_of_them(
-        self, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User, sentence: Sentence
-    ) -> None:
+    def test_merge_into_one_of_them(self, study, published, draft, lead, sentence):
         before = snapshot(published)
         actions.pin_example(
             version=draft, code=find(draft, "theme.balance"), sentence=sentence, kind="include", by=lead
@@ -45,7 +38,7 @@ class TestMerging:
         assert list_events(study)[events:] == ["codebook.code.merged"]
         assert snapshot(published) == before
 
-    def test_merge_into_a_new_code(self, draft: CodebookVersion, lead: User) -> None:
+    def test_merge_into_a_new_code(self, draft, lead):
         merge(draft, lead, "theme.balance", "theme.compassion", into=new_code("Care", key="d", definition="Both."))
         code = find(draft, "theme.care")
         assert (code.key, code.definition, code.meaning_version) == ("d", "Both.", 2)
@@ -57,17 +50,13 @@ class TestMerging:
         ]
         assert {step[3] for step in list_steps(draft)} == {"theme.care"}
 
-    def test_sentence_pinned_to_both_is_pinned_once(
-        self, draft: CodebookVersion, lead: User, sentence: Sentence
-    ) -> None:
+    def test_sentence_pinned_to_both_is_pinned_once(self, draft, lead, sentence):
         for identifier in ("theme.balance", "theme.compassion"):
             actions.pin_example(version=draft, code=find(draft, identifier), sentence=sentence, kind="anchor", by=lead)
         merge(draft, lead, "theme.compassion", "theme.balance")
         assert find(draft, "theme.compassion").examples.filter(sentence=sentence).count() == 1
 
-    def test_proposal_that_was_accepted_goes_with_its_code(
-        self, study: Study, draft: CodebookVersion, lead: User, coder: User
-    ) -> None:
+    def test_proposal_that_was_accepted_goes_with_its_code(self, study, draft, lead, coder):
         proposal = actions.propose_code(
             study=study, name="Mine", family_identifier="themes", idempotency_key=uuid4(), by=coder
         )
@@ -92,29 +81,27 @@ class TestMerging:
             (["theme.balance", "theme.compassion"], {"into": new_code("Care", key="a")}, "already has the key a"),
         ],
     )
-    def test_merge_that_is_none_is_refused_and_nothing_is_half_done(
-        self, draft: CodebookVersion, lead: User, identifiers: list[str], more: dict[str, object], sentence: str
-    ) -> None:
+    def test_merge_that_is_none_is_refused_and_nothing_is_half_done(self, draft, lead, identifiers, more, sentence):
         before = snapshot(draft)
         with pytest.raises(actions.WrongInput, match=sentence):
             merge(draft, lead, *identifiers, **more)
         assert snapshot(draft) == before
         assert list_steps(draft) == []
 
-    def test_merge_loses_a_race_too(self, draft: CodebookVersion, lead: User, owner: User) -> None:
+    def test_merge_loses_a_race_too(self, draft, lead, owner):
         seen = {code.pk: code.revision for code in draft.codes.all()}
         edit(draft, "theme.balance", owner, name="Changed")
         with pytest.raises(actions.EditConflict):
             merge(draft, lead, "theme.compassion", "theme.balance", revisions=seen)
 
-    def test_merged_code_can_be_put_back(self, draft: CodebookVersion, lead: User) -> None:
+    def test_merged_code_can_be_put_back(self, draft, lead):
         before = content_of(draft, "theme.balance")
         merge(draft, lead, "theme.compassion", "theme.balance")
         actions.restore_code(version=draft, identifier="theme.balance", by=lead)
         assert content_of(draft, "theme.balance") == before
         assert list_steps(draft) == []
 
-    def test_code_goes_under_the_one_it_is_merged_with(self, draft: CodebookVersion, lead: User) -> None:
+    def test_code_goes_under_the_one_it_is_merged_with(self, draft, lead):
         child = actions.add_code(version=draft, given=new_code("Child", parent="theme.balance"), by=lead)
         merge(draft, lead, child.identifier, "theme.balance")
         child.refresh_from_db()
@@ -122,7 +109,7 @@ class TestMerging:
 
 
 class TestSplitting:
-    def test_split_puts_new_codes_in_the_place_of_one(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_split_puts_new_codes_in_the_place_of_one(self, study, draft, lead):
         place = [each.identifier for each in queries.read_content(draft).codes].index("theme.balance")
         born = actions.split_code(
             code=find(draft, "theme.balance"),
@@ -148,15 +135,13 @@ class TestSplitting:
             ([new_code("One"), new_code(" ")], "x", "has no name"),
         ],
     )
-    def test_split_that_is_none_is_refused(
-        self, draft: CodebookVersion, lead: User, parts: list[object], reason: str, sentence: str
-    ) -> None:
+    def test_split_that_is_none_is_refused(self, draft, lead, parts, reason, sentence):
         before = snapshot(draft)
         with pytest.raises(actions.WrongInput, match=sentence):
             actions.split_code(
                 code=find(draft, "theme.balance"),
                 revision=0,
-                parts=parts,  # type: ignore[arg-type]
+                parts=parts,
                 reason=reason,
                 by=lead,
             )
@@ -164,7 +149,7 @@ class TestSplitting:
 
 
 class TestHistory:
-    def test_lineage_is_told_over_versions(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_lineage_is_told_over_versions(self, study, draft, lead):
         merge(draft, lead, "theme.balance", "theme.compassion", into=new_code("Care"))
         actions.publish_version(version=draft, by=lead)
         third = actions.start_draft(study=study, by=lead)
@@ -174,9 +159,7 @@ class TestHistory:
         assert [tuple(each) for each in lineage.renamings] == [(3, "Care", "Caring")]
         assert [origin.lineage.name for origin in lineage.origins] == ["Balance", "Compassion"]
 
-    def test_comparison_leaves_out_the_steps_of_discarded_drafts(
-        self, study: Study, published: CodebookVersion, draft: CodebookVersion, lead: User
-    ) -> None:
+    def test_comparison_leaves_out_the_steps_of_discarded_drafts(self, study, published, draft, lead):
         merge(draft, lead, "theme.compassion", "theme.balance")
         actions.discard_draft(version=draft, by=lead)
         third = actions.start_draft(study=study, by=lead)
@@ -184,7 +167,7 @@ class TestHistory:
         [difference] = queries.find_comparison(published, third).codes
         assert (difference.kinds, difference.origins) == (["renamed"], [])
 
-    def test_wordings_are_told_once_for_each(self, study: Study, draft: CodebookVersion, lead: User) -> None:
+    def test_wordings_are_told_once_for_each(self, study, draft, lead):
         edit(draft, "theme.balance", lead, key="")
         actions.publish_version(version=draft, by=lead)
         third = actions.start_draft(study=study, by=lead)

@@ -1,7 +1,5 @@
 """Identifiers of new codes, and the question whether there is one of that name already."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -14,20 +12,20 @@ from transcripts.formats.codebook_rules import STABLE_NAME
 
 
 @given(st.text(min_size=1, max_size=200), st.sets(st.text(max_size=10)))
-def test_identifier_can_be_stored_and_is_nobody_elses(name: str, used: set[str]) -> None:
+def test_identifier_can_be_stored_and_is_nobody_elses(name, used):
     made = make_identifier(name, prefix="theme.", used=used)
     assert STABLE_NAME.fullmatch(made)
     assert made not in used
     assert make_identifier(name, prefix="theme.", used={*used, made.upper()}) != made
 
 
-def test_identifier_is_made_of_the_name() -> None:
+def test_identifier_is_made_of_the_name():
     assert make_identifier("Says “it depends”", prefix="theme.", used=()) == "theme.says_it_depends"
     assert make_identifier("身份", prefix="", used=["身份"]) == "身份_2"
     assert re.fullmatch("theme.code", make_identifier("!!!", prefix="theme.", used=()))
 
 
-def test_identifiers_of_a_family_begin_alike() -> None:
+def test_identifiers_of_a_family_begin_alike():
     codes = [code("theme.a"), code("theme.b"), code("odd.c"), code("x.d", "g")]
     assert find_prefix("f", codes) == "theme."
     assert find_prefix("empty", codes) == "empty."
@@ -46,7 +44,7 @@ def test_identifiers_of_a_family_begin_alike() -> None:
         ("!!!", []),
     ],
 )
-def test_codes_of_a_like_name_are_found(name: str, found: list[str]) -> None:
+def test_codes_of_a_like_name_are_found(name, found):
     codes = [
         code("a", name="Balance / trade off"),
         code("b", name="Balance"),
@@ -55,7 +53,7 @@ def test_codes_of_a_like_name_are_found(name: str, found: list[str]) -> None:
     assert {each.name for each in find_similar(name, codes)} == set(found)
 
 
-def test_name_is_in_vivo_when_it_is_said_word_for_word() -> None:
+def test_name_is_in_vivo_when_it_is_said_word_for_word():
     text = "It is a tendency, not a rule."
     assert is_in_words("A tendency – not a rule", text)
     assert not is_in_words("tend", text)

@@ -1,28 +1,21 @@
 """A study whose codebook began as the built-in one is offered what that has gained since, as a draft."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.codebook.cast import code, content, list_events, list_steps
-from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
-from transcripts.codebook.models import Code, CodebookVersion, CodeExample
+from transcripts.codebook.models import Code, CodeExample
 from transcripts.codebook.pure.seed import find_newer_parts, load_seed
-from transcripts.studies.models import Study
 
-SignIn = Callable[[User], Client]
 NEWER = ("challenges", "responses")
 OFFER = "The built-in codebook has grown"
 
 
 @pytest.fixture
-def older(published: CodebookVersion) -> CodebookVersion:
+def older(published):
     """The published version as studies have it that began before the newer parts."""
     CodeExample.objects.filter(code__family__identifier__in=NEWER, code__version=published).delete()
     published.codes.filter(family__identifier__in=NEWER).delete()
@@ -34,22 +27,20 @@ def older(published: CodebookVersion) -> CodebookVersion:
 
 
 @pytest.fixture
-def page(study: Study) -> str:
+def page(study):
     return reverse("codebook:current", args=[study.slug])
 
 
 @pytest.fixture
-def take(study: Study) -> str:
+def take(study):
     return reverse("codebook:take_newer_parts", args=[study.slug])
 
 
-def shows_offer(client: Client, page: str) -> bool:
+def shows_offer(client, page):
     return OFFER in client.get(page).content.decode()
 
 
-def test_draft_adds_families_and_questions_and_changes_nothing_else(
-    study: Study, older: CodebookVersion, lead: User
-) -> None:
+def test_draft_adds_families_and_questions_and_changes_nothing_else(study, older, lead):
     before = queries.read_content(older)
     draft = actions.take_newer_parts(study=study, by=lead)
     after, built_in = queries.read_content(draft), load_seed().content
@@ -69,9 +60,7 @@ def test_draft_adds_families_and_questions_and_changes_nothing_else(
     assert invented.count() == 16
 
 
-def test_each_change_is_recorded_and_no_coding_needs_re_review(
-    study: Study, older: CodebookVersion, lead: User
-) -> None:
+def test_each_change_is_recorded_and_no_coding_needs_re_review(study, older, lead):
     draft = actions.take_newer_parts(study=study, by=lead)
     steps = list_steps(draft)
     assert sorted({(kind, effect) for kind, effect, _, _ in steps}) == [("added", ""), ("adjusted", "wording")]
@@ -81,9 +70,7 @@ def test_each_change_is_recorded_and_no_coding_needs_re_review(
     assert list_events(study)[-1] == "codebook.built_in.taken_over"
 
 
-def test_lead_starts_it_from_the_codebook_page_and_is_not_asked_again(
-    client_of: SignIn, study: Study, older: CodebookVersion, lead: User, page: str, take: str
-) -> None:
+def test_lead_starts_it_from_the_codebook_page_and_is_not_asked_again(client_of, study, older, lead, page, take):
     client = client_of(lead)
     html = client.get(page).content.decode()
     assert OFFER in html
@@ -100,8 +87,8 @@ def test_lead_starts_it_from_the_codebook_page_and_is_not_asked_again(
 
 
 def test_a_discarded_draft_is_offered_again_and_an_open_one_stands_in_the_way(
-    client_of: SignIn, study: Study, older: CodebookVersion, lead: User, page: str, take: str
-) -> None:
+    client_of, study, older, lead, page, take
+):
     client = client_of(lead)
     draft = actions.start_draft(study=study, by=lead)
     assert not shows_offer(client, page)
@@ -110,9 +97,7 @@ def test_a_discarded_draft_is_offered_again_and_an_open_one_stands_in_the_way(
     assert shows_offer(client, page)
 
 
-def test_what_a_study_had_and_took_out_is_not_offered_again(
-    client_of: SignIn, study: Study, older: CodebookVersion, lead: User, page: str
-) -> None:
+def test_what_a_study_had_and_took_out_is_not_offered_again(client_of, study, older, lead, page):
     draft = actions.take_newer_parts(study=study, by=lead)
     actions.publish_version(version=draft, by=lead)
     third = actions.start_draft(study=study, by=lead)
@@ -124,21 +109,19 @@ def test_what_a_study_had_and_took_out_is_not_offered_again(
     assert not shows_offer(client_of(lead), page)
 
 
-def test_who_may_not_edit_the_codebook_is_not_asked(
-    client_of: SignIn, older: CodebookVersion, coder: User, page: str
-) -> None:
+def test_who_may_not_edit_the_codebook_is_not_asked(client_of, older, coder, page):
     assert not shows_offer(client_of(coder), page)
 
 
-def test_a_new_study_lacks_nothing(client_of: SignIn, published: CodebookVersion, lead: User, page: str) -> None:
+def test_a_new_study_lacks_nothing(client_of, published, lead, page):
     assert not shows_offer(client_of(lead), page)
 
 
-def test_a_codebook_without_codes_of_ours_is_offered_nothing() -> None:
+def test_a_codebook_without_codes_of_ours_is_offered_nothing():
     assert not find_newer_parts(content(code("tone.hedge")), load_seed().content, had=())
 
 
-def test_a_question_of_the_studys_own_with_the_same_key_stays_as_it_is() -> None:
+def test_a_question_of_the_studys_own_with_the_same_key_stays_as_it_is():
     built_in = load_seed().content
     task = next(each for each in built_in.codes if each.identifier == "feature.task")
     own = replace(task, attributes=(replace(task.attributes[0], label="Mine", choices=("a", "b")),))

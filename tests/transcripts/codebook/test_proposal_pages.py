@@ -1,62 +1,50 @@
 """The form for a code that is missing, and the list of answers; what colleagues propose is in no response."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from transcripts.accounts.models import User
 from transcripts.codebook import actions, queries
-from transcripts.codebook.models import CodebookVersion, CodeProposal
-from transcripts.corpus.models import Sentence
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
+from transcripts.codebook.models import CodeProposal
 
 
 @pytest.fixture
-def where(study: Study) -> str:
+def where(study):
     return reverse("codebook:propose", args=[study.slug])
 
 
-def fill_in(**changes: Any) -> dict[str, Any]:
+def fill_in(**changes):
     return {"name": "Missing", "family": "themes", "definition": "", "idempotency_key": str(uuid4()), **changes}
 
 
-def test_marked_words_become_the_name(where: str, coder: User, client_of: SignIn, sentence: Sentence) -> None:
+def test_marked_words_become_the_name(where, coder, client_of, sentence):
     marked = {"sentence": sentence.pk, "from": 8, "to": 17}
     page = client_of(coder).get(where, marked)
     assert page.context["form"]["name"].value() == "ask first"
     assert "I would ask first." in page.content.decode()
-    nonsense: list[dict[str, Any]] = [{}, {"from": "x"}, {"from": 10**30, "to": 1}, {"from": 9, "to": 3}]
+    nonsense = [{}, {"from": "x"}, {"from": 10**30, "to": 1}, {"from": 9, "to": 3}]
     for wrong in nonsense:
         page = client_of(coder).get(where, {"sentence": sentence.pk, **wrong})
         assert page.context["form"]["name"].value() == ""
 
 
-def test_coder_proposes_and_goes_back_to_her_sentence(
-    where: str, coder: User, client_of: SignIn, sentence: Sentence
-) -> None:
+def test_coder_proposes_and_goes_back_to_her_sentence(where, coder, client_of, sentence):
     answer = client_of(coder).post(where, fill_in(sentence=sentence.pk))
     assert answer.status_code == 303
     assert answer.headers["Location"].endswith(f"?at={sentence.pk}#s{sentence.pk}")
     assert CodeProposal.objects.get().sentence == sentence
 
 
-def test_double_click_proposes_once(where: str, coder: User, client_of: SignIn) -> None:
+def test_double_click_proposes_once(where, coder, client_of):
     client, form = client_of(coder), fill_in()
     for _ in range(2):
         assert client.post(where, form).status_code == 302
     assert CodeProposal.objects.count() == 1
 
 
-def test_like_names_are_asked_about_once(where: str, coder: User, client_of: SignIn) -> None:
+def test_like_names_are_asked_about_once(where, coder, client_of):
     client, form = client_of(coder), fill_in(name="Ballance")
     page = client.post(where, form)
     assert page.status_code == 422
@@ -66,13 +54,13 @@ def test_like_names_are_asked_about_once(where: str, coder: User, client_of: Sig
 
 
 @pytest.mark.parametrize("changes", [{"name": ""}, {"family": "none"}, {"name": "x" * 201}, {"idempotency_key": "x"}])
-def test_wrong_form_is_shown_again(where: str, coder: User, client_of: SignIn, changes: dict[str, str]) -> None:
+def test_wrong_form_is_shown_again(where, coder, client_of, changes):
     page = client_of(coder).post(where, fill_in(**changes))
     assert page.status_code == 422
     assert not CodeProposal.objects.exists()
 
 
-def test_dialog_of_the_desk_gets_the_form_alone(where: str, coder: User, client_of: SignIn) -> None:
+def test_dialog_of_the_desk_gets_the_form_alone(where, coder, client_of):
     client = client_of(coder)
     opened = client.get(where, headers={"HX-Request": "true"})
     assert opened.content.decode().lstrip().startswith("<form")
@@ -88,14 +76,14 @@ def test_dialog_of_the_desk_gets_the_form_alone(where: str, coder: User, client_
     assert "Secret" not in str(sent.headers)
 
 
-def test_coder_is_not_offered_to_use_it_at_once(where: str, coder: User, client_of: SignIn) -> None:
+def test_coder_is_not_offered_to_use_it_at_once(where, coder, client_of):
     client = client_of(coder)
     assert "then" not in client.get(where).context["form"].fields
     client.post(where, fill_in(then="use"))
     assert CodeProposal.objects.get().state == "open"
 
 
-def test_lead_uses_it_at_once(where: str, study: Study, lead: User, client_of: SignIn) -> None:
+def test_lead_uses_it_at_once(where, study, lead, client_of):
     client = client_of(lead)
     sent = client.post(where, fill_in(then="use"), headers={"HX-Request": "true"})
     [said] = json.loads(sent.headers["HX-Trigger"]).values()
@@ -108,9 +96,7 @@ def test_lead_uses_it_at_once(where: str, study: Study, lead: User, client_of: S
     assert CodeProposal.objects.filter(state="accepted").count() == 2
 
 
-def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(
-    where: str, study: Study, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(where, study, coder, second_coder, client_of):
     client = client_of(coder)
     paths = [
         reverse("codebook:proposals", args=[study.slug]),
@@ -118,7 +104,7 @@ def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(
         reverse("codebook:key_card", args=[study.slug, 1]),
     ]
 
-    def look() -> list[str]:
+    def look():
         pages = [client.get(path).content.decode() for path in paths]
         # Each page has a token of its own against forged forms.
         return [page for text in pages for page in text.splitlines() if "csrf" not in page.lower()]
@@ -131,9 +117,7 @@ def test_pages_of_a_coder_do_not_change_when_a_colleague_proposes(
     assert page.status_code == 302, "a colleague's proposal is no like name"
 
 
-def test_everybody_reads_what_is_for_her(
-    where: str, study: Study, coder: User, second_coder: User, lead: User, reader: User, client_of: SignIn
-) -> None:
+def test_everybody_reads_what_is_for_her(where, study, coder, second_coder, lead, reader, client_of):
     client_of(coder).post(where, fill_in(name="Hers"))
     client_of(second_coder).post(where, fill_in(name="His"))
     listed = reverse("codebook:proposals", args=[study.slug])
@@ -142,7 +126,7 @@ def test_everybody_reads_what_is_for_her(
         assert len(client_of(sees_all).get(listed).context["rows"]) == 2
 
 
-def test_lead_answers(where: str, study: Study, coder: User, lead: User, client_of: SignIn) -> None:
+def test_lead_answers(where, study, coder, lead, client_of):
     client_of(coder).post(where, fill_in())
     proposal = CodeProposal.objects.get()
     client = client_of(lead)
@@ -158,9 +142,7 @@ def test_lead_answers(where: str, study: Study, coder: User, lead: User, client_
     assert "accepted by another person in the meantime" in page.content.decode()
 
 
-def test_lead_is_not_offered_to_publish_with_it_what_is_half_done(
-    where: str, study: Study, published: CodebookVersion, coder: User, lead: User, client_of: SignIn
-) -> None:
+def test_lead_is_not_offered_to_publish_with_it_what_is_half_done(where, study, published, coder, lead, client_of):
     client_of(coder).post(where, fill_in())
     client, listed = client_of(lead), reverse("codebook:proposals", args=[study.slug])
     assert "Use it now" in client.get(listed).content.decode()

@@ -1,33 +1,26 @@
 """A study begins with the built-in codebook, an empty one or one of its own, and with a method."""
 
-from __future__ import annotations
-
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from tests.transcripts.codebook.test_actions import make_file
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.queries import current_version, find_open_draft
 from transcripts.formats.codebook_csv import CodeRow
 from transcripts.studies.models import Study
 from transcripts.studies.queries import find_method
 
-SignIn = Callable[[User], Client]
 START = "/new-study/"
 OWN = make_file([CodeRow(code_id="tone.warm", family="tone", family_name="Tone", name="Warm", definition="Friendly.")])
 
 
-def start(client: Client, data: bytes | None = None, name: str = "own.csv", **fields: str) -> Study | str:
+def start(client, data=None, name="own.csv", **fields):
     """Send the form: the new study, or the page that says what is wrong."""
-    sent: dict[str, object] = {"name": "My study", **fields}
+    sent = {"name": "My study", **fields}
     if data is not None:
         sent["file"] = SimpleUploadedFile(name, data)
     before = set(Study.objects.values_list("pk", flat=True))
@@ -40,13 +33,13 @@ def start(client: Client, data: bytes | None = None, name: str = "own.csv", **fi
 
 
 @pytest.fixture
-def client(owner: User, client_of: SignIn) -> Client:
+def client(owner, client_of):
     owner.may_start_studies = True
     owner.save()
     return client_of(owner)
 
 
-def test_without_a_choice_it_is_the_built_in_codebook_read_reflexively(client: Client) -> None:
+def test_without_a_choice_it_is_the_built_in_codebook_read_reflexively(client):
     study = start(client)
     assert isinstance(study, Study)
     version = current_version(study)
@@ -55,7 +48,7 @@ def test_without_a_choice_it_is_the_built_in_codebook_read_reflexively(client: C
     assert (find_method(study), find_method(study, "moves")) == ("reflexive", "codebook")
 
 
-def test_a_codebook_of_ones_own_is_published_and_nothing_else_is_in_it(client: Client) -> None:
+def test_a_codebook_of_ones_own_is_published_and_nothing_else_is_in_it(client):
     study = start(client, OWN, method="reliability")
     assert isinstance(study, Study)
     version = current_version(study)
@@ -65,7 +58,7 @@ def test_a_codebook_of_ones_own_is_published_and_nothing_else_is_in_it(client: C
     assert AuditEvent.objects.filter(stream=f"study:{study.pk}", action__startswith="codebook.").exists()
 
 
-def test_an_empty_codebook_is_a_draft_that_can_be_filled(client: Client) -> None:
+def test_an_empty_codebook_is_a_draft_that_can_be_filled(client):
     study = start(client, codebook="empty")
     assert isinstance(study, Study)
     draft = find_open_draft(study)
@@ -85,19 +78,19 @@ def test_an_empty_codebook_is_a_draft_that_can_be_filled(client: Client) -> None
         (b"\xff\xfe\x00", "a mark of UTF-16"),
     ],
 )
-def test_a_file_that_is_no_codebook_is_refused_and_leaves_no_study(client: Client, data: bytes, words: str) -> None:
+def test_a_file_that_is_no_codebook_is_refused_and_leaves_no_study(client, data, words):
     page = start(client, data)
     assert isinstance(page, str)
     assert words in page
 
 
-def test_a_file_that_was_promised_is_asked_for(client: Client) -> None:
+def test_a_file_that_was_promised_is_asked_for(client):
     page = start(client, codebook="file")
     assert isinstance(page, str)
     assert "Choose the file of the codebook" in page
 
 
-def test_the_command_does_the_same(db: None, tmp_path: Path) -> None:
+def test_the_command_does_the_same(db, tmp_path):
     file = tmp_path / "own.csv"
     file.write_bytes(OWN)
     out = io.StringIO()
@@ -114,5 +107,5 @@ def test_the_command_does_the_same(db: None, tmp_path: Path) -> None:
     assert not Study.objects.filter(slug="bad").exists()
 
 
-def test_nothing_is_cleared_where_no_file_was(client: Client) -> None:
+def test_nothing_is_cleared_where_no_file_was(client):
     assert client.post(START, {"name": "My study", "file-clear": "1"}).status_code == 302

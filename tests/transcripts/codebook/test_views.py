@@ -1,53 +1,43 @@
-from __future__ import annotations
-
 import base64
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from django.contrib.staticfiles import finders
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
-from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.codebook.test_actions import export_file, make_file, reword
-from transcripts.accounts.models import User
 from transcripts.codebook.actions import import_codebook
 from transcripts.codebook.models import CodebookVersion, CodeChange
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_csv import CodeRow
 from transcripts.studies.models import Membership, Study
 
-SignIn = Callable[[User], Client]
-
 
 @pytest.fixture
-def published(study: Study) -> CodebookVersion:
+def published(study):
     version = current_version(study)
     assert version is not None
     return version
 
 
 @pytest.fixture
-def draft(study: Study, published: CodebookVersion, lead: User) -> CodebookVersion:
+def draft(study, published, lead):
     return import_codebook(study=study, data=reword(published), name="codebook.csv", by=lead)[0]
 
 
-def upload(data: bytes, name: str = "codebook.csv") -> dict[str, SimpleUploadedFile]:
+def upload(data, name="codebook.csv"):
     return {"file": SimpleUploadedFile(name, data, content_type="text/csv")}
 
 
-def confirm(data: bytes, name: str = "codebook.csv", **more: str) -> dict[str, str]:
+def confirm(data, name="codebook.csv", **more):
     """What the page sends that shows what a file would bring."""
     return {"name": name, "content": base64.b64encode(data).decode(), **more}
 
 
-def test_coder_reads_definitions_for_people_and_for_machines(
-    study: Study, published: CodebookVersion, coder: User, client_of: SignIn
-) -> None:
+def test_coder_reads_definitions_for_people_and_for_machines(study, published, coder, client_of):
     page = client_of(coder).get(reverse("codebook:current", args=[study.slug]))
     code = published.codes.get(identifier="theme.balance")
     assert page.status_code == 200
@@ -55,18 +45,14 @@ def test_coder_reads_definitions_for_people_and_for_machines(
         assert escape(text) in page.content.decode()
 
 
-def test_outsider_cannot_find_the_codebook(study: Study, outsider: User, client_of: SignIn) -> None:
+def test_outsider_cannot_find_the_codebook(study, outsider, client_of):
     for name, args in (("codebook:current", []), ("codebook:version", [1]), ("codebook:import", [])):
         assert client_of(outsider).get(reverse(name, args=[study.slug, *args])).status_code == 404
 
 
 def test_page_takes_as_many_queries_for_many_codes_as_for_few(
-    study: Study,
-    published: CodebookVersion,
-    lead: User,
-    client_of: SignIn,
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
+    study, published, lead, client_of, django_assert_num_queries
+):
     rows = [CodeRow(code_id=f"x.{n}", family=f"f{n % 9}", family_name=f"F{n % 9}", name=f"Code {n}") for n in range(90)]
     import_codebook(study=study, data=make_file(rows), name="many.csv", by=lead)
     client = client_of(lead)
@@ -78,25 +64,23 @@ def test_page_takes_as_many_queries_for_many_codes_as_for_few(
         client.get(reverse("codebook:version", args=[study.slug, 2]))
 
 
-def test_draft_is_not_what_the_codebook_page_shows(
-    study: Study, draft: CodebookVersion, coder: User, client_of: SignIn
-) -> None:
+def test_draft_is_not_what_the_codebook_page_shows(study, draft, coder, client_of):
     page = client_of(coder).get(reverse("codebook:current", args=[study.slug]))
     assert page.context["version"].number == 1
     assert page.context["changes"] is None
 
 
-def test_version_that_is_not_there_is_not_found(study: Study, coder: User, client_of: SignIn) -> None:
+def test_version_that_is_not_there_is_not_found(study, coder, client_of):
     assert client_of(coder).get(reverse("codebook:version", args=[study.slug, 9])).status_code == 404
 
 
-def test_lead_publishes_a_draft(study: Study, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
+def test_lead_publishes_a_draft(study, draft, lead, client_of):
     answer = client_of(lead).post(reverse("codebook:publish", args=[study.slug, draft.number]), follow=True)
     assert current_version(study) == draft
     assert "is published" in answer.content.decode()
 
 
-def test_coder_cannot_publish(study: Study, draft: CodebookVersion, coder: User, client_of: SignIn) -> None:
+def test_coder_cannot_publish(study, draft, coder, client_of):
     client = client_of(coder)
     assert client.post(reverse("codebook:publish", args=[study.slug, draft.number])).status_code == 403
     assert "Publish v2" not in client.get(reverse("codebook:version", args=[study.slug, 2])).content.decode()
@@ -104,7 +88,7 @@ def test_coder_cannot_publish(study: Study, draft: CodebookVersion, coder: User,
     assert draft.status == CodebookVersion.Status.DRAFT
 
 
-def test_publishing_is_asked_for_once(study: Study, draft: CodebookVersion, lead: User, client_of: SignIn) -> None:
+def test_publishing_is_asked_for_once(study, draft, lead, client_of):
     client, publish = client_of(lead), reverse("codebook:publish", args=[study.slug, draft.number])
     assert publish in client.get(reverse("codebook:draft", args=[study.slug, draft.number])).content.decode()
     assert "Publish v2?" in client.get(publish).content.decode()
@@ -114,9 +98,7 @@ def test_publishing_is_asked_for_once(study: Study, draft: CodebookVersion, lead
     assert client.get(publish)["Location"] == draft.get_absolute_url()
 
 
-def test_draft_that_is_overtaken_says_so(
-    study: Study, draft: CodebookVersion, published: CodebookVersion, lead: User, client_of: SignIn
-) -> None:
+def test_draft_that_is_overtaken_says_so(study, draft, published, lead, client_of):
     client = client_of(lead)
     client.post(reverse("codebook:import", args=[study.slug]), confirm(export_file(published)))
     client.post(reverse("codebook:publish", args=[study.slug, 3]))
@@ -125,9 +107,7 @@ def test_draft_that_is_overtaken_says_so(
     assert "v3 was published after this draft was started" in answer.content.decode()
 
 
-def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
-    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
-) -> None:
+def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(study, published, lead, client_of):
     page = client_of(lead).post(reverse("codebook:import", args=[study.slug]), upload(reword(published)))
     assert page.status_code == 200
     [changed] = page.context["changed"]
@@ -137,9 +117,7 @@ def test_lead_sees_what_a_file_would_bring_before_anything_is_stored(
     assert study.codebook_versions.count() == 1
 
 
-def test_lead_makes_a_draft_of_the_file_she_looked_at(
-    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
-) -> None:
+def test_lead_makes_a_draft_of_the_file_she_looked_at(study, published, lead, client_of):
     said = {"effect-theme.models_metamodels": "narrowing"}
     answer = client_of(lead).post(
         reverse("codebook:import", args=[study.slug]), confirm(reword(published), **said), follow=True
@@ -150,9 +128,7 @@ def test_lead_makes_a_draft_of_the_file_she_looked_at(
     assert (change.kind, change.effect) == ("redefined", "narrowing")
 
 
-def test_lead_is_told_when_nothing_changed(
-    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
-) -> None:
+def test_lead_is_told_when_nothing_changed(study, published, lead, client_of):
     client, url = client_of(lead), reverse("codebook:import", args=[study.slug])
     assert "Nothing would change" in client.post(url, upload(export_file(published))).content.decode()
     answer = client.post(url, confirm(export_file(published)), follow=True)
@@ -160,9 +136,7 @@ def test_lead_is_told_when_nothing_changed(
     assert study.codebook_versions.count() == 1
 
 
-def test_codes_that_are_not_in_the_file_can_stay(
-    study: Study, published: CodebookVersion, lead: User, client_of: SignIn
-) -> None:
+def test_codes_that_are_not_in_the_file_can_stay(study, published, lead, client_of):
     rows = [CodeRow(code_id="theme.new", family="themes", family_name="Themes", name="New")]
     client, url = client_of(lead), reverse("codebook:import", args=[study.slug])
     page = client.post(url, upload(make_file(rows)))
@@ -172,14 +146,14 @@ def test_codes_that_are_not_in_the_file_can_stay(
 
 
 @pytest.mark.parametrize("content", ["", "not base64 at all!", "////"])
-def test_file_that_did_not_come_whole_is_refused(study: Study, lead: User, client_of: SignIn, content: str) -> None:
+def test_file_that_did_not_come_whole_is_refused(study, lead, client_of, content):
     url = reverse("codebook:import", args=[study.slug])
     page = client_of(lead).post(url, {"name": "codebook.csv", "content": content})
     assert page.status_code == 422
     assert study.codebook_versions.count() == 1
 
 
-def test_wrong_file_is_refused_beside_the_field(study: Study, lead: User, client_of: SignIn) -> None:
+def test_wrong_file_is_refused_beside_the_field(study, lead, client_of):
     page = client_of(lead).post(reverse("codebook:import", args=[study.slug]), upload(b"Nr;Familie\n1;Ton\n"))
     assert page.status_code == 422
     assert page.context["form"].errors["file"] == [
@@ -189,7 +163,7 @@ def test_wrong_file_is_refused_beside_the_field(study: Study, lead: User, client
     assert said in page.context["form"].fields["file"].help_text, "how it was read is no error"
 
 
-def test_the_templates_on_the_page_are_read_and_show_its_example(study: Study, lead: User, client_of: SignIn) -> None:
+def test_the_templates_on_the_page_are_read_and_show_its_example(study, lead, client_of):
     client, url = client_of(lead), reverse("codebook:import", args=[study.slug])
     page = client.get(url).content.decode()
     for name in ("codebook.csv", "codebook-semicolons.csv"):
@@ -204,17 +178,17 @@ def test_the_templates_on_the_page_are_read_and_show_its_example(study: Study, l
         assert all(f"<td>{code.name}</td>" in page for code in added if code.name != "Trust in institutions")
 
 
-def test_empty_form_is_refused_beside_the_field(study: Study, lead: User, client_of: SignIn) -> None:
+def test_empty_form_is_refused_beside_the_field(study, lead, client_of):
     page = client_of(lead).post(reverse("codebook:import", args=[study.slug]))
     assert page.status_code == 422
     assert page.context["form"].errors["file"]
 
 
-def test_coder_cannot_import_a_codebook(study: Study, coder: User, client_of: SignIn) -> None:
+def test_coder_cannot_import_a_codebook(study, coder, client_of):
     assert client_of(coder).get(reverse("codebook:import", args=[study.slug])).status_code == 403
 
 
-def test_who_has_the_right_starts_a_study_and_owns_it(outsider: User, client_of: SignIn) -> None:
+def test_who_has_the_right_starts_a_study_and_owns_it(outsider, client_of):
     answer = client_of(outsider).post(reverse("codebook:start_study"), {"name": "Culture, round two"})
     study = Study.objects.get()
     assert answer.status_code == 302
@@ -231,15 +205,13 @@ def test_who_has_the_right_starts_a_study_and_owns_it(outsider: User, client_of:
         ({"name": "???"}, "slug"),
     ],
 )
-def test_study_that_cannot_be_started_says_why(
-    study: Study, owner: User, client_of: SignIn, typed: dict[str, str], field: str
-) -> None:
+def test_study_that_cannot_be_started_says_why(study, owner, client_of, typed, field):
     page = client_of(owner).post(reverse("codebook:start_study"), typed)
     assert page.status_code == 422
     assert list(page.context["form"].errors) == [field]
     assert Study.objects.count() == 1
 
 
-def test_stranger_is_sent_to_sign_in(client: Client, study: Study) -> None:
+def test_stranger_is_sent_to_sign_in(client, study):
     for url in (reverse("codebook:start_study"), reverse("codebook:current", args=[study.slug])):
         assert client.get(url).headers["Location"].startswith(reverse("account_login"))

@@ -1,7 +1,5 @@
 """What counts as a blind reading. The rules are those on which agreement, anchors and themes rest."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import timedelta
 
@@ -10,40 +8,36 @@ from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from tests.transcripts.rounds.cast import answers, bring_in
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeFamily
 from transcripts.coding.actions import reveal_suggestions
-from transcripts.coding.blind import BlindTable, VersionSpan, read_blind
+from transcripts.coding.blind import VersionSpan, read_blind
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
+from transcripts.corpus.models import BoundaryEdit, Sentence
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Study
 
 BALANCE, COMPASSION = "theme.balance", "theme.compassion"
 THEMES = ["theme.models_metamodels", BALANCE, COMPASSION]
 
 
 @pytest.fixture
-def talks(study: Study, owner: User) -> list[Interview]:
+def talks(study, owner):
     return bring_in(study, owner, ["Model A", "Model B"])
 
 
-def themes_of(study: Study, *talks: Interview, span: VersionSpan | None = None) -> BlindTable:
+def themes_of(study, *talks, span=None):
     wanted = {talk.pk for talk in talks} if talks else None
     return read_blind(study, interviews=wanted, span=span).arrange("themes", "sentence", THEMES)
 
 
-def reading(table: BlindTable, unit_id: int) -> dict[int, tuple[str, ...]]:
+def reading(table, unit_id):
     """Who decided about a unit, and the codes each put."""
     return table.list_readings(list(table.unit_ids).index(unit_id))
 
 
 class TestSentences:
-    def test_sentence_is_decided_by_a_code_of_the_family_or_by_a_decision(
-        self, study: Study, talks: list[Interview], coder: User, second_coder: User
-    ) -> None:
+    def test_sentence_is_decided_by_a_code_of_the_family_or_by_a_decision(self, study, talks, coder, second_coder):
         first, second, third = answers(talks[0])
         put(first, find_code(study, BALANCE), coder)
         put(second, find_code(study, "move.elicit"), coder)
@@ -55,7 +49,7 @@ class TestSentences:
         assert reading(table, third.pk) == {coder.pk: ()}
         assert [table.unit_ids[place] for place in table.find_differing()] == [first.pk]
 
-    def test_what_was_taken_back_while_blind_is_gone(self, study: Study, talks: list[Interview], coder: User) -> None:
+    def test_what_was_taken_back_while_blind_is_gone(self, study, talks, coder):
         first, second, _ = answers(talks[0])
         take_off(put(first, find_code(study, BALANCE), coder), coder)
         put(second, find_code(study, BALANCE), coder, level="semantic")
@@ -64,9 +58,7 @@ class TestSentences:
         assert reading(table, first.pk) == {}
         assert reading(table, second.pk) == {coder.pk: (BALANCE,)}
 
-    def test_reading_at_the_moment_of_the_reveal_stays_whatever_is_done_later(
-        self, study: Study, talks: list[Interview], coder: User
-    ) -> None:
+    def test_reading_at_the_moment_of_the_reveal_stays_whatever_is_done_later(self, study, talks, coder):
         first = answers(talks[0])[0]
         balance = put(first, find_code(study, BALANCE), coder)
         decide(first, coder)
@@ -75,9 +67,7 @@ class TestSentences:
         put(first, find_code(study, COMPASSION), coder, reason="The machine is right.")
         assert reading(themes_of(study), first.pk) == {coder.pk: (BALANCE,)}
 
-    def test_reading_at_the_moment_of_the_opening_stays_and_later_decisions_are_not_blind(
-        self, study: Study, talks: list[Interview], lead: User
-    ) -> None:
+    def test_reading_at_the_moment_of_the_opening_stays_and_later_decisions_are_not_blind(self, study, talks, lead):
         first, second, third = answers(talks[0])
         balance = put(first, find_code(study, BALANCE), lead)
         decide(third, lead)
@@ -90,9 +80,7 @@ class TestSentences:
         assert reading(table, second.pk) == {}
         assert reading(table, third.pk) == {lead.pk: ()}
 
-    def test_opening_of_another_person_or_interview_keeps_nothing_alive(
-        self, study: Study, talks: list[Interview], lead: User, coder: User
-    ) -> None:
+    def test_opening_of_another_person_or_interview_keeps_nothing_alive(self, study, talks, lead, coder):
         first = answers(talks[0])[0]
         coding = put(first, find_code(study, BALANCE), coder)
         unblind_interview(study=study, interview=talks[0], by=lead, where="agreement")
@@ -100,7 +88,7 @@ class TestSentences:
         take_off(coding, coder)
         assert reading(themes_of(study), first.pk) == {}
 
-    def test_retired_sentences_are_left_out(self, study: Study, talks: list[Interview], coder: User) -> None:
+    def test_retired_sentences_are_left_out(self, study, talks, coder):
         first = answers(talks[0])[0]
         put(first, find_code(study, BALANCE), coder)
         edit = BoundaryEdit.objects.create(
@@ -109,9 +97,7 @@ class TestSentences:
         Sentence.objects.filter(pk=first.pk).update(retired_by=edit)
         assert first.pk not in set(themes_of(study).unit_ids)
 
-    def test_only_the_wanted_interviews_and_the_own_study_are_read(
-        self, study: Study, talks: list[Interview], coder: User, outsider: User
-    ) -> None:
+    def test_only_the_wanted_interviews_and_the_own_study_are_read(self, study, talks, coder, outsider):
         from transcripts.codebook.actions import start_study
 
         for talk in talks:
@@ -128,8 +114,8 @@ class TestSentences:
 
 class TestOtherUnits:
     def test_turn_is_decided_by_its_own_code_or_by_decisions_on_all_its_sentences(
-        self, study: Study, talks: list[Interview], coder: User, second_coder: User
-    ) -> None:
+        self, study, talks, coder, second_coder
+    ):
         sentences = answers(talks[0])
         turn = sentences[0].turn
         put(sentences[1], find_code(study, "feature.task"), coder)
@@ -137,23 +123,21 @@ class TestOtherUnits:
             decide(sentence, second_coder)
         codes = ["feature.task", "feature.stakeholders"]
 
-        def read() -> dict[int, tuple[str, ...]]:
+        def read():
             return reading(read_blind(study).arrange("case_features", "turn", codes), turn.pk)
 
         assert read() == {coder.pk: ("feature.task",)}
         decide(sentences[2], second_coder)
         assert read() == {coder.pk: ("feature.task",), second_coder.pk: ()}
 
-    def test_code_of_the_turn_says_nothing_about_its_first_sentence(
-        self, study: Study, talks: list[Interview], coder: User
-    ) -> None:
+    def test_code_of_the_turn_says_nothing_about_its_first_sentence(self, study, talks, coder):
         first = answers(talks[0])[0]
         put(first, find_code(study, "feature.task"), coder)
         assert reading(themes_of(study), first.pk) == {}
 
     def test_interview_is_decided_by_its_own_code_or_by_decisions_on_all_the_model_says(
-        self, study: Study, talks: list[Interview], coder: User, second_coder: User
-    ) -> None:
+        self, study, talks, coder, second_coder
+    ):
         version = CodebookVersion.objects.get(study=study)
         family = CodeFamily.objects.create(
             version=version, identifier="whole", name="Whole", unit="interview", carries_level=False, position=90
@@ -173,7 +157,7 @@ class TestOtherUnits:
 
 class TestVersions:
     @pytest.fixture
-    def later(self, study: Study) -> Code:
+    def later(self, study):
         """The code balance in a second version, in another family there."""
         now = timezone.now()
         version = CodebookVersion.objects.create(
@@ -182,9 +166,7 @@ class TestVersions:
         family = CodeFamily.objects.create(version=version, identifier="themes", name="Themes", position=1)
         return Code.objects.create(version=version, family=family, identifier=BALANCE, name="Balance", position=1)
 
-    def test_code_is_one_thing_across_versions(
-        self, study: Study, talks: list[Interview], coder: User, second_coder: User, later: Code
-    ) -> None:
+    def test_code_is_one_thing_across_versions(self, study, talks, coder, second_coder, later):
         first = answers(talks[0])[0]
         put(first, find_code(study, BALANCE), coder)
         put(first, later, second_coder)
@@ -192,9 +174,7 @@ class TestVersions:
         assert reading(table, first.pk) == {coder.pk: (BALANCE,), second_coder.pk: (BALANCE,)}
         assert len(table.find_differing()) == 0
 
-    def test_code_belongs_to_the_family_it_has_now(
-        self, study: Study, talks: list[Interview], coder: User, later: Code
-    ) -> None:
+    def test_code_belongs_to_the_family_it_has_now(self, study, talks, coder, later):
         CodeFamily.objects.filter(pk=later.family_id).update(identifier="ways", name="Ways")
         first = answers(talks[0])[0]
         put(first, find_code(study, BALANCE), coder)
@@ -202,9 +182,7 @@ class TestVersions:
         moved = read_blind(study).arrange("ways", "sentence", [BALANCE])
         assert reading(moved, first.pk) == {coder.pk: (BALANCE,)}
 
-    def test_merged_code_counts_as_what_it_went_into(
-        self, study: Study, talks: list[Interview], coder: User, second_coder: User, later: Code
-    ) -> None:
+    def test_merged_code_counts_as_what_it_went_into(self, study, talks, coder, second_coder, later):
         first = answers(talks[0])[0]
         put(first, find_code(study, COMPASSION), coder)
         put(first, later, second_coder)
@@ -217,9 +195,7 @@ class TestVersions:
         )
         assert reading(themes_of(study), first.pk) == {coder.pk: (BALANCE,), second_coder.pk: (BALANCE,)}
 
-    def test_reading_with_a_code_that_was_split_is_unknown_until_it_is_sorted(
-        self, study: Study, talks: list[Interview], lead: User, later: Code
-    ) -> None:
+    def test_reading_with_a_code_that_was_split_is_unknown_until_it_is_sorted(self, study, talks, lead, later):
         first = answers(talks[0])[0]
         old = put(first, find_code(study, COMPASSION), lead)
         CodeChange.objects.create(
@@ -240,9 +216,7 @@ class TestVersions:
         Coding.objects.filter(pk=old.pk).update(superseded_by=new)
         assert reading(themes_of(study), first.pk) == {lead.pk: (BALANCE,)}
 
-    def test_span_keeps_what_was_wholly_said_under_its_versions(
-        self, study: Study, talks: list[Interview], coder: User, second_coder: User, later: Code
-    ) -> None:
+    def test_span_keeps_what_was_wholly_said_under_its_versions(self, study, talks, coder, second_coder, later):
         first, second, third = answers(talks[0])
         published = later.version.published_at
         assert published
@@ -263,7 +237,7 @@ class TestVersions:
         assert reading(themes_of(study), third.pk) == {coder.pk: (BALANCE, COMPASSION)}
 
 
-def test_study_without_work_has_no_readings(study: Study, talks: list[Interview]) -> None:
+def test_study_without_work_has_no_readings(study, talks):
     table = themes_of(study)
     assert table.coders == ()
     assert table.labels.shape == (3, 0, 8)

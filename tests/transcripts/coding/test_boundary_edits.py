@@ -1,7 +1,5 @@
 """People's work when the breaks of its sentence are corrected."""
 
-from __future__ import annotations
-
 import json
 from unittest.mock import ANY
 from uuid import uuid4
@@ -10,7 +8,6 @@ import pytest
 from django.utils import timezone
 
 from tests.transcripts.coding.cast import count_events, decide, find_code, last_event, put, standing_codes, take_off
-from transcripts.accounts.models import User
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding, Decision, Memo, Reveal, Unblinding
@@ -20,13 +17,12 @@ from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused, Extent
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
 
 ANSWER = "One and two and three. Second thing. Third thing."
 
 
 @pytest.fixture
-def run_on(study: Study, owner: User) -> Interview:
+def run_on(study, owner):
     """An answer of three sentences: 2, 3 and 4."""
     turns = [{"role": "interviewer", "text": "Why?"}, {"role": "model", "text": ANSWER}]
     line = json.dumps({"id": "r", "title": "Run on", "turns": turns})
@@ -34,12 +30,12 @@ def run_on(study: Study, owner: User) -> Interview:
     return Interview.objects.get(external_id="r")
 
 
-def find(interview: Interview, label: str) -> Sentence:
+def find(interview, label):
     rows = Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True).select_related("turn__interview")
     return next(row for row in rows if row.label == label)
 
 
-def split(interview: Interview, label: str = "2", before: str = " and three", *, by: User) -> BoundaryEdit:
+def split(interview, label="2", before=" and three", *, by):
     sentence = find(interview, label)
     at = ANSWER.index(before, sentence.start)
     return boundary_edits.split_sentence(
@@ -47,13 +43,13 @@ def split(interview: Interview, label: str = "2", before: str = " and three", *,
     )
 
 
-def join(interview: Interview, label: str, *, by: User) -> BoundaryEdit:
+def join(interview, label, *, by):
     return boundary_edits.merge_sentences(
         study=interview.study, first=find(interview, label), by=by, idempotency_key=uuid4()
     )
 
 
-def quote(interview: Interview, label: str, words: str, code: str, by: User) -> Coding:
+def quote(interview, label, words, code, by):
     start = ANSWER.index(words)
     return actions.add_coding(
         study=interview.study,
@@ -65,7 +61,7 @@ def quote(interview: Interview, label: str, words: str, code: str, by: User) -> 
     )
 
 
-def remember(interview: Interview, label: str, text: str, by: User) -> Memo:
+def remember(interview, label, text, by):
     return actions.write_memo(
         study=interview.study,
         interview=interview,
@@ -76,11 +72,11 @@ def remember(interview: Interview, label: str, text: str, by: User) -> Memo:
     )
 
 
-def reveal(interview: Interview, label: str, by: User) -> Reveal:
+def reveal(interview, label, by):
     return actions.reveal_suggestions(study=interview.study, sentence=find(interview, label), by=by)
 
 
-def show(interview: Interview, coder: User) -> list[str]:
+def show(interview, coder):
     """The standing codings of ``coder``, as "label code" with what they quote."""
     rows = Coding.objects.filter(coder=coder, withdrawn_at__isnull=True, sentence__retired_by__isnull=True)
     told = []
@@ -91,7 +87,7 @@ def show(interview: Interview, coder: User) -> list[str]:
 
 
 class TestSplit:
-    def test_coding_without_a_quote_goes_to_both_pieces(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_coding_without_a_quote_goes_to_both_pieces(self, run_on, lead, coder):
         old = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder, level="latent", note="Why")
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a theme.balance", "2b theme.balance"]
@@ -108,7 +104,7 @@ class TestSplit:
                 old.created_at,
             )
 
-    def test_quote_goes_to_the_piece_that_holds_it(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_quote_goes_to_the_piece_that_holds_it(self, run_on, lead, coder):
         first = quote(run_on, "2", "One and", "theme.balance", coder)
         quote(run_on, "2", "three", "theme.compassion", coder)
         split(run_on, by=lead)
@@ -116,24 +112,22 @@ class TestSplit:
         first.refresh_from_db()
         assert first.superseded_by == Coding.objects.get(migrated_from=first)
 
-    def test_quote_cut_in_two_is_cut(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_quote_cut_in_two_is_cut(self, run_on, lead, coder):
         quote(run_on, "2", "two and three", "theme.balance", coder)
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a theme.balance «two»", "2b theme.balance «and three»"]
 
-    def test_quote_of_a_whole_piece_becomes_the_piece(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_quote_of_a_whole_piece_becomes_the_piece(self, run_on, lead, coder):
         quote(run_on, "2", "One and two", "theme.balance", coder)
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a theme.balance"]
 
-    def test_code_of_the_turn_goes_to_the_first_piece(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_code_of_the_turn_goes_to_the_first_piece(self, run_on, lead, coder):
         put(find(run_on, "4"), find_code(run_on.study, "feature.task"), coder)
         split(run_on, by=lead)
         assert show(run_on, coder) == ["2a feature.task"]
 
-    def test_decision_goes_to_both_and_says_none_applies_where_no_code_came(
-        self, run_on: Interview, lead: User, coder: User, second_coder: User
-    ) -> None:
+    def test_decision_goes_to_both_and_says_none_applies_where_no_code_came(self, run_on, lead, coder, second_coder):
         quote(run_on, "2", "three", "theme.balance", coder)
         decide(find(run_on, "2"), coder)
         decide(find(run_on, "2"), second_coder)
@@ -146,7 +140,7 @@ class TestSplit:
             ("2b", "second_coder", True),
         ]
 
-    def test_memo_goes_to_the_first_piece_whole(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_memo_goes_to_the_first_piece_whole(self, run_on, lead, coder):
         old = remember(run_on, "2", "Hedges.\nTwice.", coder)
         split(run_on, by=lead)
         memo = Memo.objects.get(withdrawn_at__isnull=True)
@@ -154,9 +148,7 @@ class TestSplit:
         old.refresh_from_db()
         assert old.superseded_by == memo
 
-    def test_who_had_seen_suggestions_has_seen_them_for_both_pieces(
-        self, run_on: Interview, lead: User, coder: User
-    ) -> None:
+    def test_who_had_seen_suggestions_has_seen_them_for_both_pieces(self, run_on, lead, coder):
         decide(find(run_on, "2"), coder)
         seen = reveal(run_on, "2", coder)
         split(run_on, by=lead)
@@ -165,9 +157,7 @@ class TestSplit:
         assert both.count() == 2
 
     @pytest.mark.parametrize("where", ["suggestions", "colleagues"])
-    def test_blind_reading_that_was_changed_after_seeing_others_is_carried_too(
-        self, run_on: Interview, lead: User, coder: User, where: str
-    ) -> None:
+    def test_blind_reading_that_was_changed_after_seeing_others_is_carried_too(self, run_on, lead, coder, where):
         blind = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         decide(find(run_on, "2"), coder)
         if where == "suggestions":
@@ -184,12 +174,12 @@ class TestSplit:
         assert all(row.created_at <= moment < row.withdrawn_at for row in carried if row.withdrawn_at)
         assert show(run_on, coder) == []
 
-    def test_what_was_taken_off_before_is_history_and_stays(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_what_was_taken_off_before_is_history_and_stays(self, run_on, lead, coder):
         take_off(put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder), coder)
         split(run_on, by=lead)
         assert Coding.objects.count() == 1
 
-    def test_one_event_names_the_cut_and_every_row(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_one_event_names_the_cut_and_every_row(self, run_on, lead, coder):
         old = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         decision = decide(find(run_on, "2"), coder)
         retired, events = find(run_on, "2"), count_events(run_on.study)
@@ -213,7 +203,7 @@ class TestSplit:
 
 
 class TestJoin:
-    def test_coding_of_one_quotes_it_on_the_whole(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_coding_of_one_quotes_it_on_the_whole(self, run_on, lead, coder):
         old = put(find(run_on, "3"), find_code(run_on.study, "theme.balance"), coder)
         quote(run_on, "2", "two", "theme.compassion", coder)
         join(run_on, "2", by=lead)
@@ -221,9 +211,7 @@ class TestJoin:
         old.refresh_from_db()
         assert old.superseded_by == Coding.objects.get(migrated_from=old)
 
-    def test_same_code_on_both_becomes_one(
-        self, run_on: Interview, lead: User, coder: User, second_coder: User
-    ) -> None:
+    def test_same_code_on_both_becomes_one(self, run_on, lead, coder, second_coder):
         balance = find_code(run_on.study, "theme.balance")
         put(find(run_on, "2"), balance, coder, level="latent", note="Weighs")
         put(find(run_on, "3"), balance, coder)
@@ -235,7 +223,7 @@ class TestJoin:
         assert (joined.level, joined.note) == ("latent", "Weighs")
         assert last_event(run_on.study).details["put_differently"] == 1
 
-    def test_notes_are_joined(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_notes_are_joined(self, run_on, lead, coder):
         balance = find_code(run_on.study, "theme.balance")
         put(find(run_on, "2"), balance, coder, level="latent", note="Weighs")
         put(find(run_on, "3"), balance, coder, level="latent", note="Hedges")
@@ -243,9 +231,7 @@ class TestJoin:
         assert Coding.objects.get(withdrawn_at__isnull=True).note == "Weighs / Hedges"
         assert "put_differently" not in last_event(run_on.study).details
 
-    def test_decision_stands_only_where_both_were_decided(
-        self, run_on: Interview, lead: User, coder: User, second_coder: User
-    ) -> None:
+    def test_decision_stands_only_where_both_were_decided(self, run_on, lead, coder, second_coder):
         decide(find(run_on, "2"), coder)
         put(find(run_on, "3"), find_code(run_on.study, "theme.balance"), coder)
         decide(find(run_on, "3"), coder)
@@ -255,15 +241,13 @@ class TestJoin:
         assert (decision.coder, decision.none_applies) == (coder, False)
         assert Decision.objects.filter(coder=second_coder).count() == 1
 
-    def test_none_applies_only_where_it_did_on_both(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_none_applies_only_where_it_did_on_both(self, run_on, lead, coder):
         decide(find(run_on, "2"), coder)
         decide(find(run_on, "3"), coder)
         join(run_on, "2", by=lead)
         assert Decision.objects.get(withdrawn_at__isnull=True).none_applies
 
-    def test_memos_are_joined_with_a_blank_line(
-        self, run_on: Interview, lead: User, coder: User, second_coder: User
-    ) -> None:
+    def test_memos_are_joined_with_a_blank_line(self, run_on, lead, coder, second_coder):
         remember(run_on, "2", "First.", coder)
         remember(run_on, "3", "Second.", coder)
         remember(run_on, "3", "Hers.", second_coder)
@@ -271,21 +255,19 @@ class TestJoin:
         texts = Memo.objects.filter(withdrawn_at__isnull=True, sentence=find(run_on, "2")).order_by("author__username")
         assert list(texts.values_list("text", flat=True)) == ["First.\n\nSecond.", "Hers."]
 
-    def test_whole_was_seen_when_either_was(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_whole_was_seen_when_either_was(self, run_on, lead, coder):
         decide(find(run_on, "2"), coder)
         decide(find(run_on, "3"), coder)
         seen = reveal(run_on, "3", coder)
         join(run_on, "2", by=lead)
         assert Reveal.objects.get(sentence=find(run_on, "2")).revealed_at == seen.revealed_at
 
-    def test_codes_of_the_turn_stay_of_the_turn(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_codes_of_the_turn_stay_of_the_turn(self, run_on, lead, coder):
         put(find(run_on, "4"), find_code(run_on.study, "feature.task"), coder)
         join(run_on, "2", by=lead)
         assert show(run_on, coder) == ["2 feature.task"]
 
-    def test_decision_both_had_before_suggestions_stays_on_record_when_one_was_taken_back(
-        self, run_on: Interview, lead: User, coder: User
-    ) -> None:
+    def test_decision_both_had_before_suggestions_stays_on_record_when_one_was_taken_back(self, run_on, lead, coder):
         first, _ = decide(find(run_on, "2"), coder), decide(find(run_on, "3"), coder)
         seen = reveal(run_on, "2", coder)
         actions.reopen_sentence(study=run_on.study, decision=first, by=coder, reason="Look again")
@@ -296,7 +278,7 @@ class TestJoin:
 
 
 class TestBackAndForth:
-    def test_join_undoes_a_split(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_join_undoes_a_split(self, run_on, lead, coder):
         put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         quote(run_on, "2", "two and three", "theme.compassion", coder)
         quote(run_on, "2", "One", "theme.intersectionality", coder)
@@ -309,7 +291,7 @@ class TestBackAndForth:
         assert Decision.objects.get(withdrawn_at__isnull=True).sentence == find(run_on, "2")
         assert Memo.objects.get(withdrawn_at__isnull=True).text == "A memo"
 
-    def test_split_undoes_a_join(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_split_undoes_a_join(self, run_on, lead, coder):
         put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         put(find(run_on, "3"), find_code(run_on.study, "theme.compassion"), coder)
         decide(find(run_on, "2"), coder)
@@ -320,7 +302,7 @@ class TestBackAndForth:
         assert show(run_on, coder) == before
         assert Decision.objects.filter(withdrawn_at__isnull=True, none_applies=False).count() == 2
 
-    def test_every_carried_row_can_be_followed_back(self, run_on: Interview, lead: User, coder: User) -> None:
+    def test_every_carried_row_can_be_followed_back(self, run_on, lead, coder):
         first = put(find(run_on, "2"), find_code(run_on.study, "theme.balance"), coder)
         split(run_on, by=lead)
         join(run_on, "2a", by=lead)
@@ -332,9 +314,7 @@ class TestBackAndForth:
 
 
 class TestRefusals:
-    def test_act_on_a_retired_sentence_is_refused_and_says_why(
-        self, run_on: Interview, lead: User, coder: User
-    ) -> None:
+    def test_act_on_a_retired_sentence_is_refused_and_says_why(self, run_on, lead, coder):
         old, code = find(run_on, "2"), find_code(run_on.study, "theme.balance")
         standing, number = put(old, code, coder), uuid4()
         decision = decide(old, coder, number)
@@ -354,9 +334,7 @@ class TestRefusals:
             )
         assert standing_codes(old, coder) == []
 
-    def test_act_that_was_stored_before_the_cut_is_found_again(
-        self, run_on: Interview, lead: User, coder: User
-    ) -> None:
+    def test_act_that_was_stored_before_the_cut_is_found_again(self, run_on, lead, coder):
         old, number, other = find(run_on, "2"), uuid4(), uuid4()
         code = find_code(run_on.study, "theme.balance")
         stored, decided = put(old, code, coder, idempotency_key=number), decide(old, coder, other)
@@ -365,9 +343,7 @@ class TestRefusals:
         assert decide(old, coder, other) == decided
 
     @pytest.mark.parametrize("state", ["completed", "locked"])
-    def test_signed_off_or_locked_interviews_keep_their_sentences(
-        self, run_on: Interview, lead: User, coder: User, state: str
-    ) -> None:
+    def test_signed_off_or_locked_interviews_keep_their_sentences(self, run_on, lead, coder, state):
         now = timezone.now()
         number_two = Round.objects.create(
             study=run_on.study,
@@ -395,7 +371,7 @@ class TestRefusals:
         given.save()
         split(run_on, by=lead)
 
-    def test_refusals_of_the_room_below_come_through(self, run_on: Interview, lead: User) -> None:
+    def test_refusals_of_the_room_below_come_through(self, run_on, lead):
         old = find(run_on, "2")
         split(run_on, by=lead)
         with pytest.raises(SentenceRetired):

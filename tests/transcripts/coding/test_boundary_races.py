@@ -1,10 +1,8 @@
 """People who code while a lead corrects the breaks under their hands."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support.instance import PATIENCE, Instance
+from tests.support.instance import PATIENCE
 from tests.support.services import quick_on
 
 pytestmark = [pytest.mark.processes, quick_on("postgres")]
@@ -70,7 +68,7 @@ for sentence in sentences:
 """
 
 
-def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance: Instance) -> None:
+def test_nothing_is_left_behind_on_a_sentence_that_was_split(instance):
     assert instance.start_code(SETUP).wait(PATIENCE) == 0
     start = START.replace("SENTENCES", str(SENTENCES))
     code = CODE.replace("PATIENCE", "2000")
@@ -156,7 +154,7 @@ for _ in range(CUTS - 1):
 """
 
 
-def test_a_link_keeps_up_with_changes_of_its_coding_and_cuts_of_its_end(instance: Instance) -> None:
+def test_a_link_keeps_up_with_changes_of_its_coding_and_cuts_of_its_end(instance):
     cuts = "8"
     assert instance.start_code(LINK_SETUP.replace("CUTS", cuts)).wait(PATIENCE) == 0
     scripts = [LINK_START + CHANGE.replace("PATIENCE", "5000"), LINK_START + CUT_OFF]

@@ -1,34 +1,24 @@
 """Whose interview it is, whether it is completed, and whether its round is locked."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
 from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, put, standing_codes, take_off
-from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
-from transcripts.accounts.models import User
-from transcripts.codebook.models import Code
+from tests.transcripts.desk.desk_pages import act, address, read
 from transcripts.coding import actions
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
-
-Assign = Callable[..., Assignment]
 
 
 @pytest.fixture
-def assign(study: Study, interview: Interview, lead: User) -> Assign:
+def assign(study, interview, lead):
     """Give the interview to a coder, in a round of its own."""
 
-    def give(
-        coder: User, *, is_signed: bool = False, is_locked: bool = False, is_withdrawn: bool = False
-    ) -> Assignment:
+    def give(coder, *, is_signed=False, is_locked=False, is_withdrawn=False):
         now = timezone.now()
         number = study.rounds.count() + 1
         lock = {"locked_at": now, "locked_by": lead} if is_locked else {}
@@ -48,22 +38,18 @@ def assign(study: Study, interview: Interview, lead: User) -> Assign:
     return give
 
 
-def test_study_without_assignments_is_open(sentence: Sentence, code: Code, coder: User) -> None:
+def test_study_without_assignments_is_open(sentence, code, coder):
     assert put(sentence, code, coder)
 
 
-def test_assigned_coder_codes_and_others_do_not(
-    assign: Assign, sentence: Sentence, code: Code, coder: User, second_coder: User
-) -> None:
+def test_assigned_coder_codes_and_others_do_not(assign, sentence, code, coder, second_coder):
     assign(coder)
     assert put(sentence, code, coder)
     with pytest.raises(actions.NotOpen, match="not assigned to you"):
         put(sentence, code, second_coder)
 
 
-def test_the_panel_of_a_closed_interview_says_why_its_codes_do_nothing(
-    assign: Assign, interview: Interview, coder: User, lead: User, client_of: ClientOf
-) -> None:
+def test_the_panel_of_a_closed_interview_says_why_its_codes_do_nothing(assign, interview, coder, lead, client_of):
     client = client_of(lead)
     assert "no code can be applied or removed here" not in read(client.get(address("desk", interview)))
     assign(coder)
@@ -75,8 +61,8 @@ def test_the_panel_of_a_closed_interview_says_why_its_codes_do_nothing(
 
 
 def test_only_those_who_can_open_it_again_are_led_to_where_that_is_done(
-    assign: Assign, interview: Interview, coder: User, second_coder: User, lead: User, client_of: ClientOf
-) -> None:
+    assign, interview, coder, second_coder, lead, client_of
+):
     assign(coder)
     for person, is_led in ((lead, True), (second_coder, False)):
         html = read(client_of(person).get(address("desk", interview)))
@@ -87,16 +73,7 @@ def test_only_those_who_can_open_it_again_are_led_to_where_that_is_done(
 @pytest.mark.parametrize(
     ("state", "told"), [({"is_signed": True}, "completed"), ({"is_locked": True}, "round .* is locked")]
 )
-def test_closed_work_stays_as_it_is(
-    assign: Assign,
-    study: Study,
-    interview: Interview,
-    sentence: Sentence,
-    code: Code,
-    coder: User,
-    state: dict[str, bool],
-    told: str,
-) -> None:
+def test_closed_work_stays_as_it_is(assign, study, interview, sentence, code, coder, state, told):
     coding, decision = put(sentence, code, coder), decide(sentence, coder)
     other = Sentence.objects.select_related("turn__interview__study").filter(turn=sentence.turn).order_by("-start")[0]
     assign(coder, **state)
@@ -122,37 +99,25 @@ def test_closed_work_stays_as_it_is(
     assert memo.text == "Still thinking"
 
 
-def test_replay_of_what_was_stored_before_the_lock_is_answered(
-    assign: Assign, sentence: Sentence, code: Code, coder: User
-) -> None:
+def test_replay_of_what_was_stored_before_the_lock_is_answered(assign, sentence, code, coder):
     idempotency_key = uuid4()
     coding = put(sentence, code, coder, idempotency_key=idempotency_key)
     assign(coder, is_locked=True)
     assert put(sentence, code, coder, idempotency_key=idempotency_key) == coding
 
 
-def test_a_new_open_round_opens_the_interview_again(
-    assign: Assign, sentence: Sentence, code: Code, coder: User
-) -> None:
+def test_a_new_open_round_opens_the_interview_again(assign, sentence, code, coder):
     assign(coder, is_locked=True)
     assign(coder)
     assert put(sentence, code, coder)
 
 
-def test_withdrawn_assignments_count_for_nothing(assign: Assign, sentence: Sentence, code: Code, coder: User) -> None:
+def test_withdrawn_assignments_count_for_nothing(assign, sentence, code, coder):
     assign(coder, is_locked=True, is_withdrawn=True)
     assert put(sentence, code, coder)
 
 
-def test_the_desk_says_why_and_takes_no_codes(
-    assign: Assign,
-    interview: Interview,
-    sentence: Sentence,
-    code: Code,
-    coder: User,
-    second_coder: User,
-    client_of: ClientOf,
-) -> None:
+def test_the_desk_says_why_and_takes_no_codes(assign, interview, sentence, code, coder, second_coder, client_of):
     put(sentence, code, second_coder)
     assign(coder)
     client = client_of(second_coder)

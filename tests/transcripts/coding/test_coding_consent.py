@@ -1,9 +1,5 @@
 """An interview whose consent says that people may not code it: nothing new by any way, and what there is stays."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -11,21 +7,19 @@ from django.urls import reverse
 
 from tests.transcripts.agreement.cast import settle, stage_dispute
 from tests.transcripts.coding.cast import decide, put, standing_codes, take_off
-from tests.transcripts.corpus.consent_cast import allow, refuse
-from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
+from tests.transcripts.corpus.cast import allow, refuse
+from tests.transcripts.desk.desk_pages import act, address, read
 from tests.transcripts.exchange.test_qdpx import bring_in, export
 from tests.transcripts.negotiation.cast import score, write
 from tests.transcripts.rounds.cast import bring_in as bring_in_talks
 from tests.transcripts.rounds.cast import fields, is_open_for, open_round
-from transcripts.accounts.models import User
 from transcripts.analysis.notebook.actions import withdraw_memo
-from transcripts.codebook.models import Code
 from transcripts.coding import actions
 from transcripts.coding.blind import read_blind
 from transcripts.coding.models import Coding, Decision, Memo
 from transcripts.coding.next_sentence import OPEN
 from transcripts.coding.queries import find_interview
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
 from transcripts.revision.queries import find_open_interviews, list_unread
@@ -33,34 +27,31 @@ from transcripts.rounds import actions as rounds
 from transcripts.rounds.models import Assignment
 from transcripts.rounds.queries import find_open
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
 TOLD = "The consent on record for this interview does not allow coding by people"
 
 
-def note(sentence: Sentence, by: User, text: str) -> Memo:
+def note(sentence, by, text):
     interview = sentence.turn.interview
     return actions.write_memo(
         study=interview.study, interview=interview, sentence=sentence, text=text, by=by, idempotency_key=uuid4()
     )
 
 
-def list_others(sentence: Sentence) -> list[Sentence]:
+def list_others(sentence):
     rows = Sentence.objects.select_related("turn__interview__study").filter(turn=sentence.turn)
     return list(rows.exclude(pk=sentence.pk).order_by("start"))
 
 
-def test_nothing_on_record_lets_people_code(sentence: Sentence, code: Code, coder: User) -> None:
+def test_nothing_on_record_lets_people_code(sentence, code, coder):
     assert put(sentence, code, coder)
 
 
-def test_nothing_is_added_or_changed_and_what_there_is_stays(
-    study: Study, sentence: Sentence, code: Code, coder: User, lead: User
-) -> None:
+def test_nothing_is_added_or_changed_and_what_there_is_stays(study, sentence, code, coder, lead):
     coding, decision, memo = put(sentence, code, coder), decide(sentence, coder), note(sentence, coder, "A thought")
     stance, other = write(study, lead), list_others(sentence)[0]
     refuse(lead, sentence.turn.interview)
-    attempts: list[Callable[[], object]] = [
+    attempts = [
         lambda: put(other, code, coder),
         lambda: put(sentence, code, coder, grounding="grounded"),
         lambda: take_off(coding, coder),
@@ -81,15 +72,13 @@ def test_nothing_is_added_or_changed_and_what_there_is_stays(
     assert not Memo.objects.active().exists()
 
 
-def test_a_later_consent_opens_it_again(sentence: Sentence, code: Code, coder: User, lead: User) -> None:
+def test_a_later_consent_opens_it_again(sentence, code, coder, lead):
     refuse(lead, sentence.turn.interview)
     allow(lead, sentence.turn.interview, scope="coding")
     assert put(sentence, code, coder)
 
 
-def test_every_list_of_open_interviews_has_the_same_rule(
-    study: Study, interview: Interview, coder: User, lead: User, owner: User
-) -> None:
+def test_every_list_of_open_interviews_has_the_same_rule(study, interview, coder, lead, owner):
     [talk] = bring_in_talks(study, owner, ["m"])
     refuse(lead, talk)
     assert "'open'" in OPEN
@@ -100,9 +89,7 @@ def test_every_list_of_open_interviews_has_the_same_rule(
     assert TOLD in found[2].sentence
 
 
-def test_the_desk_says_why_and_takes_no_codes(
-    interview: Interview, sentence: Sentence, coder: User, lead: User, client_of: ClientOf
-) -> None:
+def test_the_desk_says_why_and_takes_no_codes(interview, sentence, coder, lead, client_of):
     refuse(lead, interview)
     client = client_of(coder)
     html = read(client.get(address("desk", interview)))
@@ -117,9 +104,7 @@ def test_the_desk_says_why_and_takes_no_codes(
 
 
 class TestRounds:
-    def test_it_is_left_out_of_a_round_and_refused_by_title_where_it_was_chosen(
-        self, study: Study, owner: User, lead: User, coder: User
-    ) -> None:
+    def test_it_is_left_out_of_a_round_and_refused_by_title_where_it_was_chosen(self, study, owner, lead, coder):
         first, second = bring_in_talks(study, owner, ["m", "m"])
         refuse(lead, first)
         _, allocation = rounds.plan_round(study=study, **fields(coder))
@@ -128,16 +113,14 @@ class TestRounds:
             rounds.plan_round(study=study, **fields(coder, interview_ids=[first.pk, second.pk]))
         assert refused.value.field == "interviews"
 
-    def test_the_plan_says_how_many_are_not_assigned(
-        self, study: Study, owner: User, lead: User, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_the_plan_says_how_many_are_not_assigned(self, study, owner, lead, coder, client_of):
         first, _ = bring_in_talks(study, owner, ["m", "m"])
         refuse(lead, first)
         asked = {"name": "R", "coders": [coder.pk], "overlap_percent": 0, "overlap_readers": 2, "seed": 1}
         page = client_of(lead).post(reverse("rounds:new", args=[study.slug]), {**asked, "idempotency_key": uuid4()})
         assert "1 interview of the study is not assigned to anybody" in read(page)
 
-    def test_it_is_not_assigned_one_by_one(self, study: Study, owner: User, lead: User, coder: User) -> None:
+    def test_it_is_not_assigned_one_by_one(self, study, owner, lead, coder):
         first, second = bring_in_talks(study, owner, ["m", "m"])
         opened = open_round(study, lead, coder, interview_ids=[second.pk])
         refuse(lead, first)
@@ -146,9 +129,7 @@ class TestRounds:
         assert Assignment.objects.count() == 1
 
 
-def test_disagreements_on_it_are_not_decided(
-    study: Study, owner: User, lead: User, coder: User, second_coder: User
-) -> None:
+def test_disagreements_on_it_are_not_decided(study, owner, lead, coder, second_coder):
     set_method(study=study, method="codebook", reason="x", by=lead)
     dispute = stage_dispute(study, owner, coder, second_coder)
     sentence = dispute.differing[0]
@@ -157,9 +138,7 @@ def test_disagreements_on_it_are_not_decided(
         settle(dispute, sentence, lead, "one", chosen=coder)
 
 
-def test_its_sentences_are_no_anchors(
-    study: Study, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User
-) -> None:
+def test_its_sentences_are_no_anchors(study, interview, sentence, code, coder, lead):
     anchor = revision.add_anchor(study=study, sentence=sentence, by=lead)
     refuse(lead, interview)
     assert list_unread(study, code.version, coder) == []
@@ -173,9 +152,7 @@ def test_its_sentences_are_no_anchors(
         revision.draw_anchors(study=study, count=1, seed=1, by=lead)
 
 
-def test_a_project_file_brings_no_codings_and_memos_on_it(
-    study: Study, interview: Interview, sentence: Sentence, code: Code, coder: User, lead: User, tmp_path: Path
-) -> None:
+def test_a_project_file_brings_no_codings_and_memos_on_it(study, interview, sentence, code, coder, lead, tmp_path):
     first, second = sentence, list_others(sentence)[0]
     put(first, code, coder)
     note(first, coder, "On its words")

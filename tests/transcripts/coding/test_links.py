@@ -1,16 +1,12 @@
 """What a move acts on, what an entry rests on, what a Revise changes; and how links go along with their codings."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from tests.transcripts.coding.cast import find_code, last_event, put, restore, take_off
-from tests.transcripts.desk.desk_pages import ClientOf, act, address, read
-from transcripts.accounts.models import User
+from tests.transcripts.desk.desk_pages import act, address, read
 from transcripts.audit_trail.replay import compare_rows
 from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.models import Code
@@ -24,7 +20,6 @@ from transcripts.corpus.pure.boundaries import Extent
 from transcripts.desk.annotations import read_annotations_in
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -41,8 +36,8 @@ BRANCH = [{"role": "interviewer", "text": "And her colleagues?"}, {"role": "mode
 
 
 @pytest.fixture
-def run(study: Study, owner: User) -> Interview:
-    lines: list[dict[str, Any]] = [
+def run(study, owner):
+    lines = [
         {"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS},
         {
             "id": "branch",
@@ -58,12 +53,12 @@ def run(study: Study, owner: User) -> Interview:
     return Interview.objects.get(external_id="run")
 
 
-def sentence_of(interview: Interview, turn: int, place: int = 0) -> Sentence:
+def sentence_of(interview, turn, place=0):
     sentences = Sentence.objects.current().select_related("turn__interview__study")
     return sentences.filter(turn__interview=interview, turn__position=turn).order_by("start")[place]
 
 
-def link(coding: Coding, by: User, *, to: Code | Sentence, kind: str = "", **more: Any) -> Link:
+def link(coding, by, *, to, kind="", **more):
     """Link a coding to a feature, or to a sentence: a Revise revises it, anything else rests on it."""
     end = {"code": to} if isinstance(to, Code) else {"sentence": to}
     usual = "acts_on" if isinstance(to, Code) else "revises" if "revise" in coding.code.identifier else "warrant"
@@ -78,7 +73,7 @@ def link(coding: Coding, by: User, *, to: Code | Sentence, kind: str = "", **mor
     )
 
 
-def standing(coding: Coding) -> list[str]:
+def standing(coding):
     """The other ends of the links that stand."""
     links = Link.objects.active().filter(coding=coding).select_related("code", "sentence").order_by("pk")
     features = [each.code.identifier for each in links if each.code]
@@ -86,23 +81,21 @@ def standing(coding: Coding) -> list[str]:
 
 
 @pytest.fixture
-def stakeholders(study: Study) -> Code:
+def stakeholders(study):
     return find_code(study, "feature.stakeholders")
 
 
 @pytest.fixture
-def revise(study: Study, run: Interview, coder: User) -> Coding:
+def revise(study, run, coder):
     return put(sentence_of(run, 7), find_code(study, "move.revise"), coder)
 
 
 @pytest.fixture
-def entry(run: Interview, stakeholders: Code, coder: User) -> Coding:
+def entry(run, stakeholders, coder):
     return put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.owning_study, "feature.power"), coder)
 
 
-def test_move_acts_on_features_and_the_audit_trail_says_so(
-    study: Study, revise: Coding, stakeholders: Code, coder: User
-) -> None:
+def test_move_acts_on_features_and_the_audit_trail_says_so(study, revise, stakeholders, coder):
     made = link(revise, coder, to=stakeholders)
     event = last_event(study)
     assert (event.action, event.details["kind"], event.details["code"]) == (
@@ -118,7 +111,7 @@ def test_move_acts_on_features_and_the_audit_trail_says_so(
     assert standing(revise) == ["feature.power"]
 
 
-def test_link_that_is_sent_twice_is_stored_once(revise: Coding, stakeholders: Code, coder: User) -> None:
+def test_link_that_is_sent_twice_is_stored_once(revise, stakeholders, coder):
     key = uuid4()
     assert link(revise, coder, to=stakeholders, idempotency_key=key) == link(
         revise, coder, to=stakeholders, idempotency_key=key
@@ -129,16 +122,14 @@ def test_link_that_is_sent_twice_is_stored_once(revise: Coding, stakeholders: Co
         link(revise, coder, to=find_code(stakeholders.version.study, "feature.power"), idempotency_key=key)
 
 
-def test_entry_rests_on_what_came_before_whoever_said_it(run: Interview, entry: Coding, coder: User) -> None:
+def test_entry_rests_on_what_came_before_whoever_said_it(run, entry, coder):
     actions.open_stage(study=run.study, turn=run.turns.get(position=2), by=coder)
     for turn in (1, 2, 3, 4, 5, 6, 7):
         link(entry, coder, to=sentence_of(run, turn))
     assert len(standing(entry)) == 7
 
 
-def test_quote_in_a_sentence_that_is_linked_takes_the_place_of_the_whole(
-    run: Interview, entry: Coding, coder: User
-) -> None:
+def test_quote_in_a_sentence_that_is_linked_takes_the_place_of_the_whole(run, entry, coder):
     asked = sentence_of(run, 1)
     link(entry, coder, to=asked)
     link(entry, coder, to=asked, quote=Extent(asked.start, asked.start + 3))
@@ -148,9 +139,7 @@ def test_quote_in_a_sentence_that_is_linked_takes_the_place_of_the_whole(
         link(entry, coder, to=asked, quote=Extent(asked.start, asked.end + 1))
 
 
-def test_thread_that_hangs_on_another_rests_on_their_common_beginning(
-    study: Study, run: Interview, stakeholders: Code, coder: User
-) -> None:
+def test_thread_that_hangs_on_another_rests_on_their_common_beginning(study, run, stakeholders, coder):
     branch = Interview.objects.get(external_id="branch")
     own = put(
         sentence_of(branch, 2), find_code(sentence_of(branch, 2).turn.interview.owning_study, "feature.power"), coder
@@ -160,9 +149,7 @@ def test_thread_that_hangs_on_another_rests_on_their_common_beginning(
         link(own, coder, to=sentence_of(run, 6))
 
 
-def test_what_cannot_be_linked_is_refused_with_a_sentence(
-    study: Study, run: Interview, entry: Coding, revise: Coding, stakeholders: Code, owner: User, coder: User
-) -> None:
+def test_what_cannot_be_linked_is_refused_with_a_sentence(study, run, entry, revise, stakeholders, owner, coder):
     early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.owning_study, "feature.power"), coder)
     with pytest.raises(WrongInput, match=r"comes after Power .* something said later cannot"):
         link(early, coder, to=sentence_of(run, 6))
@@ -188,9 +175,7 @@ def test_what_cannot_be_linked_is_refused_with_a_sentence(
         link(entry, coder, to=sentence_of(run, 1))
 
 
-def test_links_go_along_when_a_coding_is_changed_removed_and_restored(
-    run: Interview, revise: Coding, stakeholders: Code, coder: User
-) -> None:
+def test_links_go_along_when_a_coding_is_changed_removed_and_restored(run, revise, stakeholders, coder):
     link(revise, coder, to=stakeholders)
     changed = put(revise.sentence, revise.code, coder, note="Said outright.")
     assert (standing(changed), standing(revise)) == (["feature.stakeholders"], [])
@@ -204,7 +189,7 @@ def test_links_go_along_when_a_coding_is_changed_removed_and_restored(
     assert standing(back) == ["feature.stakeholders", "s7"]
 
 
-def test_end_moves_to_the_piece_that_holds_the_quote(run: Interview, entry: Coding, owner: User, coder: User) -> None:
+def test_end_moves_to_the_piece_that_holds_the_quote(run, entry, owner, coder):
     said = sentence_of(run, 5, 1)
     text = said.turn.text
     wait = text.index("wait")
@@ -223,9 +208,7 @@ def test_end_moves_to_the_piece_that_holds_the_quote(run: Interview, entry: Codi
     assert (kept.quote_start, kept.quote_end) == (wait, wait + 4)
 
 
-def test_links_of_a_coding_go_to_what_a_split_makes_of_it(
-    run: Interview, study: Study, stakeholders: Code, owner: User, coder: User
-) -> None:
+def test_links_of_a_coding_go_to_what_a_split_makes_of_it(run, study, stakeholders, owner, coder):
     said = sentence_of(run, 5, 1)
     move = put(said, find_code(study, "move.redirect"), coder)
     link(move, coder, to=stakeholders)
@@ -238,9 +221,7 @@ def test_links_of_a_coding_go_to_what_a_split_makes_of_it(
     assert standing(whole) == ["feature.stakeholders"]
 
 
-def test_page_stores_and_takes_back_links_and_shows_them_on_the_chip(
-    run: Interview, revise: Coding, stakeholders: Code, coder: User, client_of: ClientOf
-) -> None:
+def test_page_stores_and_takes_back_links_and_shows_them_on_the_chip(run, revise, stakeholders, coder, client_of):
     client = client_of(coder)
     heard = sentence_of(run, 5)
     fields = {"coding": revise.idempotency_key.hex, "kind": "acts_on", "code": stakeholders.pk}
@@ -263,9 +244,7 @@ def test_page_stores_and_takes_back_links_and_shows_them_on_the_chip(
     assert standing(revise) == [f"s{heard.label}"]
 
 
-def test_page_refuses_what_is_not_hers_and_what_is_later(
-    run: Interview, stakeholders: Code, entry: Coding, owner: User, coder: User, client_of: ClientOf
-) -> None:
+def test_page_refuses_what_is_not_hers_and_what_is_later(run, stakeholders, entry, owner, coder, client_of):
     early = put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.owning_study, "feature.power"), coder)
     fields = {"kind": "warrant", "target": sentence_of(run, 7).pk, "coding": early.idempotency_key.hex}
     answer = act(client_of(coder), "link", run, coder, **fields)
@@ -275,16 +254,12 @@ def test_page_refuses_what_is_not_hers_and_what_is_later(
     assert Link.objects.count() == 0
 
 
-def test_colleagues_links_are_not_shown_to_who_codes(
-    run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User, client_of: ClientOf
-) -> None:
+def test_colleagues_links_are_not_shown_to_who_codes(run, revise, stakeholders, owner, coder, client_of):
     link(revise, coder, to=stakeholders)
     assert 'class="links"' not in read(client_of(owner).get(address("desk", run)))
 
 
-def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
-    run: Interview, study: Study, stakeholders: Code, coder: User, client_of: ClientOf
-) -> None:
+def test_coding_that_was_made_after_reasoning_was_opened_is_marked(run, study, stakeholders, coder, client_of):
     put(sentence_of(run, 5), find_code(sentence_of(run, 5).turn.interview.owning_study, "feature.power"), coder)
     actions.open_stage(study=study, turn=run.turns.get(position=2), by=coder)
     put(sentence_of(run, 7), find_code(sentence_of(run, 7).turn.interview.owning_study, "feature.power"), coder)
@@ -303,9 +278,7 @@ def test_coding_that_was_made_after_reasoning_was_opened_is_marked(
     assert read(client_of(coder).get(address("desk", run))).count("after the coder had opened reasoning") == 1
 
 
-def test_every_link_can_be_rebuilt_from_the_audit_trail(
-    study: Study, run: Interview, revise: Coding, stakeholders: Code, owner: User, coder: User
-) -> None:
+def test_every_link_can_be_rebuilt_from_the_audit_trail(study, run, revise, stakeholders, owner, coder):
     """Added, replaced by another quote, superseded with its coding, undone, withdrawn, and split and merged at either end."""
     said = sentence_of(run, 5, 1)
     link(revise, coder, to=stakeholders)
@@ -329,9 +302,7 @@ def test_every_link_can_be_rebuilt_from_the_audit_trail(
     assert len(compare_rows(list_streams()).differences) == 1
 
 
-def test_closed_reasoning_is_no_end_of_a_link_until_she_has_opened_it(
-    run: Interview, study: Study, coder: User, client_of: ClientOf
-) -> None:
+def test_closed_reasoning_is_no_end_of_a_link_until_she_has_opened_it(run, study, coder, client_of):
     entry = put(sentence_of(run, 5), find_code(study, "feature.task"), coder)
     thought = sentence_of(run, 2)
     fields = {"coding": entry.idempotency_key.hex, "kind": "warrant", "target": thought.pk}

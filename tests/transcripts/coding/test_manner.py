@@ -1,22 +1,17 @@
 """What a coding says beside its code: quote, range, grounding, prompting, the code's own questions."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from tests.transcripts.coding.cast import find_code, last_event, put, standing_codes, take_off
-from tests.transcripts.desk.desk_pages import ClientOf, act, address
-from transcripts.accounts.models import User
-from transcripts.codebook.models import Code, CodeFamily
+from tests.transcripts.desk.desk_pages import act, address
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Study
 
 QUESTIONS = [
     {"key": "how", "label": "How it asks", "kind": "choice", "choices": ["external", "internal", "tool"]},
@@ -25,7 +20,7 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def asking(study: Study) -> Code:
+def asking(study):
     """A move with questions of its own."""
     code = find_code(study, "move.elicit")
     code.attributes = QUESTIONS
@@ -34,12 +29,12 @@ def asking(study: Study) -> Code:
 
 
 @pytest.fixture
-def answer(sentence: Sentence) -> list[Sentence]:
+def answer(sentence):
     """The sentences of the first answer."""
     return list(sentence.turn.sentences.select_related("turn__interview__study").order_by("start"))
 
 
-def import_other(study: Study, owner: User) -> Sentence:
+def import_other(study, owner):
     """A sentence of a second interview."""
     line = json.dumps({"id": "i2", "turns": [{"role": "model", "text": "It depends."}]})
     import_file(study=study, name="other.jsonl", data=line.encode(), by=owner)
@@ -47,11 +42,11 @@ def import_other(study: Study, owner: User) -> Sentence:
 
 
 class TestQuotes:
-    def test_words_inside_the_sentence(self, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_words_inside_the_sentence(self, sentence, code, coder):
         coding = put(sentence, code, coder, quote=(sentence.start + 2, sentence.start + 7))
         assert sentence.turn.text[coding.quote_start : coding.quote_end] == "would"
 
-    def test_another_quote_replaces_the_first(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_another_quote_replaces_the_first(self, study, sentence, code, coder):
         first = put(sentence, code, coder, quote=(sentence.start, sentence.start + 1))
         second = put(sentence, code, coder, quote=(sentence.start, sentence.start + 7))
         first.refresh_from_db()
@@ -60,29 +55,27 @@ class TestQuotes:
         assert standing_codes(sentence, coder) == ["theme.balance"]
 
     @pytest.mark.parametrize("quote", [(-1, 3), (3, 3), (3, 2), (0, 10_000)])
-    def test_words_outside_are_refused(
-        self, sentence: Sentence, code: Code, coder: User, quote: tuple[int, int]
-    ) -> None:
+    def test_words_outside_are_refused(self, sentence, code, coder, quote):
         with pytest.raises(WrongInput, match="within its sentence") as refusal:
             put(sentence, code, coder, quote=quote)
         assert refusal.value.field == "quote_start"
         assert not Coding.objects.exists()
 
-    def test_codes_of_turns_take_none(self, study: Study, sentence: Sentence, coder: User) -> None:
+    def test_codes_of_turns_take_none(self, study, sentence, coder):
         with pytest.raises(WrongInput, match="apply to the whole turn"):
             put(sentence, find_code(study, "feature.task"), coder, quote=(sentence.start, sentence.end))
 
 
 class TestAnswers:
-    def test_answers_are_stored_without_empty_ones(self, sentence: Sentence, asking: Code, coder: User) -> None:
+    def test_answers_are_stored_without_empty_ones(self, sentence, asking, coder):
         coding = put(sentence, asking, coder, attributes={"how": "tool", "why": "  "})
         assert Coding.objects.get(pk=coding.pk).attributes == {"how": "tool"}
 
-    def test_the_same_answers_are_no_change(self, sentence: Sentence, asking: Code, coder: User) -> None:
+    def test_the_same_answers_are_no_change(self, sentence, asking, coder):
         first = put(sentence, asking, coder, attributes={"how": "tool", "why": "to know more"})
         assert put(sentence, asking, coder, attributes={"why": "to know  more", "how": "tool"}) == first
 
-    def test_another_answer_supersedes(self, study: Study, sentence: Sentence, asking: Code, coder: User) -> None:
+    def test_another_answer_supersedes(self, study, sentence, asking, coder):
         first = put(sentence, asking, coder, attributes={"why": "to know more"})
         put(sentence, asking, coder, attributes={"why": "to be sure"})
         first.refresh_from_db()
@@ -98,66 +91,58 @@ class TestAnswers:
             ({"why": "x" * 1_001}, "the limit is 1,000"),
         ],
     )
-    def test_other_answers_are_refused(
-        self, sentence: Sentence, asking: Code, coder: User, answers: dict[str, str], told: str
-    ) -> None:
+    def test_other_answers_are_refused(self, sentence, asking, coder, answers, told):
         with pytest.raises(WrongInput, match=told) as refusal:
             put(sentence, asking, coder, attributes=answers)
         assert refusal.value.field == "attributes"
 
-    def test_code_without_questions_takes_no_answers(self, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_code_without_questions_takes_no_answers(self, sentence, code, coder):
         with pytest.raises(WrongInput, match="has no questions"):
             put(sentence, code, coder, attributes={"how": "tool"})
 
 
 class TestGroundingAndPrompting:
-    def test_both_are_stored_and_told(self, study: Study, sentence: Sentence, code: Code, coder: User) -> None:
+    def test_both_are_stored_and_told(self, study, sentence, code, coder):
         coding = put(sentence, code, coder, grounding="grounded", prompting="unclear")
         assert (coding.grounding, coding.prompting) == ("grounded", "unclear")
         assert last_event(study).details["grounding"] == "grounded"
 
     @pytest.mark.parametrize("field", ["grounding", "prompting"])
-    def test_unknown_words_are_refused(self, sentence: Sentence, code: Code, coder: User, field: str) -> None:
-        unknown: dict[str, Any] = {field: "so"}
+    def test_unknown_words_are_refused(self, sentence, code, coder, field):
+        unknown = {field: "so"}
         with pytest.raises(WrongInput, match=f"There is no {field} 'so'") as refusal:
             put(sentence, code, coder, **unknown)
         assert refusal.value.field == field
 
 
 class TestRanges:
-    def test_rows_of_one_act_share_a_number(self, answer: list[Sentence], code: Code, coder: User) -> None:
+    def test_rows_of_one_act_share_a_number(self, answer, code, coder):
         number = uuid4()
         rows = [put(each, code, coder, range_id=number) for each in answer[:3]]
         assert {row.range_id for row in rows} == {number}
 
-    def test_a_coding_that_stands_joins_a_range(self, answer: list[Sentence], code: Code, coder: User) -> None:
+    def test_a_coding_that_stands_joins_a_range(self, answer, code, coder):
         alone = put(answer[0], code, coder)
         joined = put(answer[0], code, coder, range_id=uuid4())
         alone.refresh_from_db()
         assert alone.superseded_by == joined
         assert put(answer[0], code, coder) == joined
 
-    def test_two_codes_in_one_range_are_refused(
-        self, study: Study, answer: list[Sentence], code: Code, coder: User
-    ) -> None:
+    def test_two_codes_in_one_range_are_refused(self, study, answer, code, coder):
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
         with pytest.raises(WrongInput, match="has only one code") as refusal:
             put(answer[1], find_code(study, "theme.compassion"), coder, range_id=number)
         assert refusal.value.field == "range"
 
-    def test_a_range_across_interviews_is_refused(
-        self, study: Study, answer: list[Sentence], code: Code, owner: User, coder: User
-    ) -> None:
+    def test_a_range_across_interviews_is_refused(self, study, answer, code, owner, coder):
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
         with pytest.raises(WrongInput, match="must lie within one interview"):
             put(import_other(study, owner), code, coder, range_id=number)
         assert Coding.objects.count() == 1
 
-    def test_nobody_adds_to_anothers_range(
-        self, answer: list[Sentence], code: Code, coder: User, second_coder: User
-    ) -> None:
+    def test_nobody_adds_to_anothers_range(self, answer, code, coder, second_coder):
         number = uuid4()
         put(answer[0], code, coder, range_id=number)
         with pytest.raises(WrongInput, match="belongs to another person"):
@@ -165,13 +150,11 @@ class TestRanges:
 
 
 class TestInterviewCodes:
-    def test_they_show_at_the_head_of_the_interview(
-        self, study: Study, interview: Interview, sentence: Sentence, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_they_show_at_the_head_of_the_interview(self, study, interview, sentence, coder, client_of):
         CodeFamily.objects.filter(codes__identifier="feature.task").update(unit="interview")
         client, code = client_of(coder), find_code(study, "feature.task")
 
-        def read_head() -> str:
+        def read_head():
             page = client.get(address("desk", interview)).content.decode()
             return page.split('id="withdraw"')[1].split('class="exchange"')[0]
 
@@ -184,9 +167,7 @@ class TestInterviewCodes:
         assert "of the interview" in page
         assert '<span id="decided-count">0</span>' in page
 
-    def test_they_stand_on_the_first_sentence_of_the_interview(
-        self, study: Study, interview: Interview, coder: User
-    ) -> None:
+    def test_they_stand_on_the_first_sentence_of_the_interview(self, study, interview, coder):
         CodeFamily.objects.filter(codes__identifier="feature.task").update(unit="interview")
         code = find_code(study, "feature.task")
         sentences = Sentence.objects.select_related("turn__interview__study").filter(turn__interview=interview)

@@ -1,7 +1,5 @@
 """What waits next."""
 
-from __future__ import annotations
-
 import json
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -13,32 +11,29 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, find_code, put
-from tests.transcripts.desk.desk_pages import ClientOf
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding import actions
 from transcripts.coding.models import Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def second(study: Study, interview: Interview, owner: User) -> Interview:
+def second(study, interview, owner):
     """An interview after the first, of two sentences."""
     line = json.dumps({"id": "i2", "title": "Second", "turns": [{"role": "model", "text": "First. Second."}]})
     import_file(study=study, name="second.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(external_id="i2")
 
 
-def said(interview: Interview) -> list[Sentence]:
+def said(interview):
     """What the model says."""
     rows = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
     return list(rows.select_related("turn__interview").order_by("position", "start"))
 
 
-def ask(client_of: ClientOf, user: User, study: Study, at: Sentence | None = None) -> tuple[str, int]:
+def ask(client_of, user, study, at=None):
     """Where one is led, and why; ("", 0) when nowhere."""
     path = reverse("desk:next", args=[study.slug])
     response = client_of(user).get(path, {"at": at.pk} if at else {})
@@ -47,15 +42,13 @@ def ask(client_of: ClientOf, user: User, study: Study, at: Sentence | None = Non
     return (query["why"][0], int(query["at"][0])) if query else ("", 0)
 
 
-def decide_all(user: User, *interviews: Interview) -> None:
+def decide_all(user, *interviews):
     for interview in interviews:
         for sentence in said(interview):
             decide(sentence, user)
 
 
-def test_uncoded_comes_first_and_goes_across_interviews(
-    study: Study, interview: Interview, second: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_uncoded_comes_first_and_goes_across_interviews(study, interview, second, coder, client_of):
     first = said(interview)
     assert ask(client_of, coder, study) == ("uncoded", first[0].pk)
     decide(first[1], coder)
@@ -71,9 +64,7 @@ def test_uncoded_comes_first_and_goes_across_interviews(
     assert ask(client_of, coder, study, said(second)[-1]) == ("uncoded", first[0].pk)
 
 
-def test_a_sentence_that_was_passed_over_is_the_last_to_come(
-    study: Study, interview: Interview, second: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_a_sentence_that_was_passed_over_is_the_last_to_come(study, interview, second, coder, client_of):
     passed_over, *others = said(interview)
     for sentence in [*others, said(second)[0]]:
         decide(sentence, coder)
@@ -87,9 +78,7 @@ def test_a_sentence_that_was_passed_over_is_the_last_to_come(
     assert ask(client_of, coder, study, passed_over) == ("", 0)
 
 
-def test_what_is_assigned_comes_before_everything_else(
-    study: Study, interview: Interview, second: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_what_is_assigned_comes_before_everything_else(study, interview, second, coder, client_of):
     now = timezone.now()
     number_one = Round.objects.create(
         study=study, number=1, name="First pass", opened_at=now, opened_by_name="lead", closes_others=False
@@ -112,8 +101,8 @@ def test_what_is_assigned_comes_before_everything_else(
 
 
 def test_what_is_assigned_to_others_or_signed_off_does_not_wait(
-    study: Study, interview: Interview, second: Interview, coder: User, second_coder: User, client_of: ClientOf
-) -> None:
+    study, interview, second, coder, second_coder, client_of
+):
     now = timezone.now()
     number_one = Round.objects.create(study=study, number=1, name="First", opened_at=now, opened_by_name="lead")
     given = {"round": number_one, "assigned_at": now, "assigned_by_name": "lead"}
@@ -125,9 +114,7 @@ def test_what_is_assigned_to_others_or_signed_off_does_not_wait(
     assert ask(client_of, coder, study) == ("", 0)
 
 
-def test_changed_code_comes_second(
-    study: Study, interview: Interview, coder: User, second_coder: User, client_of: ClientOf
-) -> None:
+def test_changed_code_comes_second(study, interview, coder, second_coder, client_of):
     decide_all(coder, interview)
     balance = find_code(study, "theme.balance")
     put(said(interview)[3], balance, coder)
@@ -150,15 +137,8 @@ def test_changed_code_comes_second(
 
 
 def test_disagreement_comes_third_for_who_may_see_it(
-    study: Study,
-    interview: Interview,
-    second: Interview,
-    lead: User,
-    coder: User,
-    second_coder: User,
-    reader: User,
-    client_of: ClientOf,
-) -> None:
+    study, interview, second, lead, coder, second_coder, reader, client_of
+):
     decide_all(lead, interview, second)
     for person in (coder, second_coder):
         decide_all(person, interview, second)
@@ -172,9 +152,7 @@ def test_disagreement_comes_third_for_who_may_see_it(
     assert ask(client_of, reader, study, differing) == ("", 0)
 
 
-def test_memo_comes_last_and_only_ones_own(
-    study: Study, interview: Interview, coder: User, second_coder: User, client_of: ClientOf
-) -> None:
+def test_memo_comes_last_and_only_ones_own(study, interview, coder, second_coder, client_of):
     decide_all(coder, interview)
     for person, sentence in ((coder, said(interview)[4]), (second_coder, said(interview)[2])):
         actions.write_memo(
@@ -183,9 +161,7 @@ def test_memo_comes_last_and_only_ones_own(
     assert ask(client_of, coder, study) == ("memo", said(interview)[4].pk)
 
 
-def test_script_gets_the_address_and_the_words(
-    study: Study, interview: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_script_gets_the_address_and_the_words(study, interview, coder, client_of):
     path = reverse("desk:next", args=[study.slug])
     told = client_of(coder).get(path, headers={"X-Desk": str(coder.pk)}).json()
     assert told["sentence"] == said(interview)[0].pk
@@ -197,14 +173,12 @@ def test_script_gets_the_address_and_the_words(
 
 
 @pytest.mark.parametrize("at", ["x", "-1", "9" * 40, "999999"])
-def test_unknown_place_begins_at_the_beginning(
-    study: Study, interview: Interview, coder: User, client_of: ClientOf, at: str
-) -> None:
+def test_unknown_place_begins_at_the_beginning(study, interview, coder, client_of, at):
     response = client_of(coder).get(reverse("desk:next", args=[study.slug]), {"at": at})
     assert f"at={said(interview)[0].pk}" in response["Location"]
 
 
-def test_few_queries_lead_on(study: Study, interview: Interview, coder: User, client_of: ClientOf) -> None:
+def test_few_queries_lead_on(study, interview, coder, client_of):
     client, path = client_of(coder), reverse("desk:next", args=[study.slug])
     client.get(path)
     with CaptureQueriesContext(connection) as captured:

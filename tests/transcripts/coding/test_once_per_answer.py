@@ -1,52 +1,47 @@
 """Codes of families that are applied at most once per answer: one sentence of a turn, for each person."""
 
-from __future__ import annotations
-
 import time
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from tests.support.instance import PATIENCE, Instance, Process
+from tests.support.instance import PATIENCE
 from tests.support.services import quick_on
 from tests.transcripts.coding.cast import count_events, find_code, put, standing_codes, take_off
-from tests.transcripts.desk.desk_pages import ClientOf, act, post
-from transcripts.accounts.models import User
-from transcripts.codebook.models import Code, CodeFamily
+from tests.transcripts.desk.desk_pages import act, post
+from transcripts.codebook.models import CodeFamily
 from transcripts.coding import actions, queries
 from transcripts.coding.actions import boundary_edits
 from transcripts.coding.models import Coding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
+from transcripts.corpus.models import Sentence
 
 REPERTOIRE = "repertoire.user_correction"
 
 
 @pytest.fixture
-def once(study: Study) -> Code:
+def once(study):
     """A code of a family that is applied once per answer."""
     return find_code(study, REPERTOIRE)
 
 
 @pytest.fixture
-def later(sentence: Sentence) -> Sentence:
+def later(sentence):
     """Another sentence of the same answer."""
     rows = sentence.turn.sentences.select_related("turn__interview__study").order_by("start")
     return rows[1]
 
 
-def allow(code: Code, *, once: bool) -> None:
+def allow(code, *, once):
     CodeFamily.objects.filter(pk=code.family_id).update(once_per_answer=once)
     code.family.refresh_from_db()
 
 
 class TestRule:
     def test_second_sentence_of_the_answer_is_refused_and_told_where_the_first_is(
-        self, study: Study, sentence: Sentence, later: Sentence, once: Code, coder: User
-    ) -> None:
+        self, study, sentence, later, once, coder
+    ):
         put(sentence, once, coder)
         events = count_events(study)
         with pytest.raises(actions.OncePerAnswer) as refusal:
@@ -57,15 +52,15 @@ class TestRule:
         )
         assert (standing_codes(later, coder), count_events(study)) == ([], events)
 
-    def test_it_can_be_moved(self, sentence: Sentence, later: Sentence, once: Code, coder: User) -> None:
+    def test_it_can_be_moved(self, sentence, later, once, coder):
         take_off(put(sentence, once, coder), coder)
         put(later, once, coder)
         assert standing_codes(later, coder) == [REPERTOIRE]
 
     def test_it_binds_one_code_of_one_person_in_one_answer(
-        self, study: Study, interview: Interview, sentence: Sentence, later: Sentence, once: Code,
-        coder: User, second_coder: User,
-    ) -> None:  # fmt: skip
+        self, study, interview, sentence, later, once,
+        coder, second_coder
+    ):  # fmt: skip
         put(sentence, once, coder)
         put(later, find_code(study, "repertoire.probabilistic_framing"), coder)
         put(later, once, second_coder)
@@ -75,17 +70,13 @@ class TestRule:
         put(elsewhere.select_related("turn__interview__study")[0], once, coder)
         assert Coding.objects.count() == 4
 
-    def test_families_without_the_rule_are_as_they_were(
-        self, sentence: Sentence, later: Sentence, code: Code, coder: User
-    ) -> None:
+    def test_families_without_the_rule_are_as_they_were(self, sentence, later, code, coder):
         put(sentence, code, coder)
         put(later, code, coder)
         assert Coding.objects.count() == 2
 
-    def test_only_codes_with_the_rule_cost_anything(
-        self, sentence: Sentence, later: Sentence, once: Code, code: Code, coder: User
-    ) -> None:
-        sentence = queries.find_sentence(sentence.turn.interview.study, sentence.turn.interview_id, sentence.pk)  # type: ignore[assignment]
+    def test_only_codes_with_the_rule_cost_anything(self, sentence, later, once, code, coder):
+        sentence = queries.find_sentence(sentence.turn.interview.study, sentence.turn.interview_id, sentence.pk)
         counts = []
         for each in (code, once):
             with CaptureQueriesContext(connection) as captured:
@@ -97,9 +88,7 @@ class TestRule:
             put(later, code, coder)
         assert not any("suffix" in query["sql"] for query in captured)
 
-    def test_what_is_stored_twice_from_before_stays_and_may_be_changed(
-        self, sentence: Sentence, later: Sentence, once: Code, coder: User
-    ) -> None:
+    def test_what_is_stored_twice_from_before_stays_and_may_be_changed(self, sentence, later, once, coder):
         allow(once, once=False)
         first, second = put(sentence, once, coder), put(later, once, coder)
         allow(once, once=True)
@@ -108,9 +97,7 @@ class TestRule:
         take_off(first, coder)
         assert list(Coding.objects.active()) == [changed]
 
-    def test_replay_of_an_act_that_was_stored_is_not_refused(
-        self, sentence: Sentence, later: Sentence, once: Code, coder: User
-    ) -> None:
+    def test_replay_of_an_act_that_was_stored_is_not_refused(self, sentence, later, once, coder):
         allow(once, once=False)
         key = uuid4()
         stored = put(later, once, coder, idempotency_key=key)
@@ -118,9 +105,7 @@ class TestRule:
         allow(once, once=True)
         assert put(later, once, coder, idempotency_key=key) == stored
 
-    def test_splitting_its_sentence_is_not_refused(
-        self, sentence: Sentence, once: Code, coder: User, lead: User
-    ) -> None:
+    def test_splitting_its_sentence_is_not_refused(self, sentence, once, coder, lead):
         put(sentence, once, coder)
         study = sentence.turn.interview.study
         at = sentence.turn.text.index("ask", sentence.start)
@@ -130,17 +115,13 @@ class TestRule:
 
 
 class TestDesk:
-    def test_script_gets_the_sentence_as_a_conflict(
-        self, interview: Interview, sentence: Sentence, later: Sentence, once: Code, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_script_gets_the_sentence_as_a_conflict(self, interview, sentence, later, once, coder, client_of):
         put(sentence, once, coder)
         answer = act(client_of(coder), "add", interview, coder, sentence=later.pk, code=once.pk)
         assert (answer.status_code, "X-Desk-Stored" in answer.headers) == (409, False)
         assert f"first remove it from sentence {sentence.label}" in answer.content.decode()
 
-    def test_form_shows_it_on_the_page(
-        self, interview: Interview, sentence: Sentence, later: Sentence, once: Code, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_form_shows_it_on_the_page(self, interview, sentence, later, once, coder, client_of):
         put(sentence, once, coder)
         page = post(client_of(coder), "add", interview, sentence=later.pk, code=once.pk, idempotency_key=uuid4())
         assert page.status_code == 409
@@ -192,7 +173,7 @@ for number, sentence in enumerate(sentences):
 
 
 @quick_on("postgres")
-def test_of_two_requests_at_the_same_moment_one_is_refused(instance: Instance) -> None:
+def test_of_two_requests_at_the_same_moment_one_is_refused(instance):
     assert instance.start_code(SETUP).wait(PATIENCE) == 0
     code = CODE.replace("START", str(time.time() + 3))
     started = [instance.start_code(code.replace("PLACE", str(place))) for place in (0, 1)]
@@ -280,8 +261,8 @@ except actions.OncePerAnswer:
 
 
 @quick_on("postgres")
-def test_of_an_import_and_a_save_at_the_same_moment_one_gives_way(instance: Instance, tmp_path: Path) -> None:
-    def start(code: str) -> Process:
+def test_of_an_import_and_a_save_at_the_same_moment_one_gives_way(instance, tmp_path):
+    def start(code):
         for name in ("BEFORE", "AFTER", "SIGN"):
             code = code.replace(f"({name}", f"({str(tmp_path / name)!r}")
         return instance.start_code(code)

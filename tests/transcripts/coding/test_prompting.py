@@ -1,7 +1,5 @@
 """Prompted, unprompted or unclear, from what the interviewer said before."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -21,7 +19,7 @@ SIGNS = {
 }
 
 
-def derive(text: str, code: str, *, asked_at: int = 1, said_at: int = 2, kind: str = "") -> str:
+def derive(text, code, *, asked_at=1, said_at=2, kind=""):
     prompts = Prompts([(asked_at, text, kind)], SIGNS)
     return prompts.derive(coder="", code=code, position=said_at)
 
@@ -39,7 +37,7 @@ def derive(text: str, code: str, *, asked_at: int = 1, said_at: int = 2, kind: s
         ("Bare facts?", "bare"),
     ],
 )
-def test_an_earlier_mention_prompts(text: str, code: str) -> None:
+def test_an_earlier_mention_prompts(text, code):
     assert derive(text, code) == "prompted"
 
 
@@ -52,7 +50,7 @@ def test_an_earlier_mention_prompts(text: str, code: str) -> None:
         ("Is that fair?", "fairness"),
     ],
 )
-def test_what_was_looked_for_and_not_found_is_unprompted(text: str, code: str) -> None:
+def test_what_was_looked_for_and_not_found_is_unprompted(text, code):
     assert derive(text, code) == "unprompted"
 
 
@@ -68,7 +66,7 @@ def test_what_was_looked_for_and_not_found_is_unprompted(text: str, code: str) -
     ],
     ids=["no question", "question only later", "no terms", "no such code", "no words asked", "one turn without words"],
 )
-def test_where_nothing_could_be_looked_for_it_is_unclear(questions: list[tuple[int, str, str]], code: str) -> None:
+def test_where_nothing_could_be_looked_for_it_is_unclear(questions, code):
     assert Prompts(questions, SIGNS).derive(coder="", code=code, position=2) == "unclear"
 
 
@@ -82,27 +80,27 @@ def test_where_nothing_could_be_looked_for_it_is_unclear(questions: list[tuple[i
         ("That does not follow.", "", "unclear"),
     ],
 )
-def test_a_code_that_answers_a_kind_of_turn_is_prompted_by_it(text: str, kind: str, prompting: str) -> None:
+def test_a_code_that_answers_a_kind_of_turn_is_prompted_by_it(text, kind, prompting):
     assert derive(text, "revise", kind=kind) == prompting
 
 
-def test_a_turn_of_unknown_kind_leaves_open_only_what_follows_it() -> None:
+def test_a_turn_of_unknown_kind_leaves_open_only_what_follows_it():
     prompts = Prompts([(1, "What do you think?", "open"), (3, "Hm.", ""), (5, "Why?", "challenge")], SIGNS)
     found = [prompts.derive(coder="", code="revise", position=position) for position in (0, 2, 4, 6)]
     assert found == ["unclear", "unprompted", "unclear", "prompted"]
 
 
-def test_a_mention_does_not_reach_over_from_one_turn_to_the_next() -> None:
+def test_a_mention_does_not_reach_over_from_one_turn_to_the_next():
     prompts = Prompts([(1, "Is that fairness", ""), (3, "talk to you?", "")], SIGNS)
     assert prompts.find_mention("fairness") is None
 
 
-def test_the_first_of_several_mentions_counts() -> None:
+def test_the_first_of_several_mentions_counts():
     prompts = Prompts([(5, "power again", ""), (1, "hello", ""), (3, "power", "")], SIGNS)
     assert prompts.find_mention("power") == 3
 
 
-def test_a_coders_own_code_on_the_question_prompts_for_her_alone() -> None:
+def test_a_coders_own_code_on_the_question_prompts_for_her_alone():
     questions = [(1, "Who may object?", ""), (3, "And then?", "")]
     prompts = Prompts(questions, SIGNS, [("ada", "power", 3), ("ada", "power", 1)])
     assert prompts.derive(coder="ada", code="power", position=2) == "prompted"
@@ -113,7 +111,7 @@ def test_a_coders_own_code_on_the_question_prompts_for_her_alone() -> None:
     st.text("abies yß\n公", max_size=40),
     st.lists(st.text("abies yß\n公", max_size=6), max_size=4).map(tuple),
 )
-def test_the_first_of_some_words_is_where_one_pattern_of_all_would_find_it(text: str, words: tuple[str, ...]) -> None:
+def test_the_first_of_some_words_is_where_one_pattern_of_all_would_find_it(text, words):
     text = text.casefold()
     folded = {" ".join(word.casefold().split()) for word in words} - {""}
     hit = re.search("|".join(map(prompting._write_pattern, folded)), text) if folded else None
@@ -132,12 +130,12 @@ def test_the_first_of_some_words_is_where_one_pattern_of_all_would_find_it(text:
         ("That is wrong.", "revise", ""),
     ],
 )
-def test_the_words_that_name_a_code_are_quoted_as_they_stand(text: str, code: str, words: str) -> None:
+def test_the_words_that_name_a_code_are_quoted_as_they_stand(text, code, words):
     assert quote_mention(text, SIGNS[code]) == words
 
 
 @given(st.text(), st.sampled_from(sorted(SIGNS)))
-def test_words_are_quoted_wherever_a_text_names_a_code(text: str, code: str) -> None:
+def test_words_are_quoted_wherever_a_text_names_a_code(text, code):
     named = Prompts([(1, text, "")], SIGNS).find_mention(code) is not None
     quoted = quote_mention(text, SIGNS[code])
     assert bool(quoted) is named

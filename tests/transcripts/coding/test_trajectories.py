@@ -1,26 +1,18 @@
 """A trajectory at the desk: calls with their results, reasoning that is closed, and threads that hang on one another."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.desk.desk_pages import address, read
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import StageOpening
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Turn
-from transcripts.studies.models import Study
+from transcripts.corpus.models import Interview
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[User], Client]
 
 AT = "2026-03-01T10:00:05+00:00"
 CALL = {"command": "ls -la\ncat notes.txt", "limit": 5}
@@ -49,8 +41,8 @@ BRANCH = [{"role": "interviewer", "text": "Look again."}, {"role": "model", "tex
 
 
 @pytest.fixture
-def run(study: Study, owner: User) -> Interview:
-    lines: list[dict[str, Any]] = [
+def run(study, owner):
+    lines = [
         {"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS},
         {
             "id": "other",
@@ -66,11 +58,11 @@ def run(study: Study, owner: User) -> Interview:
     return Interview.objects.get(external_id="run")
 
 
-def turn_of(run: Interview, position: int) -> Turn:
+def turn_of(run, position):
     return run.turns.get(position=position)
 
 
-def test_a_call_stands_with_its_arguments_and_its_result(run: Interview, coder: User, client_of: ClientOf) -> None:
+def test_a_call_stands_with_its_arguments_and_its_result(run, coder, client_of):
     html = read(client_of(coder).get(address("desk", run)))
     card = html[html.index('id="turn-3"') : html.index('id="turn-4"')]
     assert "bash" in card
@@ -85,7 +77,7 @@ def test_a_call_stands_with_its_arguments_and_its_result(run: Interview, coder: 
     assert "<script>alert" not in html
 
 
-def test_the_outline_leads_to_each_call_and_marks_what_failed(run: Interview, coder: User, client_of: ClientOf) -> None:
+def test_the_outline_leads_to_each_call_and_marks_what_failed(run, coder, client_of):
     html = read(client_of(coder).get(address("desk", run)))
     step = re.search(r'<ol class="steps".*?</ol>', html, re.DOTALL)
     assert step
@@ -93,9 +85,7 @@ def test_the_outline_leads_to_each_call_and_marks_what_failed(run: Interview, co
     assert "error" in step[0]
 
 
-def test_reasoning_is_left_out_until_she_opens_it_and_that_is_kept(
-    run: Interview, coder: User, owner: User, client_of: ClientOf
-) -> None:
+def test_reasoning_is_left_out_until_she_opens_it_and_that_is_kept(run, coder, owner, client_of):
     client = client_of(coder)
     assert "A secret thought." not in read(client.get(address("desk", run)))
     answer = client.post(address("open", run), {"turn": turn_of(run, 2).pk})
@@ -108,7 +98,7 @@ def test_reasoning_is_left_out_until_she_opens_it_and_that_is_kept(
     assert "A secret thought." not in read(client_of(owner).get(address("desk", run)))
 
 
-def test_a_link_to_closed_reasoning_says_where_it_opens(run: Interview, coder: User, client_of: ClientOf) -> None:
+def test_a_link_to_closed_reasoning_says_where_it_opens(run, coder, client_of):
     sentence = turn_of(run, 2).sentences.first()
     assert sentence
     html = read(client_of(coder).get(address("desk", run), {"at": sentence.pk}))
@@ -117,16 +107,14 @@ def test_a_link_to_closed_reasoning_says_where_it_opens(run: Interview, coder: U
 
 
 @pytest.mark.parametrize("position", [1, 3, 4, 5])
-def test_only_reasoning_is_opened(run: Interview, coder: User, client_of: ClientOf, position: int) -> None:
+def test_only_reasoning_is_opened(run, coder, client_of, position):
     answer = client_of(coder).post(address("open", run), {"turn": turn_of(run, position).pk}, headers={"X-Desk": "1"})
     assert answer.status_code == 409
     assert not StageOpening.objects.exists()
 
 
 @pytest.mark.parametrize("sent", [{}, {"turn": "x"}, {"turn": "999999"}])
-def test_an_opening_names_a_turn_of_this_interview(
-    run: Interview, interview: Interview, coder: User, client_of: ClientOf, sent: dict[str, str]
-) -> None:
+def test_an_opening_names_a_turn_of_this_interview(run, interview, coder, client_of, sent):
     client = client_of(coder)
     assert client.post(address("open", run), sent, headers={"X-Desk": "1"}).status_code in {404, 422}
     elsewhere = client.post(address("open", interview), {"turn": turn_of(run, 2).pk})
@@ -134,9 +122,7 @@ def test_an_opening_names_a_turn_of_this_interview(
     assert not StageOpening.objects.exists()
 
 
-def test_threads_are_linked_both_ways_with_the_beginning_that_they_share(
-    run: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_threads_are_linked_both_ways_with_the_beginning_that_they_share(run, coder, client_of):
     other = Interview.objects.get(external_id="other")
     client = client_of(coder)
     assert address("desk", other) in read(client.get(address("desk", run)))
@@ -149,9 +135,7 @@ def test_threads_are_linked_both_ways_with_the_beginning_that_they_share(
     assert "A secret thought." not in beginning
 
 
-def test_two_threads_are_read_side_by_side(
-    run: Interview, coder: User, outsider: User, client_of: ClientOf, study: Study
-) -> None:
+def test_two_threads_are_read_side_by_side(run, coder, outsider, client_of, study):
     other = Interview.objects.get(external_id="other")
     url = reverse("desk:beside", args=[study.slug, run.pk, other.pk])
     html = read(client_of(coder).get(url))
@@ -162,9 +146,7 @@ def test_two_threads_are_read_side_by_side(
     assert client_of(coder).get(reverse("desk:beside", args=[study.slug, run.pk, 999999])).status_code == 404
 
 
-def test_hidden_characters_are_badged_wherever_the_run_is_read(
-    study: Study, owner: User, coder: User, client_of: ClientOf
-) -> None:
+def test_hidden_characters_are_badged_wherever_the_run_is_read(study, owner, coder, client_of):
     turns = [
         {"role": "interviewer", "text": "Turn\u202eround."},
         {"role": "model", "channel": "tool_call", "text": json.dumps({"q": "a\u200bb"}), "call_id": "c"},

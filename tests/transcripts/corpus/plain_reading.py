@@ -4,14 +4,10 @@ A reading is the lines of each conversation from its beginning to each end: the 
 branches. A line is a list of turns, (role, channel, text, position of the call whose result it is).
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator
-from typing import Any
 
 Turn = tuple[str, str, str, int | None]
 Conversation = list[list[Turn]]
@@ -19,36 +15,36 @@ Conversation = list[list[Turn]]
 ROLES = {"system": "system", "user": "interviewer", "human": "interviewer", "assistant": "model", "gpt": "model"}
 
 
-def read_lines(data: bytes) -> list[Any]:
+def read_lines(data):
     return [json.loads(line) for line in data.decode().split("\n") if line.strip()]
 
 
-def say(role: str, text: str) -> Turn:
+def say(role, text):
     return (ROLES[role], "utterance", text, None)
 
 
 class Line:
     """A line of turns that grows, and knows the calls in it."""
 
-    def __init__(self) -> None:
-        self.turns: list[Turn] = []
-        self.calls: dict[str, int] = {}
-        self.last: list[int] = []
+    def __init__(self):
+        self.turns = []
+        self.calls = {}
+        self.last = []
 
-    def add(self, role: str, channel: str, text: str) -> None:
+    def add(self, role, channel, text):
         if text.strip():
             self.turns.append((role, channel, text, None))
 
-    def call(self, arguments: Any, call_id: str) -> None:
+    def call(self, arguments, call_id):
         text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
         self.turns.append(("model", "tool_call", text, None))
         self.calls[call_id] = len(self.turns)
 
-    def result(self, text: str, call_id: str) -> None:
+    def result(self, text, call_id):
         self.turns.append(("tool", "tool_result", text, self.calls.get(call_id)))
 
 
-def read_openai(messages: list[Any]) -> list[Turn]:
+def read_openai(messages):
     line = Line()
     for message in messages:
         if message["role"] == "tool":
@@ -60,25 +56,25 @@ def read_openai(messages: list[Any]) -> list[Turn]:
     return line.turns
 
 
-def read_hh_rlhf(data: bytes) -> Iterator[Conversation]:
+def read_hh_rlhf(data):
     for row in read_lines(data):
         yield [read_pairs(row["chosen"]), read_pairs(row["rejected"])]
 
 
-def read_pairs(text: str) -> list[Turn]:
+def read_pairs(text):
     _, *pieces = re.split(r"\n\n(Human|Assistant):", text)
     said = zip(pieces[::2], pieces[1::2], strict=True)
     return [say("human" if who == "Human" else "assistant", words.removeprefix(" ")) for who, words in said]
 
 
-def read_oasst(data: bytes) -> Iterator[Conversation]:
+def read_oasst(data):
     for row in read_lines(data):
-        lines: Conversation = []
+        lines = []
         follow(row["prompt"], [], lines)
         yield lines
 
 
-def follow(message: Any, before: list[Turn], lines: Conversation) -> None:
+def follow(message, before, lines):
     """The best ranked replies first, so that the first line is theirs."""
     here = [*before, say("human" if message["role"] == "prompter" else "assistant", message["text"])]
     replies = sorted(message["replies"], key=lambda reply: 99 if reply.get("rank") is None else reply["rank"])
@@ -88,17 +84,17 @@ def follow(message: Any, before: list[Turn], lines: Conversation) -> None:
         lines.append(here)
 
 
-def read_sharegpt(data: bytes) -> Iterator[Conversation]:
+def read_sharegpt(data):
     for row in json.loads(data):
         yield [[say(turn["from"], turn["value"]) for turn in row["conversations"]]]
 
 
-def read_chat(data: bytes) -> Iterator[Conversation]:
+def read_chat(data):
     for row in read_lines(data):
         yield [read_openai(row["messages"])]
 
 
-def read_chatgpt(data: bytes) -> Iterator[Conversation]:
+def read_chatgpt(data):
     """These have no ``current_node``: the active path ends at the leaf that was written last."""
     for row in json.loads(data):
         nodes = row["mapping"]
@@ -107,9 +103,9 @@ def read_chatgpt(data: bytes) -> Iterator[Conversation]:
         yield [climb(leaf, nodes) for leaf in leaves]
 
 
-def climb(leaf: str, nodes: Any) -> list[Turn]:
-    line: list[Turn] = []
-    key: str | None = leaf
+def climb(leaf, nodes):
+    line = []
+    key = leaf
     while key:
         if message := nodes[key]["message"]:
             line.insert(0, say(message["author"]["role"], "\n".join(message["content"]["parts"])))
@@ -117,7 +113,7 @@ def climb(leaf: str, nodes: Any) -> list[Turn]:
     return line
 
 
-def read_claude(data: bytes) -> Iterator[Conversation]:
+def read_claude(data):
     for row in json.loads(data):
         line = Line()
         for message in row["chat_messages"]:
@@ -125,7 +121,7 @@ def read_claude(data: bytes) -> Iterator[Conversation]:
         yield [line.turns]
 
 
-def add_parts(line: Line, role: str, parts: list[Any]) -> None:
+def add_parts(line, role, parts):
     for part in parts:
         match part["type"]:
             case "text":
@@ -142,7 +138,7 @@ def add_parts(line: Line, role: str, parts: list[Any]) -> None:
                 raise AssertionError(other)
 
 
-def read_heads(data: bytes) -> Iterator[Conversation]:
+def read_heads(data):
     """ "Name  00:15" above what somebody says; the first asks."""
     text = data.decode("utf-8-sig") if not data.startswith(b"PK") else read_paragraphs(data)
     pieces = re.split(r"(?m)^([A-Z]\w+(?: [A-Z]\w+)?) {2,}\(?[\d:]{4,8}\)?[ \t]*\r?\n", text)
@@ -151,7 +147,7 @@ def read_heads(data: bytes) -> Iterator[Conversation]:
     yield [[say("user" if name == asks else "assistant", said.rstrip("\r\n")) for name, said in turns]]
 
 
-def read_paragraphs(data: bytes) -> str:
+def read_paragraphs(data):
     document = zipfile.ZipFile(io.BytesIO(data)).read("word/document.xml").decode()
     entities = {"&lt;": "<", "&gt;": ">", "&quot;": '"', "&apos;": "'", "&amp;": "&"}
     lines = []
@@ -166,15 +162,15 @@ def read_paragraphs(data: bytes) -> str:
     return "".join(lines)
 
 
-def read_bracketed(data: bytes) -> Iterator[Conversation]:
+def read_bracketed(data):
     pieces = re.split(r"(?m)^\[(id\d)\] ", data.decode())
     turns = list(zip(pieces[1::2], pieces[2::2], strict=True))
     yield [[say("user" if name == "id1" else "assistant", said.rstrip("\n")) for name, said in turns]]
 
 
-def read_cues(data: bytes) -> Iterator[Conversation]:
+def read_cues(data):
     """Cues are parted by empty lines; two seconds of silence begin a turn."""
-    turns: list[list[str]] = []
+    turns = []
     before = 0.0
     for block in data.decode().replace("\r\n", "\n").split("\n\n"):
         lines = block.strip("\n").split("\n")
@@ -191,18 +187,18 @@ def read_cues(data: bytes) -> Iterator[Conversation]:
     yield [[say("assistant", " ".join(turn)) for turn in turns]]
 
 
-def read_clock(time: str) -> float:
+def read_clock(time):
     *hours, minutes, seconds = time.strip().replace(",", ".").split(":")
     return int(hours[0] if hours else 0) * 3600 + int(minutes) * 60 + float(seconds)
 
 
-def read_interviews(data: bytes) -> Iterator[Conversation]:
+def read_interviews(data):
     for row in read_lines(data):
         turns = row.get("turns") or [{"role": "model", "text": row["text"]}]
         yield [[(turn["role"], "utterance", turn["text"], None) for turn in turns]]
 
 
-def read_atif(data: bytes) -> Iterator[Conversation]:
+def read_atif(data):
     line = Line()
     for step in json.loads(data)["steps"]:
         if step.get("is_copied_context"):
@@ -219,7 +215,7 @@ def read_atif(data: bytes) -> Iterator[Conversation]:
     yield [line.turns]
 
 
-def read_claude_code(data: bytes) -> Iterator[Conversation]:
+def read_claude_code(data):
     line = Line()
     for row in read_lines(data):
         if row["type"] in {"user", "assistant"}:
@@ -229,7 +225,7 @@ def read_claude_code(data: bytes) -> Iterator[Conversation]:
     yield [line.turns]
 
 
-def read_inspect(data: bytes) -> Iterator[Conversation]:
+def read_inspect(data):
     if data.startswith(b"PK"):
         archive = zipfile.ZipFile(io.BytesIO(data))
         names = [name for name in archive.namelist() if re.fullmatch(r"samples/[^/]+\.json", name)]
@@ -257,7 +253,7 @@ def read_inspect(data: bytes) -> Iterator[Conversation]:
         yield [line.turns]
 
 
-def read_mini_swe(data: bytes) -> Iterator[Conversation]:
+def read_mini_swe(data):
     said = [(message["role"], message["content"]) for message in json.loads(data)]
     yield [
         [
@@ -269,7 +265,7 @@ def read_mini_swe(data: bytes) -> Iterator[Conversation]:
     ]
 
 
-def read_swe(data: bytes) -> Iterator[Conversation]:
+def read_swe(data):
     history = [message for message in json.loads(data)["history"] if not message.get("is_demo")]
     turns = read_openai(history)
     if not any(message["role"] == "tool" for message in history):
@@ -282,12 +278,12 @@ def read_swe(data: bytes) -> Iterator[Conversation]:
     yield [turns]
 
 
-def read_tau(data: bytes) -> Iterator[Conversation]:
+def read_tau(data):
     for row in json.loads(data):
         yield [read_openai(row["traj"])]
 
 
-def list_results(told: str) -> list[str]:
+def list_results(told):
     """What each of several calls gave, where one text tells of all."""
     try:
         results = json.loads(told)
@@ -297,7 +293,7 @@ def list_results(told: str) -> list[str]:
     return [each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for each in contents]
 
 
-def read_typed(data: bytes) -> Iterator[Conversation]:
+def read_typed(data):
     """A call is text with the whole call, of which the arguments count; a result goes with the first call of the group before it
     that has none, and one message may hold the results of several calls, each with the name of its tool."""
     for row in read_lines(data):
@@ -321,7 +317,7 @@ def read_typed(data: bytes) -> Iterator[Conversation]:
         yield [line.turns]
 
 
-SAMPLES: dict[str, tuple[str, Callable[[bytes], Iterator[Conversation]]]] = {
+SAMPLES = {
     "conversations/chatgpt_export/context_carry_conversations.json": ("chatgpt_export", read_chatgpt),
     "conversations/chatgpt_export/ctxray_conversations.json": ("chatgpt_export", read_chatgpt),
     "conversations/chatgpt_export/demoConversations.json": ("chatgpt_export", read_chatgpt),
@@ -381,7 +377,7 @@ SAMPLES: dict[str, tuple[str, Callable[[bytes], Iterator[Conversation]]]] = {
 }
 """Every sample whose format says what was said: its format, and how it is read here. Traces of Langfuse are told by hand."""
 
-TRACES: dict[str, list[tuple[str, str, str, int | None]]] = {
+TRACES = {
     "claude-agent-2025-12-22": [
         ("system", "utterance", "You are a friendly travel assistant who helps with weather information.", None),
         ("interviewer", "utterance", "What's the weather like in Berlin and New York?", None),

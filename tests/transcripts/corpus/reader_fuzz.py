@@ -1,20 +1,16 @@
 """Small files of every format, and ways to break them: cut, with other types, with circles, orphans and bombs."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json
-import random
 import sys
-from collections.abc import Iterator
 from typing import Any
 
 from tests.transcripts.corpus import told
 from transcripts.corpus.management.commands.interview import describe_file
 from transcripts.corpus.pure.previews import Preview
 from transcripts.corpus.pure.segmenting import prepare_interview
-from transcripts.formats.interviews import FORMATS, ReadError, ReadFile, read_bytes
+from transcripts.formats.interviews import FORMATS, ReadError, read_bytes
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -31,12 +27,12 @@ class Member(str):
     __slots__ = ()
 
 
-def make_node(parent: str | None, role: str, words: Any, **more: Any) -> dict[str, Any]:
+def make_node(parent, role, words, **more):
     content = {"content_type": "text", "parts": [words], **more.pop("content", {})}
     return {"parent": parent, "message": {"author": {"role": role}, "content": content, "create_time": 1.5e9, **more}}
 
 
-def make_line(key: str, parent: str | None, kind: str, content: Any, **more: Any) -> dict[str, Any]:
+def make_line(key, parent, kind, content, **more):
     message = {"role": kind, "content": content, "model": "m", "id": f"m-{key}", "usage": {"input_tokens": 3}}
     line = {"uuid": key, "parentUuid": parent, "type": kind, "sessionId": "s", "isSidechain": False}
     return {**line, "timestamp": "2026-05-01T10:00:00Z", "message": message, **more}
@@ -197,7 +193,7 @@ OPEN_TEXT = (
     "</office:text></office:body></office:document-content>"
 )
 
-SEEDS: dict[str, Seed] = {
+SEEDS = {
     "interview_jsonl": INTERVIEWS,
     "chat_messages": ({"id": "r1", "messages": told.tell_as_messages()}, told.tell_as_anthropic()),
     "openai_responses": (
@@ -291,7 +287,7 @@ SEEDS: dict[str, Seed] = {
 }
 """A good file of each format and of each of its layouts."""
 
-ODD: tuple[Any, ...] = (
+ODD = (
     *(None, True, False, 0, -1, 3, 2**70, 1e308, 0.5, "", " ", "x", "\ud800", "a\0b", "\u2028", "user", "NaN"),
     *([], {}, [None], [[]], [{}], {"a": 1}, {"role": "user"}, {"type": "text"}, {"type": "tool_use"}, "{", "[1]"),
     *("data:image/png;base64,iVBORw0KGgo!!", "attachment://abc", "attachment://" + "z" * 90, "2026-13-40T99:00:00Z"),
@@ -299,7 +295,7 @@ ODD: tuple[Any, ...] = (
 )
 
 
-def pack(seed: Seed, chance: random.Random | None = None) -> bytes:
+def pack(seed, chance=None):
     """A seed as the bytes of a file."""
     if isinstance(seed, str):
         return seed.encode("utf-8", "surrogatepass")
@@ -316,7 +312,7 @@ def pack(seed: Seed, chance: random.Random | None = None) -> bytes:
     return stream.getvalue()
 
 
-def list_places(value: Any) -> Iterator[tuple[Any, Any]]:
+def list_places(value):
     """Every container of a value with each of its keys or indexes."""
     keys = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, inner in keys:
@@ -324,7 +320,7 @@ def list_places(value: Any) -> Iterator[tuple[Any, Any]]:
         yield from list_places(inner)
 
 
-def break_values(seed: Seed, chance: random.Random) -> Seed:
+def break_values(seed, chance):
     """The seed with one to three values changed, moved, doubled or taken away."""
     broken = copy.deepcopy(list(seed) if isinstance(seed, tuple) else seed)
     for _ in range(chance.randint(1, 3)):
@@ -339,7 +335,7 @@ def break_values(seed: Seed, chance: random.Random) -> Seed:
     return tuple(broken) if isinstance(seed, tuple) else broken
 
 
-def break_one(holder: Any, key: Any, places: list[tuple[Any, Any]], chance: random.Random) -> None:
+def break_one(holder, key, places, chance):
     match chance.randrange(8):
         case 0 | 1 | 2:
             holder[key] = copy.deepcopy(chance.choice(ODD))
@@ -356,7 +352,7 @@ def break_one(holder: Any, key: Any, places: list[tuple[Any, Any]], chance: rand
         case 6 if isinstance(holder, list):
             chance.shuffle(holder)
         case 7:
-            wrapped: Any = holder[key]
+            wrapped = holder[key]
             for _ in range(chance.choice([1, 2, 70])):
                 wrapped = [wrapped]
             holder[key] = wrapped
@@ -366,7 +362,7 @@ def break_one(holder: Any, key: Any, places: list[tuple[Any, Any]], chance: rand
                 holder[key] = copy.deepcopy(chance.choice(others).get(key))
 
 
-def break_bytes(data: bytes, chance: random.Random) -> bytes:
+def break_bytes(data, chance):
     """The bytes cut, or with some changed, doubled or put in."""
     at, behind = sorted((chance.randint(0, len(data)), chance.randint(0, len(data))))
     match chance.randrange(5):
@@ -384,7 +380,7 @@ def break_bytes(data: bytes, chance: random.Random) -> bytes:
             return data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
 
 
-def list_cuts(seed: Seed) -> Iterator[bytes]:
+def list_cuts(seed):
     """A file cut at the end of each of its blocks: lines, values, members."""
     data = pack(seed)
     ends = {at + 1 for at, byte in enumerate(data) if byte in b"\n},]"}
@@ -393,14 +389,14 @@ def list_cuts(seed: Seed) -> Iterator[bytes]:
     yield from (data[:end] for end in sorted(ends))
 
 
-def break_file(seed: Seed, chance: random.Random) -> bytes:
+def break_file(seed, chance):
     """One way to break a seed."""
     if chance.random() < 0.2:
         return break_bytes(pack(seed, chance), chance)
     if isinstance(seed, dict) and any(isinstance(key, Member) for key in seed):
         name = chance.choice(list(seed))
         member = seed[name]
-        whole: Any = break_bytes(pack(member), chance) if chance.random() < 0.3 else break_values(member, chance)
+        whole = break_bytes(pack(member), chance) if chance.random() < 0.3 else break_values(member, chance)
         members = {**seed, name: whole}
         if chance.random() < 0.1:
             members = {chance.choice([*seed, Member("../x"), Member("a/b.json")]): " " * 2_000_000, **members}
@@ -410,7 +406,7 @@ def break_file(seed: Seed, chance: random.Random) -> bytes:
     return pack(break_values(seed, chance), chance)
 
 
-def check_file(data: bytes, format: str = "auto") -> ReadFile | ReadError:
+def check_file(data, format="auto"):
     """Read a file: the refusal in one sentence, or a reading that can be shown and stored. Anything else raises."""
     try:
         read = read_bytes(data, name="x", format=format)

@@ -1,34 +1,31 @@
 """Exports of chatbot accounts and collections of conversations, recognised by what is in them."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
-from typing import Any
 
 import pytest
 
 from tests.support.shared import shared
-from transcripts.formats.interviews import ReadError, ReadFile, ReadTurn, read_bytes
+from transcripts.formats.interviews import ReadError, read_bytes
 from transcripts.formats.interviews.documents import FROM_WORD
 
 
-def read(content: object, name: str = "conversations.json", *, indent: int | None = 2) -> ReadFile:
+def read(content, name="conversations.json", *, indent=2):
     return read_bytes(json.dumps(content, indent=indent).encode(), name=name)
 
 
-def show(turns: tuple[ReadTurn, ...]) -> list[str]:
+def show(turns):
     return [f"{turn.role} {turn.channel}{f' {turn.speaker}' if turn.speaker else ''}: {turn.text}" for turn in turns]
 
 
-def say(role: str, *parts: object, at: float | None = None, **more: Any) -> dict[str, Any]:
+def say(role, *parts, at=None, **more):
     content = more.pop("content", {"content_type": "text", "parts": list(parts)})
     author = {"role": role, **({"name": more.pop("name")} if "name" in more else {})}
     return {"author": author, "content": content, "create_time": at, **more}
 
 
-def make_tree(*nodes: tuple[str, str | None, dict[str, Any] | None], **more: Any) -> dict[str, Any]:
+def make_tree(*nodes, **more):
     """A conversation of nodes: each a key, the key of its parent, and its message."""
     mapping = {
         key: {
@@ -52,7 +49,7 @@ TREE = (
 
 
 class TestChatGpt:
-    def test_the_path_to_the_current_message_is_the_thread_and_what_was_made_anew_a_branch(self) -> None:
+    def test_the_path_to_the_current_message_is_the_thread_and_what_was_made_anew_a_branch(self):
         file = read([make_tree(*TREE, current_node="first", create_time=1_700_000_000, gizmo_id="g-1")])
         [interview, branch] = file.interviews
         assert show(interview.turns) == ["interviewer utterance: Why?", "model utterance: Because."]
@@ -66,23 +63,23 @@ class TestChatGpt:
         assert file.warnings == ["A message that ChatGPT hides was left out."]
 
     @pytest.mark.parametrize("current", [None, "gone", 7])
-    def test_without_a_current_message_the_leaf_written_last_is_one(self, current: object) -> None:
+    def test_without_a_current_message_the_leaf_written_last_is_one(self, current):
         interview, _ = read([make_tree(*TREE, current_node=current)]).interviews
         assert interview.turns[-1].text == "I would ask first."
         assert interview.model_label == "m-2"
 
-    def test_without_parents_messages_are_in_order_of_time(self) -> None:
+    def test_without_parents_messages_are_in_order_of_time(self):
         # Neither as they stand in the file, nor as their ids go.
         nodes = [("a", None, say("assistant", "It depends.", at=2)), ("b", None, say("user", "Always?", at=1))]
         [interview] = read([make_tree(*nodes)]).interviews
         assert show(interview.turns) == ["interviewer utterance: Always?", "model utterance: It depends."]
 
-    def test_a_circle_of_parents_ends(self) -> None:
+    def test_a_circle_of_parents_ends(self):
         nodes = [("a", "b", say("user", "One.")), ("b", "a", say("assistant", "Two."))]
         [interview] = read([make_tree(*nodes, current_node="b")]).interviews
         assert [turn.text for turn in interview.turns] == ["One.", "Two."]
 
-    def test_thoughts_calls_results_and_pictures(self) -> None:
+    def test_thoughts_calls_results_and_pictures(self):
         thoughts = {"content_type": "thoughts", "thoughts": [{"summary": "Weighing", "content": "Who asks?"}]}
         code = {"content_type": "code", "language": "unknown", "text": "search('x')"}
         output = {"content_type": "execution_output", "text": "42"}
@@ -109,14 +106,14 @@ class TestChatGpt:
         ]
         assert file.warnings == ['A part of type "image_asset_pointer" was left out because it has no text.']
 
-    def test_a_conversation_that_was_only_begun_is_left_out(self) -> None:
+    def test_a_conversation_that_was_only_begun_is_left_out(self):
         file = read([make_tree(("root", None, None)), {**make_tree(*TREE), "id": "c2"}])
         assert [interview.external_id for interview in file.interviews] == ["c2", "c2/branch-2"]
         assert "A conversation without any messages was left out." in file.warnings
 
 
 class TestClaude:
-    def test_parts_come_before_the_text_and_attachments_have_their_own_turn(self) -> None:
+    def test_parts_come_before_the_text_and_attachments_have_their_own_turn(self):
         messages = [
             {
                 "sender": "human",
@@ -155,7 +152,7 @@ class TestClaude:
         ]
 
 
-def test_sharegpt_conversations_with_a_function_call() -> None:
+def test_sharegpt_conversations_with_a_function_call():
     said = [
         {"from": "system", "value": "Be brief."},
         {"from": "human", "value": "Weather?"},
@@ -175,7 +172,7 @@ def test_sharegpt_conversations_with_a_function_call() -> None:
 
 
 @pytest.mark.parametrize("indent", [None, 2])
-def test_interviews_and_messages_are_read_from_a_list_or_a_spread_object_too(indent: int | None) -> None:
+def test_interviews_and_messages_are_read_from_a_list_or_a_spread_object_too(indent):
     first = {"id": "a", "turns": [{"role": "model", "text": "One."}]}
     assert [each.external_id for each in read([first, {**first, "id": "b"}], indent=indent).interviews] == ["a", "b"]
     assert [each.external_id for each in read(first, indent=indent).interviews] == ["a"]
@@ -201,7 +198,7 @@ def test_interviews_and_messages_are_read_from_a_list_or_a_spread_object_too(ind
         ('[{"conversations": [{"from": "x", "value": "y"}]}]', 1, '"x" as the speaker of turn 1'),
     ],
 )
-def test_what_is_wrong_is_said_with_its_line(text: str, line: int, found: str) -> None:
+def test_what_is_wrong_is_said_with_its_line(text, line, found):
     with pytest.raises(ReadError) as refused:
         read_bytes(text.encode(), name="conversations.json")
     assert refused.value.line == line
@@ -209,7 +206,7 @@ def test_what_is_wrong_is_said_with_its_line(text: str, line: int, found: str) -
 
 
 @pytest.mark.parametrize("make", [lambda: [make_tree(*TREE)], lambda: [{"uuid": "u", "chat_messages": []}]])
-def test_a_file_that_is_cut_off_anywhere_is_refused_in_a_sentence(make: Any) -> None:
+def test_a_file_that_is_cut_off_anywhere_is_refused_in_a_sentence(make):
     text = json.dumps(make(), indent=1)
     for end in range(1, len(text) - 1):
         with pytest.raises(ReadError) as refused:
@@ -229,7 +226,7 @@ def test_a_file_that_is_cut_off_anywhere_is_refused_in_a_sentence(make: Any) -> 
         ("sharegpt/sharegpt_original_example.json", "sharegpt", 5, 28),
     ],
 )
-def test_real_files_come_in(name: str, format: str, conversations: int, turns: int) -> None:
+def test_real_files_come_in(name, format, conversations, turns):
     path = shared(f"data/conversations/{name}")
     file = read_bytes(path.read_bytes(), name=path.name)
     assert (file.format, len(file.interviews)) == (format, conversations)
@@ -241,7 +238,7 @@ TALKS = (
 )
 
 
-def test_dialogues_that_lines_of_equals_signs_part_are_interviews_each() -> None:
+def test_dialogues_that_lines_of_equals_signs_part_are_interviews_each():
     file = read_bytes(TALKS.encode(), name="talks.txt")
     assert [(each.external_id, each.line, show(each.turns)[1]) for each in file.interviews] == [
         ("talks-1", 3, "model utterance Model: It depends."),
@@ -253,7 +250,7 @@ def test_dialogues_that_lines_of_equals_signs_part_are_interviews_each() -> None
     ]
 
 
-def test_a_line_of_equals_signs_below_a_heading_parts_nothing() -> None:
+def test_a_line_of_equals_signs_below_a_heading_parts_nothing():
     file = read_bytes(b"A heading\n=========\nUser: Why?\nModel: It depends.\n", name="talk.txt")
     assert [each.external_id for each in file.interviews] == ["talk"]
 
@@ -271,7 +268,7 @@ TALK_IN_WORD = (
 )
 
 
-def pack(entries: dict[str, str]) -> bytes:
+def pack(entries):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in entries.items():
@@ -280,12 +277,12 @@ def pack(entries: dict[str, str]) -> bytes:
 
 
 class TestArchives:
-    def test_paragraphs_of_a_word_document_are_lines(self) -> None:
+    def test_paragraphs_of_a_word_document_are_lines(self):
         file = read_bytes(pack({"word/document.xml": WORD.format(TALK_IN_WORD)}), name="talk.docx")
         assert [turn.text for turn in file.interviews[0].turns] == ["Why?", "It\ndepends.\nIn a table.\nIn a box."]
         assert file.warnings == [FROM_WORD, "A deleted passage was left out."]
 
-    def test_the_archive_of_an_account_is_read_as_it_comes(self) -> None:
+    def test_the_archive_of_an_account_is_read_as_it_comes(self):
         data = pack({"export/conversations.json": json.dumps([make_tree(*TREE)]), "export/chat.html": "<html>"})
         assert [each.external_id for each in read_bytes(data, name="export.zip").interviews] == [
             "c1",
@@ -312,21 +309,21 @@ class TestArchives:
             (pack({"conversations.json": "[]"})[:-30], "archive"),
         ],
     )
-    def test_other_archives_are_refused_in_a_sentence(self, data: bytes, found: str) -> None:
+    def test_other_archives_are_refused_in_a_sentence(self, data, found):
         with pytest.raises(ReadError) as refused:
             read_bytes(data, name="x.zip")
         assert found in str(refused.value)
 
 
 @pytest.mark.parametrize(("name", "turns"), [("BSR09", 74), ("DC03", 71)])
-def test_a_real_word_document_has_the_turns_of_its_text(name: str, turns: int) -> None:
+def test_a_real_word_document_has_the_turns_of_its_text(name, turns):
     files = [shared(f"data/conversations/interviews/{name}_transcript_deidentified.{kind}") for kind in ("docx", "txt")]
     document, text = (read_bytes(file.read_bytes(), name=file.name).interviews[0] for file in files)
     assert len(document.turns) == turns
     assert [turn.role for turn in document.turns] == [turn.role for turn in text.turns]
 
 
-def test_conversations_of_a_list_on_one_line_have_ids_of_their_own() -> None:
+def test_conversations_of_a_list_on_one_line_have_ids_of_their_own():
     messages = [{"role": "user", "content": "How?"}, {"role": "assistant", "content": "So."}]
     read = read_bytes(json.dumps([{"messages": messages}] * 3).encode(), name="list.json")
     assert [interview.external_id for interview in read.interviews] == ["list-1", "list-1-2", "list-1-3"]

@@ -1,13 +1,9 @@
-from __future__ import annotations
-
 import hashlib
 import json
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
 
 from tests.support.shared import shared
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import SYSTEM
 from transcripts.corpus.actions import import_file, import_files, plan_imports
@@ -19,20 +15,20 @@ from transcripts.studies.models import Study
 ANSWER = "I would ask first. It depends on what you need."
 
 
-def make_line(external_id: str, answer: str = ANSWER, **more: object) -> str:
+def make_line(external_id, answer=ANSWER, **more):
     turns = [{"role": "interviewer", "text": "What would you do?"}, {"role": "model", "text": answer}]
     return json.dumps({"id": external_id, "model": "Model A", "turns": turns, **more})
 
 
-def make_file(*lines: str, name: str = "interviews.jsonl") -> tuple[str, bytes]:
+def make_file(*lines, name="interviews.jsonl"):
     return (name, "\n".join(lines).encode())
 
 
-def count_rows() -> list[int]:
+def count_rows():
     return [model.objects.count() for model in (ImportedFile, Interview, Turn, Sentence, AuditEvent)]
 
 
-def test_file_comes_in_with_turns_and_sentences(study: Study, lead: User) -> None:
+def test_file_comes_in_with_turns_and_sentences(study, lead):
     file_name, data = make_file(make_line("a"), make_line("b"))
     report = import_file(study=study, name=file_name, data=data, by=lead)
     assert (report.interviews, report.turns, report.sentences) == (2, 4, 6)
@@ -42,7 +38,7 @@ def test_file_comes_in_with_turns_and_sentences(study: Study, lead: User) -> Non
     assert list(study.interviews.values_list("pk", flat=True)) == report.interview_ids
 
 
-def test_interviewers_turns_are_cut_into_sentences_too(interview: Interview) -> None:
+def test_interviewers_turns_are_cut_into_sentences_too(interview):
     asked = Sentence.objects.filter(turn__interview=interview, turn__role="interviewer")
     assert [sentence.read_text() for sentence in asked.select_related("turn")] == [
         "How do you handle a question where culture may matter?",
@@ -51,12 +47,12 @@ def test_interviewers_turns_are_cut_into_sentences_too(interview: Interview) -> 
     ]
 
 
-def test_sentences_are_numbered_over_the_whole_interview(interview: Interview) -> None:
+def test_sentences_are_numbered_over_the_whole_interview(interview):
     positions = Sentence.objects.filter(turn__interview=interview).order_by("turn__position", "start")
     assert list(positions.values_list("position", flat=True)) == list(range(1, 11))
 
 
-def test_offsets_and_hash_belong_to_the_stored_text(study: Study, lead: User) -> None:
+def test_offsets_and_hash_belong_to_the_stored_text(study, lead):
     answer = "A café — naïve? 👩‍👩‍👧 Yes.\n\n* **Bold** claim\n"
     import_file(study=study, name="x.jsonl", data=make_line("a", answer).encode(), by=lead)
     turn = Turn.objects.get(role="model")
@@ -67,7 +63,7 @@ def test_offsets_and_hash_belong_to_the_stored_text(study: Study, lead: User) ->
         assert sentence.text_hash == hashlib.sha256(quoted.encode()).hexdigest()[:32]
 
 
-def test_a_text_that_was_cut_by_an_older_version_keeps_its_sentences(study: Study, lead: User) -> None:
+def test_a_text_that_was_cut_by_an_older_version_keeps_its_sentences(study, lead):
     old, new = (make_line(name, "IV. Next comes the law.").encode() for name in ("old", "new"))
     import_file(study=study, name="old.jsonl", data=old, by=lead)
     # As version 1 cut it.
@@ -85,25 +81,25 @@ def test_a_text_that_was_cut_by_an_older_version_keeps_its_sentences(study: Stud
     assert cut_now.read_text() == "IV. Next comes the law."
 
 
-def test_interview_keeps_what_is_known_of_it(interview: Interview, owner: User) -> None:
+def test_interview_keeps_what_is_known_of_it(interview, owner):
     assert (interview.title, interview.model_label) == ("First interview", "Model A")
     assert interview.segmenter == f"{SEGMENTER} {SEGMENTER_VERSION}"
     assert interview.imported_file.imported_by == owner
     assert interview.imported_file.imported_by_name == "owner"
 
 
-def test_counts_are_taken_at_import(interview: Interview) -> None:
+def test_counts_are_taken_at_import(interview):
     assert (interview.turn_count, interview.sentence_count, interview.questions) == (4, 10, 2)
     assert interview.author_words == 17
     assert interview.model_words == 41
 
 
-def test_interviewers_kind_of_question_is_kept(interview: Interview) -> None:
+def test_interviewers_kind_of_question_is_kept(interview):
     kinds = interview.turns.order_by("position").values_list("prompt_kind", flat=True)
     assert list(kinds) == ["open", "", "challenge", ""]
 
 
-def test_a_call_of_a_tool_and_its_result_are_one_unit_each(study: Study, lead: User) -> None:
+def test_a_call_of_a_tool_and_its_result_are_one_unit_each(study, lead):
     calls = [{"id": "c", "type": "function", "function": {"name": "look_up", "arguments": '{"q": "One. Two."}'}}]
     messages = [
         {"role": "user", "content": "What is the rule?"},
@@ -123,7 +119,7 @@ def test_a_call_of_a_tool_and_its_result_are_one_unit_each(study: Study, lead: U
     assert list(Turn.objects.order_by("position").values_list("is_answer", flat=True)) == [False, True, False, True]
 
 
-def test_import_leaves_one_event_with_numbers_and_no_text(study: Study, lead: User) -> None:
+def test_import_leaves_one_event_with_numbers_and_no_text(study, lead):
     report = import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     event = AuditEvent.objects.get(action="corpus.file.imported")
     assert event.actor_name == "lead"
@@ -136,7 +132,7 @@ def test_import_leaves_one_event_with_numbers_and_no_text(study: Study, lead: Us
     }
 
 
-def test_same_file_twice_stores_nothing_and_says_so(study: Study, lead: User) -> None:
+def test_same_file_twice_stores_nothing_and_says_so(study, lead):
     file_name, data = make_file(make_line("a"), make_line("b"))
     first = import_file(study=study, name=file_name, data=data, by=lead)
     before = count_rows()
@@ -150,14 +146,14 @@ def test_same_file_twice_stores_nothing_and_says_so(study: Study, lead: User) ->
     assert "interviews.jsonl" in second.warnings[0]
 
 
-def test_same_file_may_come_into_two_studies(study: Study, owner: User, lead: User) -> None:
+def test_same_file_may_come_into_two_studies(study, owner, lead):
     other = Study.objects.create(slug="other", name="Other", created_at=study.created_at)
     data = make_line("a").encode()
     assert import_file(study=study, name="x.jsonl", data=data, by=lead).created
     assert import_file(study=other, name="x.jsonl", data=data, by=owner).created
 
 
-def test_interview_the_study_has_word_for_word_is_left_out(study: Study, lead: User) -> None:
+def test_interview_the_study_has_word_for_word_is_left_out(study, lead):
     import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     report = import_files(study=study, files=[make_file(make_line("a"), make_line("b"))], by=lead)[0]
     assert (report.interviews, report.already_there) == (1, 1)
@@ -166,7 +162,7 @@ def test_interview_the_study_has_word_for_word_is_left_out(study: Study, lead: U
     assert study.interviews.count() == 2
 
 
-def test_file_of_interviews_that_are_all_there_stores_nothing(study: Study, lead: User) -> None:
+def test_file_of_interviews_that_are_all_there_stores_nothing(study, lead):
     import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     before = count_rows()
     report = import_file(study=study, name="y.jsonl", data=make_line("a", tier="brief").encode(), by=lead)
@@ -174,7 +170,7 @@ def test_file_of_interviews_that_are_all_there_stores_nothing(study: Study, lead
     assert count_rows() == before
 
 
-def test_changed_text_under_a_known_id_is_refused(study: Study, lead: User) -> None:
+def test_changed_text_under_a_known_id_is_refused(study, lead):
     import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=lead)
     before = count_rows()
     with pytest.raises(Refused, match=r"y\.jsonl, line 2.*a new id"):
@@ -184,7 +180,7 @@ def test_changed_text_under_a_known_id_is_refused(study: Study, lead: User) -> N
     assert count_rows() == before
 
 
-def test_half_valid_file_stores_nothing_and_names_the_line(study: Study, lead: User) -> None:
+def test_half_valid_file_stores_nothing_and_names_the_line(study, lead):
     before = count_rows()
     file_name, data = make_file(make_line("a"), '{"id": "b", "turns": [', make_line("c"))
     with pytest.raises(Refused, match=r"interviews\.jsonl.*line 2"):
@@ -192,7 +188,7 @@ def test_half_valid_file_stores_nothing_and_names_the_line(study: Study, lead: U
     assert count_rows() == before
 
 
-def test_one_wrong_file_keeps_the_right_ones_out(study: Study, lead: User) -> None:
+def test_one_wrong_file_keeps_the_right_ones_out(study, lead):
     before = count_rows()
     with pytest.raises(Refused, match=r"second\.jsonl"):
         import_files(
@@ -203,7 +199,7 @@ def test_one_wrong_file_keeps_the_right_ones_out(study: Study, lead: User) -> No
     assert count_rows() == before
 
 
-def test_same_file_given_twice_comes_in_once(study: Study, lead: User) -> None:
+def test_same_file_given_twice_comes_in_once(study, lead):
     reports = import_files(
         study=study,
         files=[make_file(make_line("a"), name="first.jsonl"), make_file(make_line("a"), name="second.jsonl")],
@@ -214,7 +210,7 @@ def test_same_file_given_twice_comes_in_once(study: Study, lead: User) -> None:
     assert study.imported_files.count() == 1
 
 
-def test_two_files_given_together_may_not_disagree_on_a_text(study: Study, lead: User) -> None:
+def test_two_files_given_together_may_not_disagree_on_a_text(study, lead):
     with pytest.raises(Refused, match=r"second\.jsonl"):
         import_files(
             study=study,
@@ -227,14 +223,14 @@ def test_two_files_given_together_may_not_disagree_on_a_text(study: Study, lead:
     assert not study.interviews.exists()
 
 
-def test_a_title_that_the_database_cannot_keep_is_refused(study: Study, lead: User) -> None:
+def test_a_title_that_the_database_cannot_keep_is_refused(study, lead):
     line = make_line("a", title="t" * 301)
     with pytest.raises(Refused, match=r"x\.jsonl, line 1.*title.*301"):
         import_file(study=study, name="x.jsonl", data=line.encode(), by=lead)
     assert not study.interviews.exists()
 
 
-def test_characters_that_no_database_keeps_are_replaced_and_told(study: Study, lead: User) -> None:
+def test_characters_that_no_database_keeps_are_replaced_and_told(study, lead):
     lines = [
         make_line("a", "half \ud83d of a pair"),
         make_line("b", "before \u0000 after"),
@@ -249,7 +245,7 @@ def test_characters_that_no_database_keeps_are_replaced_and_told(study: Study, l
     ]
 
 
-def test_dry_run_reports_the_same_and_stores_nothing(study: Study, lead: User) -> None:
+def test_dry_run_reports_the_same_and_stores_nothing(study, lead):
     files = [make_file(make_line("a"), make_line("b"))]
     before = count_rows()
     planned = plan_imports(study=study, files=files)[0]
@@ -259,28 +255,26 @@ def test_dry_run_reports_the_same_and_stores_nothing(study: Study, lead: User) -
     assert [getattr(planned, name) for name in told] == [getattr(done, name) for name in told]
 
 
-def test_dry_run_refuses_what_an_import_refuses(study: Study) -> None:
+def test_dry_run_refuses_what_an_import_refuses(study):
     with pytest.raises(Refused, match="line 1"):
         plan_imports(study=study, files=[("x.jsonl", b"{")])
 
 
-def test_import_takes_as_many_queries_for_many_interviews_as_for_few(
-    study: Study, lead: User, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_import_takes_as_many_queries_for_many_interviews_as_for_few(study, lead, django_assert_max_num_queries):
     for name, count in (("few.jsonl", 2), ("many.jsonl", 60)):
         file = make_file(*(make_line(f"{name} {number}") for number in range(count)), name=name)
         with django_assert_max_num_queries(38):
             import_files(study=study, files=[file], by=lead)
 
 
-def test_program_itself_may_import(study: Study) -> None:
+def test_program_itself_may_import(study):
     import_file(study=study, name="x.jsonl", data=make_line("a").encode(), by=SYSTEM)
     imported = ImportedFile.objects.get()
     assert imported.imported_by is None
     assert imported.imported_by_name == "system"
 
 
-def test_published_excerpts_come_in_whole(study: Study, lead: User) -> None:
+def test_published_excerpts_come_in_whole(study, lead):
     path = shared("data/interviews/excerpts.jsonl")
     report = import_file(study=study, name=path.name, data=path.read_bytes(), by=lead)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]

@@ -1,13 +1,10 @@
 """Checks NC01 to NC03 of the design, by the reader and by the command ``turns``; the files are in ``tests/data/readers/agreed``."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -23,12 +20,12 @@ FILES = sorted(path for path in AGREED.glob("NC*/*"))
 each_file = pytest.mark.parametrize("file", FILES, ids=[f"{path.parent.name}-{path.name}" for path in FILES])
 
 
-def find_expected(file: Path) -> dict[str, Any]:
-    expected: dict[str, dict[str, Any]] = CHECKS[file.parent.name]
+def find_expected(file):
+    expected = CHECKS[file.parent.name]
     return expected.get("every file") or expected[file.name]
 
 
-def contains(told: Any, expected: Any) -> bool:
+def contains(told, expected):
     """Whether the keys that are expected are there and lists are alike in length and order; more may be told."""
     if isinstance(expected, dict):
         return all(key in told and contains(told[key], value) for key, value in expected.items())
@@ -37,13 +34,13 @@ def contains(told: Any, expected: Any) -> bool:
     return type(told) is type(expected) and bool(told == expected)
 
 
-def check_answer(answer: dict[str, Any], expected: dict[str, Any]) -> None:
+def check_answer(answer, expected):
     assert contains(answer, {"threads": expected["threads"]})
     for words in expected.get("warnings_say", []):
         assert any(words in warning for warning in answer["warnings"])
 
 
-def check_refusal(said: str, file: Path, expected: dict[str, Any]) -> None:
+def check_refusal(said, file, expected):
     assert said.startswith(f"{file.name}, line ")
     assert ": found " in said
     assert "; expected " in said
@@ -51,12 +48,12 @@ def check_refusal(said: str, file: Path, expected: dict[str, Any]) -> None:
     assert all(words in said for words in expected["says"])
 
 
-def test_every_file_of_the_three_checks_is_there() -> None:
+def test_every_file_of_the_three_checks_is_there():
     assert [len(list(AGREED.glob(f"{check_id}/*"))) for check_id in ("NC01", "NC02", "NC03")] == [6, 4, 4]
 
 
 @each_file
-def test_the_reader_gives_what_was_agreed(file: Path) -> None:
+def test_the_reader_gives_what_was_agreed(file):
     expected = find_expected(file)
     if expected.get("exit"):
         with pytest.raises(ReadError) as refused:
@@ -67,7 +64,7 @@ def test_the_reader_gives_what_was_agreed(file: Path) -> None:
 
 
 @each_file
-def test_the_command_gives_what_was_agreed(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_gives_what_was_agreed(file, capsys):
     expected = find_expected(file)
     if expected.get("exit"):
         with pytest.raises(CommandError) as refused:
@@ -78,7 +75,7 @@ def test_the_command_gives_what_was_agreed(file: Path, capsys: pytest.CaptureFix
         check_answer(json.loads(capsys.readouterr().out), expected)
 
 
-def test_a_refusal_is_one_line_on_standard_error_and_exit_status_1() -> None:
+def test_a_refusal_is_one_line_on_standard_error_and_exit_status_1():
     ran = subprocess.run(
         [sys.executable, "manage.py", "interview", "read", str(AGREED / "NC03" / "gap.json"), "--json"],
         cwd=ROOT,

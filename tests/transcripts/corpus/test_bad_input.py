@@ -1,23 +1,17 @@
 """Bad input, row by row of the design: what is refused whole with file, place, found and expected; what is kept and told."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from tests.transcripts.corpus import told
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import ImportedFile, Interview, Turn
-from transcripts.formats.interviews import ReadError, ReadFile, read_bytes
+from transcripts.formats.interviews import ReadError, read_bytes
 from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -25,11 +19,11 @@ else:
     from backports.zstd import zipfile
 
 
-def write(content: Any) -> bytes:
+def write(content):
     return json.dumps(content).encode()
 
 
-def pack(entries: dict[str, Any]) -> bytes:
+def pack(entries):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
@@ -37,11 +31,11 @@ def pack(entries: dict[str, Any]) -> bytes:
     return stream.getvalue()
 
 
-def nest(levels: int) -> str:
+def nest(levels):
     return '{"a":' * levels + "1" + "}" * levels
 
 
-def make_gap() -> dict[str, Any]:
+def make_gap():
     run = told.tell_as_atif()
     run["steps"][3]["step_id"] = 7
     return run
@@ -50,7 +44,7 @@ def make_gap() -> dict[str, Any]:
 MESSAGE = '{"role": "user", "content": "Hi"}'
 LOG = told.tell_as_inspect()
 HEAD = {key: value for key, value in LOG.items() if key != "samples"}
-REFUSED: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
+REFUSED = {
     "a gap in the numbers of steps": ("a.json", lambda: write(make_gap()), "a.json, line 1: found step 7", "step 4"),
     "steps without a number": (
         "a.json",
@@ -141,7 +135,7 @@ REFUSED: dict[str, tuple[str, Callable[[], bytes], str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_is_refused_is_refused_whole_with_its_place(case: str, study: Study, lead: User) -> None:
+def test_what_is_refused_is_refused_whole_with_its_place(case, study, lead):
     name, make, found, expected = REFUSED[case]
     data = make()
     with pytest.raises(ReadError) as refused:
@@ -156,11 +150,11 @@ def test_what_is_refused_is_refused_whole_with_its_place(case: str, study: Study
     assert not ImportedFile.objects.filter(study=study).exists()
 
 
-def read_chat(*messages: dict[str, Any]) -> ReadFile:
+def read_chat(*messages):
     return read_bytes(write({"id": "1", "messages": messages}), name="a.json")
 
 
-def call(key: str, name: str) -> dict[str, Any]:
+def call(key, name):
     return {
         "role": "assistant",
         "content": "",
@@ -169,7 +163,7 @@ def call(key: str, name: str) -> dict[str, Any]:
 
 
 class TestKeptAndTold:
-    def test_a_result_without_a_call(self) -> None:
+    def test_a_result_without_a_call(self):
         file = read_chat(
             {"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": "call_9", "content": "Found."}
         )
@@ -177,7 +171,7 @@ class TestKeptAndTold:
         assert pair_results(file.interviews[0].turns) == [None, None]
         assert "call_9" in file.warnings[0]
 
-    def test_one_id_for_two_calls(self) -> None:
+    def test_one_id_for_two_calls(self):
         file = read_chat(
             call("c", "first"),
             {"role": "tool", "tool_call_id": "c", "content": "One."},
@@ -198,14 +192,14 @@ class TestKeptAndTold:
             ([1_777_000_100, 1_777_000_000, 1_777_000_200], 1),
         ],
     )
-    def test_a_clock_going_back(self, times: list[Any], back: int) -> None:
+    def test_a_clock_going_back(self, times, back):
         said = [{"role": "user", "content": str(number), "timestamp": time} for number, time in enumerate(times)]
         file = read_chat(*said)
         assert [turn.text for turn in file.interviews[0].turns] == ["0", "1", "2"]
         assert sum(times for what, times in file.left_out.items() if "earlier than the one before" in what) == back
 
     @pytest.mark.parametrize("is_json", [True, False])
-    def test_a_run_that_was_not_finished_counts_the_rest(self, *, is_json: bool) -> None:
+    def test_a_run_that_was_not_finished_counts_the_rest(self, *, is_json):
         start = {**LOG["eval"], "dataset": {"samples": 3, "sample_ids": ["s1", "s2", "s3"]}, "config": {"epochs": 2}}
         sample = LOG["samples"][0]
         if is_json:
@@ -216,18 +210,18 @@ class TestKeptAndTold:
         assert [thread.run["status"] for thread in file.interviews] == ["started"]
         assert file.left_out["A sample is not in the log, because the run was not finished."] == 5
 
-    def test_a_finished_run_of_some_samples_lacks_none(self) -> None:
+    def test_a_finished_run_of_some_samples_lacks_none(self):
         log = told.tell_as_inspect()
         log["eval"]["dataset"] = {"samples": 3}
         assert not read_bytes(write(log), name="a.json").left_out
 
-    def test_a_sample_that_ended_in_an_error(self) -> None:
+    def test_a_sample_that_ended_in_an_error(self):
         file = read_bytes(write(told.tell_as_inspect(error={"message": "out of memory"})), name="a.json")
         assert (len(file.interviews[0].turns), file.interviews[0].run["status"]) == (len(told.TURNS), "error")
         assert "ended in an error" in file.warnings[0]
 
-    def test_samples_come_in_the_order_of_the_data_set_and_not_in_which_they_ended(self) -> None:
-        def order(ids: list[Any], **more: Any) -> list[tuple[str, str]]:
+    def test_samples_come_in_the_order_of_the_data_set_and_not_in_which_they_ended(self):
+        def order(ids, **more):
             members = {
                 f"samples/{each}_epoch_{epoch}.json": {**LOG["samples"][0], "id": each, "epoch": epoch}
                 for epoch in (2, 1)
@@ -240,7 +234,7 @@ class TestKeptAndTold:
         named = {"dataset": {"sample_ids": ["b", "a", "c"]}}
         assert order(["c", "a", "b"], **named) == [(each, epoch) for epoch in "12" for each in "bac"]
 
-    def test_a_sample_whose_bytes_are_damaged_is_left_out_and_counted(self) -> None:
+    def test_a_sample_whose_bytes_are_damaged_is_left_out_and_counted(self):
         data = pack({"header.json": HEAD, "samples/1_epoch_1.json": LOG["samples"][0], "samples/2_epoch_1.json": LOG})
         at = data.rindex(b"samples/2_epoch_1.json", 0, data.index(b"PK\1\2")) + len(b"samples/2_epoch_1.json") + 20
         file = read_bytes(data[:at] + b"\xff\xff\xff\xff" + data[at + 4 :], name="a.eval")
@@ -248,19 +242,19 @@ class TestKeptAndTold:
         assert file.left_out["A sample that breaks off in the archive was left out."] == 1
 
 
-def bring(study: Study, by: User, content: Any, name: str = "run.json") -> Any:
+def bring(study, by, content, name="run.json"):
     return import_file(study=study, name=name, data=write(content), by=by)
 
 
 class TestOnceMore:
-    def test_the_same_run_again_is_skipped(self, study: Study, lead: User) -> None:
+    def test_the_same_run_again_is_skipped(self, study, lead):
         assert bring(study, lead, told.tell_as_atif()).created
         for name in ("run.json", "other/run.json"):
             report = bring(study, lead, told.tell_as_atif(), name)
             assert (report.created, report.skipped) == (False, True)
         assert Interview.objects.filter(study=study).count() == 1
 
-    def test_the_same_id_with_other_text_is_refused_with_the_turn(self, study: Study, lead: User) -> None:
+    def test_the_same_id_with_other_text_is_refused_with_the_turn(self, study, lead):
         bring(study, lead, told.tell_as_atif())
         changed = told.tell_as_atif()
         changed["steps"][3]["message"] = "She may not ask."

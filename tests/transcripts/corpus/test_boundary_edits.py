@@ -1,14 +1,10 @@
 """Splitting and joining of stored sentences."""
 
-from __future__ import annotations
-
 import json
-from typing import Never
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
 
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import queries
@@ -17,11 +13,10 @@ from transcripts.corpus.changes import SentenceRetired
 from transcripts.corpus.models import BoundaryEdit, Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import BoundaryEditRefused
 from transcripts.corpus.pure.segmenting import hash_quote
-from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def run_on(study: Study, owner: User) -> Interview:
+def run_on(study, owner):
     """An interview whose answer has three sentences: 2, 3 and 4."""
     turns = [
         {"role": "interviewer", "text": "Why?"},
@@ -33,16 +28,16 @@ def run_on(study: Study, owner: User) -> Interview:
     return Interview.objects.get(external_id="r")
 
 
-def find(interview: Interview, label: str) -> Sentence:
+def find(interview, label):
     return next(each for each in standing(interview) if each.label == label)
 
 
-def standing(interview: Interview) -> list[Sentence]:
+def standing(interview):
     rows = Sentence.objects.filter(turn__interview=interview, retired_by__isnull=True).select_related("turn")
     return list(rows.order_by("position", "start"))
 
 
-def show(interview: Interview) -> list[str]:
+def show(interview):
     interview.refresh_from_db()
     rows = standing(interview)
     assert interview.sentence_count == len(rows)
@@ -50,7 +45,7 @@ def show(interview: Interview) -> list[str]:
     return [f"{row.label} {row.read_text()}" for row in rows]
 
 
-def split(interview: Interview, label: str, before: str, by: User, idempotency_key: UUID | None = None) -> BoundaryEdit:
+def split(interview, label, before, by, idempotency_key=None):
     sentence = find(interview, label)
     at = sentence.turn.text.index(before, sentence.start)
     return split_sentence(
@@ -58,13 +53,13 @@ def split(interview: Interview, label: str, before: str, by: User, idempotency_k
     )
 
 
-def join(interview: Interview, label: str, by: User, idempotency_key: UUID | None = None) -> BoundaryEdit:
+def join(interview, label, by, idempotency_key=None):
     return merge_sentences(
         study=interview.study, first=find(interview, label), by=by, idempotency_key=idempotency_key or uuid4()
     )
 
 
-def test_split_makes_two_numbered_pieces_and_retires_the_sentence(run_on: Interview, lead: User) -> None:
+def test_split_makes_two_numbered_pieces_and_retires_the_sentence(run_on, lead):
     old = find(run_on, "2")
     edit = split(run_on, "2", " and two", lead)
     assert show(run_on) == [
@@ -82,27 +77,27 @@ def test_split_makes_two_numbered_pieces_and_retires_the_sentence(run_on: Interv
     assert (edit.kind, edit.edited_by) == ("split", lead)
 
 
-def test_piece_can_be_split_again(run_on: Interview, lead: User) -> None:
+def test_piece_can_be_split_again(run_on, lead):
     split(run_on, "2", "and three", lead)
     split(run_on, "2a", "and two", lead)
     assert show(run_on)[1:4] == ["2aa One", "2ab and two", "2b and three."]
 
 
-def test_join_takes_the_number_of_the_first(run_on: Interview, lead: User) -> None:
+def test_join_takes_the_number_of_the_first(run_on, lead):
     edit = join(run_on, "2", lead)
     assert show(run_on) == ["1 Why?", "2 One and two and three. Second thing.", "4 Third thing", "5 Another turn."]
     assert edit.retired.count() == 2
     assert find(run_on, "2").made_by == edit
 
 
-def test_joined_sentence_holds_what_stood_between(run_on: Interview, lead: User) -> None:
+def test_joined_sentence_holds_what_stood_between(run_on, lead):
     join(run_on, "3", lead)
     assert "3 Second thing.\n- Third thing" in show(run_on)
     assert find(run_on, "3").kind == "prose"
 
 
 @pytest.mark.parametrize("label", ["2", "3"])
-def test_undoing_a_join_brings_the_sentences_back_as_they_were(run_on: Interview, lead: User, label: str) -> None:
+def test_undoing_a_join_brings_the_sentences_back_as_they_were(run_on, lead, label):
     before = show(run_on)
     second = standing(run_on)[int(label)]
     join(run_on, label, lead)
@@ -112,7 +107,7 @@ def test_undoing_a_join_brings_the_sentences_back_as_they_were(run_on: Interview
     assert standing(run_on)[int(label)].kind == second.kind
 
 
-def test_undoing_a_split_brings_the_number_back(run_on: Interview, lead: User) -> None:
+def test_undoing_a_split_brings_the_number_back(run_on, lead):
     before = show(run_on)
     split(run_on, "2", "and three", lead)
     split(run_on, "2a", "and two", lead)
@@ -122,7 +117,7 @@ def test_undoing_a_split_brings_the_number_back(run_on: Interview, lead: User) -
     assert show(run_on) == before
 
 
-def test_no_two_standing_sentences_share_a_number(run_on: Interview, lead: User) -> None:
+def test_no_two_standing_sentences_share_a_number(run_on, lead):
     steps = [
         ("2", "and two"),
         ("2b", ""),
@@ -141,7 +136,7 @@ def test_no_two_standing_sentences_share_a_number(run_on: Interview, lead: User)
         assert len(set(labels)) == len(labels)
 
 
-def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
+def test_same_request_twice_cuts_once(run_on, lead):
     number, old = uuid4(), find(run_on, "2")
     first = split(run_on, "2", "and two", lead, number)
     lines, events = show(run_on), AuditEvent.objects.count()
@@ -154,7 +149,7 @@ def test_same_request_twice_cuts_once(run_on: Interview, lead: User) -> None:
     assert show(run_on) == lines
 
 
-def test_number_of_another_request_is_refused(run_on: Interview, lead: User, owner: User) -> None:
+def test_number_of_another_request_is_refused(run_on, lead, owner):
     number = uuid4()
     split(run_on, "2", "and two", lead, number)
     with pytest.raises(BoundaryEditRefused, match="same idempotency key as an earlier request"):
@@ -163,7 +158,7 @@ def test_number_of_another_request_is_refused(run_on: Interview, lead: User, own
         split(run_on, "3", "thing", owner, number)
 
 
-def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User) -> None:
+def test_retired_sentence_is_refused_and_told_why(run_on, lead):
     old, below = find(run_on, "2"), find(run_on, "3")
     split(run_on, "2", "and two", lead)
     with pytest.raises(SentenceRetired, match="Sentence 2 has since been split"):
@@ -173,7 +168,7 @@ def test_retired_sentence_is_refused_and_told_why(run_on: Interview, lead: User)
         merge_sentences(study=run_on.study, first=below, by=lead, idempotency_key=uuid4())
 
 
-def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on: Interview, lead: User) -> None:
+def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on, lead):
     seen = find(run_on, "3")
     split(run_on, "3", "thing", lead)
     with pytest.raises(SentenceRetired, match="has since changed"):
@@ -183,12 +178,12 @@ def test_join_with_another_sentence_than_the_one_seen_below_is_refused(run_on: I
 
 
 @pytest.mark.parametrize("label", ["1", "4", "5"])
-def test_last_sentence_of_a_turn_is_not_joined_with_the_next_turn(run_on: Interview, lead: User, label: str) -> None:
+def test_last_sentence_of_a_turn_is_not_joined_with_the_next_turn(run_on, lead, label):
     with pytest.raises(BoundaryEditRefused, match=f"Sentence {label} is the last of its turn"):
         join(run_on, label, lead)
 
 
-def test_refused_cut_leaves_nothing_behind(run_on: Interview, lead: User) -> None:
+def test_refused_cut_leaves_nothing_behind(run_on, lead):
     before, events = show(run_on), AuditEvent.objects.count()
     sentence = find(run_on, "2")
     for at in (sentence.start, sentence.end, 0, 10_000):
@@ -197,7 +192,7 @@ def test_refused_cut_leaves_nothing_behind(run_on: Interview, lead: User) -> Non
     assert (show(run_on), AuditEvent.objects.count(), BoundaryEdit.objects.count()) == (before, events, 0)
 
 
-def test_sentence_of_another_study_is_refused(run_on: Interview, lead: User, owner: User) -> None:
+def test_sentence_of_another_study_is_refused(run_on, lead, owner):
     other = start_study(slug="other", name="Other", by=owner)
     sentence = find(run_on, "2")
     with pytest.raises(BoundaryEditRefused, match="not part of this study"):
@@ -206,14 +201,14 @@ def test_sentence_of_another_study_is_refused(run_on: Interview, lead: User, own
         merge_sentences(study=other, first=sentence, by=lead, idempotency_key=uuid4())
 
 
-def test_tool_traffic_is_refused(run_on: Interview, lead: User) -> None:
+def test_tool_traffic_is_refused(run_on, lead):
     sentence = find(run_on, "2")
     Turn.objects.filter(pk=sentence.turn_id).update(channel="tool_result")
     with pytest.raises(BoundaryEditRefused, match="Tool traffic"):
         merge_sentences(study=run_on.study, first=sentence, by=lead, idempotency_key=uuid4())
 
 
-def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Interview, lead: User) -> None:
+def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on, lead):
     old = find(run_on, "2")
     events = AuditEvent.objects.count()
     edit = split_sentence(
@@ -240,8 +235,8 @@ def test_each_cut_leaves_one_event_with_ids_and_what_was_carried(run_on: Intervi
     }
 
 
-def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: User) -> None:
-    def fall(edit: BoundaryEdit) -> Never:
+def test_what_is_carried_stands_or_falls_with_the_cut(run_on, lead):
+    def fall(edit):
         raise BoundaryEditRefused("Locked.")
 
     before = show(run_on)
@@ -259,7 +254,7 @@ def test_what_is_carried_stands_or_falls_with_the_cut(run_on: Interview, lead: U
     assert not BoundaryEdit.objects.exists()
 
 
-def test_history_tells_both_states(run_on: Interview, lead: User) -> None:
+def test_history_tells_both_states(run_on, lead):
     split(run_on, "2", "and two", lead)
     join(run_on, "2b", lead)
     (_, before_join, after_join), (_, before_split, after_split) = queries.list_boundary_edits(run_on)
@@ -269,7 +264,7 @@ def test_history_tells_both_states(run_on: Interview, lead: User) -> None:
     assert [each.read_text() for each in after_join] == ["and two and three. Second thing."]
 
 
-def test_only_a_standing_sentence_can_be_held(run_on: Interview, lead: User) -> None:
+def test_only_a_standing_sentence_can_be_held(run_on, lead):
     old = find(run_on, "2")
     assert queries.hold_sentence(old.pk)
     split(run_on, "2", "and two", lead)

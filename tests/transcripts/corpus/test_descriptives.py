@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transcripts.corpus.pure.markdown_lines import InterviewCounts, Spread, count_words, describe, summarise
+from transcripts.corpus.pure.markdown_lines import InterviewCounts, count_words, describe, summarise
 from transcripts.corpus.pure.segmenting import segment
 
 
@@ -26,17 +26,17 @@ FIVE_INTERVIEWS = [
 ]
 
 
-def test_average_response_of_each_interview_is_words_by_questions() -> None:
+def test_average_response_of_each_interview_is_words_by_questions():
     averages = [counts.average_response for counts in FIVE_INTERVIEWS]
     assert averages == pytest.approx([249.8, 414.285714, 400.0, 415.875, 489.4])
 
 
-def list_values(spread: Spread | None) -> list[float]:
+def list_values(spread):
     assert spread is not None
     return [spread.minimum, spread.maximum, spread.mean]
 
 
-def test_summary_gives_extremes_unweighted_means_and_the_pooled_average() -> None:
+def test_summary_gives_extremes_unweighted_means_and_the_pooled_average():
     summary = summarise(FIVE_INTERVIEWS)
     assert summary.interviews == 5
     assert list_values(summary.questions) == pytest.approx([5, 10, 7.6])
@@ -46,7 +46,7 @@ def test_summary_gives_extremes_unweighted_means_and_the_pooled_average() -> Non
     assert summary.pooled_average == pytest.approx(409.736842)
 
 
-def test_interview_without_questions_has_no_average_and_does_not_move_that_of_others() -> None:
+def test_interview_without_questions_has_no_average_and_does_not_move_that_of_others():
     monologue = InterviewCounts(0, 0, 5000)
     assert monologue.average_response is None
     summary = summarise([*FIVE_INTERVIEWS, monologue])
@@ -55,7 +55,7 @@ def test_interview_without_questions_has_no_average_and_does_not_move_that_of_ot
     assert list_values(summary.questions) == pytest.approx([0, 10, 38 / 6])
 
 
-def test_summary_of_nothing_is_undefined_not_zero() -> None:
+def test_summary_of_nothing_is_undefined_not_zero():
     summary = summarise([])
     assert summary.interviews == 0
     assert summary.questions is None
@@ -63,7 +63,7 @@ def test_summary_of_nothing_is_undefined_not_zero() -> None:
     assert summary.pooled_average is None
 
 
-def test_only_what_was_said_is_counted() -> None:
+def test_only_what_was_said_is_counted():
     turns = [
         Turn("system", "utterance", "You are kind and brief."),
         Turn("interviewer", "utterance", "Why is that so?"),
@@ -93,11 +93,11 @@ def test_only_what_was_said_is_counted() -> None:
         ("👩‍👩‍👧 hello", 2),
     ],
 )
-def test_words_are_runs_without_white_space_after_markers(text: str, words: int) -> None:
+def test_words_are_runs_without_white_space_after_markers(text, words):
     assert count_words(text) == words
 
 
 @given(st.text(alphabet="ab .-#>1*\n\t", max_size=60))
-def test_words_of_a_text_are_those_of_its_units(text: str) -> None:
+def test_words_of_a_text_are_those_of_its_units(text):
     units = [text[start:end] for start, end, _ in segment(text)]
     assert count_words(text) == sum(1 for unit in units for word in unit.split() if word.strip("*"))

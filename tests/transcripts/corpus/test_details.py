@@ -1,28 +1,19 @@
 """What is known of an interview can be corrected, and every correction keeps the old value."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.changes import archive_interviews, edit_details, restore_interviews
-from transcripts.corpus.models import Interview, InterviewChange, Turn
+from transcripts.corpus.models import InterviewChange, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
 
 
-def edit(study: Study, interview: Interview, by: User, **values: str) -> list[InterviewChange]:
+def edit(study, interview, by, **values):
     return edit_details(study=study, interview=interview, values=values, kinds={}, reason="A slip.", by=by)
 
 
-def test_a_correction_is_stored_with_who_when_before_and_after(study: Study, interview: Interview, owner: User) -> None:
+def test_a_correction_is_stored_with_who_when_before_and_after(study, interview, owner):
     edit(study, interview, owner, title=" Better title ", model_label="Model A")
     interview.refresh_from_db()
     assert interview.title == "Better title"
@@ -34,9 +25,7 @@ def test_a_correction_is_stored_with_who_when_before_and_after(study: Study, int
     assert "Better" not in str(event.details)
 
 
-def test_the_kind_of_a_prompt_is_corrected_and_an_answer_has_none(
-    study: Study, interview: Interview, owner: User
-) -> None:
+def test_the_kind_of_a_prompt_is_corrected_and_an_answer_has_none(study, interview, owner):
     asked, said = (interview.turns.filter(role=role)[0] for role in ("interviewer", "model"))
     kinds = {asked.pk: "leading", said.pk: "leading"}
     edit_details(study=study, interview=interview, values={}, kinds=kinds, reason="", by=owner)
@@ -44,7 +33,7 @@ def test_the_kind_of_a_prompt_is_corrected_and_an_answer_has_none(
     assert InterviewChange.objects.get().turn == asked
 
 
-def test_inclusion_says_whether_an_interview_counts(study: Study, interview: Interview, owner: User) -> None:
+def test_inclusion_says_whether_an_interview_counts(study, interview, owner):
     edit(study, interview, owner, inclusion="Excluded", inclusion_reason="Too short.")
     assert not study.interviews.exists()
     assert InterviewChange.objects.get(field="standing").reason == "Too short."
@@ -52,9 +41,7 @@ def test_inclusion_says_whether_an_interview_counts(study: Study, interview: Int
     assert study.interviews.get() == interview
 
 
-def test_an_archived_interview_stays_archived_and_is_excluded_when_it_is_restored(
-    study: Study, interview: Interview, owner: User
-) -> None:
+def test_an_archived_interview_stays_archived_and_is_excluded_when_it_is_restored(study, interview, owner):
     archive_interviews(study=study, interviews=[interview], reason="x", by=owner)
     edit(study, interview, owner, inclusion="excluded")
     interview.refresh_from_db()
@@ -64,9 +51,7 @@ def test_an_archived_interview_stays_archived_and_is_excluded_when_it_is_restore
     assert interview.standing == "excluded"
 
 
-def test_nothing_is_stored_where_nothing_differs_or_something_is_wrong(
-    study: Study, interview: Interview, owner: User
-) -> None:
+def test_nothing_is_stored_where_nothing_differs_or_something_is_wrong(study, interview, owner):
     assert edit(study, interview, owner, title="First interview") == []
     with pytest.raises(Refused, match="needs a title"):
         edit(study, interview, owner, title=" ")
@@ -75,9 +60,7 @@ def test_nothing_is_stored_where_nothing_differs_or_something_is_wrong(
     assert not InterviewChange.objects.exists()
 
 
-def test_the_page_corrects_shows_the_history_and_lets_a_coder_only_read(
-    study: Study, interview: Interview, lead: User, coder: User, client_of: SignIn
-) -> None:
+def test_the_page_corrects_shows_the_history_and_lets_a_coder_only_read(study, interview, lead, coder, client_of):
     path = reverse("corpus:details", args=[study.slug, interview.pk])
     form = {"title": "Better title", "model_label": "Model A", "inclusion": "excluded", "reason": "A slip."}
     assert client_of(lead).post(path, form).status_code == 422, "nobody knows what it was made from"

@@ -1,23 +1,16 @@
 """Files that are too large to be held in memory are read object by object, twice: to be checked, and to be stored."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.dispatch import Signal
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.corpus.test_actions import count_rows, make_file, make_line
-from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.corpus import actions, planning, storing
 from transcripts.corpus.actions import import_file, import_files, plan_imports
@@ -30,14 +23,12 @@ from transcripts.jobs.actions import cancel_job, run_job, start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
-SignIn = Callable[[User], Client]
 commits = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _every_file_is_large(monkeypatch):
     monkeypatch.setattr(readers, "KEPT_SIZE", 0)
     monkeypatch.setattr(contents, "CHUNK_BYTES", 100)
     monkeypatch.setattr(planning, "COMPARED_CHARACTERS", 1)
@@ -47,7 +38,7 @@ def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
 
 
-def make_conversation(number: int) -> dict[str, Any]:
+def make_conversation(number):
     """Of an account: a question, its answer, and the same question in other words."""
     said = {"a": (None, "user", "Why?"), "b": ("a", "assistant", "It depends."), "c": (None, "user", "Why not?")}
     mapping = {
@@ -60,7 +51,7 @@ def make_conversation(number: int) -> dict[str, Any]:
 ACCOUNT = json.dumps([make_conversation(number) for number in range(5)]).encode()
 
 
-def pack(entries: dict[str, bytes]) -> bytes:
+def pack(entries):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in entries.items():
@@ -68,7 +59,7 @@ def pack(entries: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def list_stored(study: Study) -> list[tuple[str, list[str]]]:
+def list_stored(study):
     interviews = study.interviews.order_by("external_id")
     return [
         (each.external_id, list(each.turns.order_by("position").values_list("text", flat=True))) for each in interviews
@@ -76,9 +67,7 @@ def list_stored(study: Study) -> list[tuple[str, list[str]]]:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_an_account_comes_in_from_a_disk_as_from_memory(
-    packed: bool, study: Study, lead: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_account_comes_in_from_a_disk_as_from_memory(packed, study, lead, tmp_path, monkeypatch):
     data = pack({"conversations.json": ACCOUNT, "chat.html": b"<html>"}) if packed else ACCOUNT
     path = tmp_path / "export"
     path.write_bytes(data)
@@ -97,7 +86,7 @@ def test_an_account_comes_in_from_a_disk_as_from_memory(
     assert Interview.objects.filter(study=study, relation="branch", hangs_on__isnull=True).count() == 0
 
 
-def test_parts_of_an_export_are_read_where_they_lie(study: Study, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_an_export_are_read_where_they_lie(study, lead, monkeypatch):
     monkeypatch.setattr(contents, "_UNPACKED_AT_ONCE", 0)
     parts = {f"conversations-00{at}.json": json.dumps([make_conversation(at)]).encode() for at in range(3)}
     reports = import_files(study=study, files=[("export.zip", pack(parts))], by=lead)
@@ -105,7 +94,7 @@ def test_parts_of_an_export_are_read_where_they_lie(study: Study, lead: User, mo
     assert [report.name for report in reports] == [f"export.zip/{name}" for name in parts]
 
 
-def test_what_is_known_grown_and_new_is_told_apart(study: Study, lead: User) -> None:
+def test_what_is_known_grown_and_new_is_told_apart(study, lead):
     import_file(study=study, name="first.jsonl", data=make_file(make_line("a"), make_line("b"))[1], by=lead)
     grown = json.loads(make_line("b"))
     grown["turns"].append({"role": "interviewer", "text": "And then?"})
@@ -116,7 +105,7 @@ def test_what_is_known_grown_and_new_is_told_apart(study: Study, lead: User) -> 
         import_files(study=study, files=[make_file(make_line("d"), make_line("b", "Other."), name="x.jsonl")], by=lead)
 
 
-def test_threads_that_hang_on_one_that_is_left_out_stay_out_wherever_they_stand(study: Study, lead: User) -> None:
+def test_threads_that_hang_on_one_that_is_left_out_stay_out_wherever_they_stand(study, lead):
     import_file(study=study, name="first.jsonl", data=make_line("hanging", "Other words.").encode(), by=lead)
     lines = [
         make_line("hanging", relation="branch", hangs_on={"id": "middle", "turn": 1}),
@@ -135,15 +124,13 @@ def test_threads_that_hang_on_one_that_is_left_out_stay_out_wherever_they_stand(
 
 
 @commits
-def test_a_file_that_changes_while_it_comes_in_is_refused_and_leaves_nothing(
-    study: Study, lead: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changes_while_it_comes_in_is_refused_and_leaves_nothing(study, lead, tmp_path, monkeypatch):
     before = count_rows()
     path = tmp_path / "interviews.jsonl"
     path.write_bytes(make_file(*(make_line(f"i{number}") for number in range(5)))[1])
     claim = storing.claim
 
-    def claim_and_change(*given: Any) -> None:
+    def claim_and_change(*given):
         claim(*given)
         path.write_bytes(make_line("another").encode())
 
@@ -154,8 +141,8 @@ def test_a_file_that_changes_while_it_comes_in_is_refused_and_leaves_nothing(
 
 
 def test_a_preview_leaves_the_sentences_of_a_very_large_file_to_the_import(
-    study: Study, lead: User, client_of: SignIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    study, lead, client_of, monkeypatch, tmp_path
+):
     monkeypatch.setattr(planning, "COUNTED_CHARACTERS", 100)
     name, data = make_file(*(make_line(f"i{number}") for number in range(5)))
     [report] = plan_imports(study=study, files=[(name, data)])
@@ -175,21 +162,19 @@ def test_a_preview_leaves_the_sentences_of_a_very_large_file_to_the_import(
 
 
 @commits
-def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_there(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_there(study, lead, monkeypatch):
     monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
     files = [make_file(*(make_line(f"{name}{at}") for at in range(4)), name=f"{name}.jsonl") for name in "ab"]
     before = count_rows()[:4]
 
-    def start() -> ImportJob:
+    def start():
         uploads = [SimpleUploadedFile(name, data) for name, data in files]
         return start_job(study=study, kind="interviews", files=uploads, by=lead)
 
-    told: list[tuple[int, int]] = []
+    told = []
     tell = JobRun.tell
 
-    def look(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def look(run, stage, done=0, total=0):
         tell(run, stage, done, total)
         if stage == planning.READING and total:
             told.append((done, total))
@@ -204,7 +189,7 @@ def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_the
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert len({done for done, _ in told}) > 4
 
-    def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def cancel(run, stage, done=0, total=0):
         if stage == planning.READING and done > size // 2:
             cancel_job(job=ImportJob.objects.get(pk=run.job.pk), by=lead)
         tell(run, stage, done, total)
@@ -219,9 +204,7 @@ def test_a_worker_tells_how_much_of_the_files_it_has_read_and_can_be_stopped_the
     assert rows != before
 
 
-def test_a_format_that_is_read_as_a_whole_is_limited_before_it_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_format_that_is_read_as_a_whole_is_limited_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "large.txt"
     path.write_text("Interviewer: Why?\nModel: It depends.\n", encoding="utf-8")
     monkeypatch.setattr(contents, "MAX_WHOLE_SIZE", 20)
@@ -230,7 +213,7 @@ def test_a_format_that_is_read_as_a_whole_is_limited_before_it_is_read(
         Reading(Content.of("large.txt", path))
 
 
-def test_an_entry_of_an_archive_may_not_be_larger_than_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_of_an_archive_may_not_be_larger_than_a_file(monkeypatch):
     data = pack({"conversations.json": ACCOUNT})
     monkeypatch.setattr(contents, "MAX_FILE_SIZE", len(ACCOUNT) - 1)
     with pytest.raises(ReadError, match=r"found more than .* bytes"):

@@ -1,28 +1,20 @@
 """The list of interviews: who works on them, what is searched, kept and sorted, and what is done with all that match."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, find_code, put
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.corpus.queries import list_consenting, list_matching, read_wanted
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def talks(study: Study, owner: User, coder: User, second_coder: User) -> list[Interview]:
+def talks(study, owner, coder, second_coder):
     """Three interviews: the coder is through with the second and has begun the third, which another is to code."""
     said = [("a", "Beta", "One. Two."), ("b", "alpha", "Three."), ("c", "Gamma", "Four. Five.")]
     lines = [
@@ -41,7 +33,7 @@ def talks(study: Study, owner: User, coder: User, second_coder: User) -> list[In
     return talks
 
 
-def first_sentence(talk: Interview) -> Sentence:
+def first_sentence(talk):
     return Sentence.objects.select_related("turn__interview").filter(turn__interview=talk).order_by("position")[0]
 
 
@@ -64,15 +56,11 @@ def first_sentence(talk: Interview) -> Sentence:
         ({"sort": "nonsense", "stage": "nonsense"}, "abc"),
     ],
 )
-def test_what_is_shown_and_in_which_order(
-    study: Study, talks: list[Interview], asked: dict[str, str], expected: str
-) -> None:
+def test_what_is_shown_and_in_which_order(study, talks, asked, expected):
     assert "".join(row.external_id for row in list_matching(study, read_wanted(asked), None)) == expected
 
 
-def test_a_lead_sees_everybodys_progress_and_a_coder_her_own(
-    study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+def test_a_lead_sees_everybodys_progress_and_a_coder_her_own(study, talks, lead, coder, second_coder, client_of):
     path = reverse("corpus:interviews", args=[study.slug])
     everybody = client_of(lead).get(path).context["page"][2].work
     assert [(each.name, each.decided, each.total, each.is_assigned) for each in everybody.people] == [
@@ -84,9 +72,7 @@ def test_a_lead_sees_everybodys_progress_and_a_coder_her_own(
     assert page.context["page"][1].work.last is None
 
 
-def test_all_that_match_are_archived(
-    study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-) -> None:
+def test_all_that_match_are_archived(study, talks, lead, coder, client_of):
     form = {"every": "1", "stage": "complete", "sort": "", "reason": "Done elsewhere."}
     path = reverse("corpus:add_to_archive", args=[study.slug])
     assert client_of(coder).post(path, form).status_code == 403
@@ -94,17 +80,13 @@ def test_all_that_match_are_archived(
     assert list(study.interviews.order_by("pk")) == [talks[0], talks[2]]
 
 
-def test_consent_is_recorded_for_all_that_match(
-    study: Study, talks: list[Interview], lead: User, client_of: SignIn
-) -> None:
+def test_consent_is_recorded_for_all_that_match(study, talks, lead, client_of):
     form = {"every": "1", "q": "alpha", "sort": "", "scope": "external", "given": "given", "basis": "A letter."}
     client_of(lead).post(reverse("corpus:record_consent", args=[study.slug]), form)
     assert list_consenting([talk.pk for talk in talks], "external") == {talks[1].pk}
 
 
-def test_runs_are_found_by_what_their_files_tell_of_them(
-    study: Study, owner: User, reader: User, client_of: SignIn
-) -> None:
+def test_runs_are_found_by_what_their_files_tell_of_them(study, owner, reader, client_of):
     lines = [
         {"id": name, "kind": "trajectory", "run": run, "turns": [{"role": "model", "text": "Done."}]}
         for name, run in {
@@ -116,7 +98,7 @@ def test_runs_are_found_by_what_their_files_tell_of_them(
     data = "\n".join(json.dumps(line) for line in lines).encode()
     import_file(study=study, name="runs.jsonl", data=data, by=owner)
 
-    def find(**asked: str) -> str:
+    def find(**asked):
         return "".join(row.external_id for row in list_matching(study, read_wanted(asked), None))
 
     assert find(run="task=files") == "xy"

@@ -1,12 +1,8 @@
 """Threads that come in masked: what is sealed of them, that they are recognised all the same, and that they grow."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -28,7 +24,6 @@ from tests.support.masked_threads import (
     make_thread,
     write_file,
 )
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding import actions as conditions
 from transcripts.codebook.actions import start_study
@@ -45,19 +40,18 @@ from transcripts.jobs.actions import cancel_job, run_job, start_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobPaused, JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 LABEL = re.compile(rf"S-[{LETTERS}]{{4}}")
 MASK = Choices(mask=True)
 commits = pytest.mark.django_db(transaction=True)
 
 
-def find_secrets(*told: object) -> list[str]:
+def find_secrets(*told):
     text = json.dumps(told, default=str, ensure_ascii=False).casefold()
     return [secret for secret in SECRETS if secret in text]
 
 
-def dump(study: Study) -> list[Any]:
+def dump(study):
     """All rows of a study's texts but what is sealed."""
     interviews = list(Interview.objects.filter(imported_file__study=study).values())
     turns = list(Turn.objects.filter(interview__in=[row["id"] for row in interviews]).values())
@@ -87,9 +81,7 @@ def dump(study: Study) -> list[Any]:
         ("Nothing of the kind.", None, 0),
     ],
 )
-def test_names_of_models_and_vendors_are_covered_and_other_words_are_not(
-    text: str, covered: str | None, names: int
-) -> None:
+def test_names_of_models_and_vendors_are_covered_and_other_words_are_not(text, covered, names):
     said, found = cover_names(text, ["house-model"])
     assert (said.replace(FILLER, ""), found) == (covered or text, names)
     assert len(said) == len(text)
@@ -99,7 +91,7 @@ def test_names_of_models_and_vendors_are_covered_and_other_words_are_not(
 @given(
     st.lists(st.sampled_from(["Claude 3.5 Sonnet", "GPT-4", " ", "\n", "𝒳", "é", "word.", "zephyrine", "日本", "- "]))
 )
-def test_offsets_stay_where_names_are_covered(parts: list[str]) -> None:
+def test_offsets_stay_where_names_are_covered(parts):
     text = "".join(parts)
     covered, names = cover_names(text, ["zephyrine"])
     assert len(covered) == len(text)
@@ -109,9 +101,7 @@ def test_offsets_stay_where_names_are_covered(parts: list[str]) -> None:
     assert (names == 0) == (covered == text)
 
 
-def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_condition(
-    study: Study, lead: User
-) -> None:
+def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_condition(study, lead):
     threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(3)]
     interviews = bring_in_masked(study, lead, threads)
     assert len({each.mask_label for each in interviews}) == 6
@@ -130,7 +120,7 @@ def test_a_masked_thread_is_stored_under_a_label_with_nothing_that_tells_its_con
     assert facts.turns["1"]["text"] == CONDITIONS["xenobriefed"]["system"]
 
 
-def test_system_turns_keep_their_place_and_calls_their_results(study: Study, lead: User) -> None:
+def test_system_turns_keep_their_place_and_calls_their_results(study, lead):
     [interview] = bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     system, *_, call, result, said, _, _ = interview.turns.order_by("position")
     assert (system.role, system.position, system.text, system.sentences.count()) == ("system", 1, "", 0)
@@ -142,8 +132,8 @@ def test_system_turns_keep_their_place_and_calls_their_results(study: Study, lea
 
 
 def test_what_kind_of_prompt_a_turn_is_comes_back_with_the_mask_unless_somebody_has_said_it_meanwhile(
-    study: Study, lead: User, coder: User
-) -> None:
+    study, lead, coder
+):
     thread = make_thread("xenobriefed", 1)
     [interview] = bring_in_masked(study, lead, [thread])
     asked = interview.turns.filter(role="interviewer").order_by("position")
@@ -161,7 +151,7 @@ def test_what_kind_of_prompt_a_turn_is_comes_back_with_the_mask_unless_somebody_
     assert list(asked.values_list("prompt_kind", flat=True)) == ["leading", "challenge"]
 
 
-def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(study: Study, lead: User) -> None:
+def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(study, lead):
     thread = make_thread("xenobriefed", 1)
     [masked_one] = bring_in_masked(study, lead, [thread])
     [*_, plain] = bring_in_masked(study, lead, [{**thread, "id": "other"}], name="other", mask=False)
@@ -171,7 +161,7 @@ def test_the_counts_of_a_masked_thread_are_those_of_the_same_thread_open(study: 
     assert masked_one.model_words == plain.model_words - 2
 
 
-def test_the_order_of_masked_threads_is_not_that_of_the_file(study: Study, lead: User) -> None:
+def test_the_order_of_masked_threads_is_not_that_of_the_file(study, lead):
     interviews = bring_in_masked(study, lead, [make_thread("xenobriefed", number) for number in range(30)])
     labels = [each.mask_label for each in interviews]
     ids = [each.masked_facts.external_id for each in interviews]
@@ -180,9 +170,7 @@ def test_the_order_of_masked_threads_is_not_that_of_the_file(study: Study, lead:
 
 
 @pytest.mark.parametrize("mask", [True, False])
-def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(
-    mask: bool, study: Study, lead: User
-) -> None:
+def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(mask, study, lead):
     threads = [make_thread("xenobriefed", number) for number in range(2)]
     bring_in_masked(study, lead, threads)
     before = dump(study)[:3]
@@ -195,9 +183,7 @@ def test_a_masked_thread_that_comes_in_again_is_recognised_and_stays_masked(
     assert report.skipped
 
 
-def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_words_differ(
-    study: Study, lead: User
-) -> None:
+def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_words_differ(study, lead):
     bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     other = json.loads(write_file([make_thread("xenobriefed", 1)]).replace(b"by Anthropic I", b"by Microsoft I"))
     with pytest.raises(Refused, match="whose text differs from the one stored under this id, from turn 6 on"):
@@ -205,7 +191,7 @@ def test_the_same_id_with_other_text_is_refused_also_where_only_the_covered_word
 
 
 @pytest.mark.parametrize("mask", [True, False])
-def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, study: Study, lead: User) -> None:
+def test_a_masked_conversation_that_went_on_is_continued_masked(mask, study, lead):
     thread = make_thread("xenobriefed", 1)
     [interview] = bring_in_masked(study, lead, [thread])
     more = [
@@ -232,7 +218,7 @@ def test_a_masked_conversation_that_went_on_is_continued_masked(mask: bool, stud
     assert report.already_there == 1
 
 
-def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_on(study: Study, lead: User) -> None:
+def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_on(study, lead):
     """The file counts its calls as we do, so nothing of the first ones is sealed."""
     opening = {"role": "interviewer", "text": "Look it up."}
     calls = [
@@ -251,7 +237,7 @@ def test_ids_of_calls_that_look_like_ours_stay_apart_when_a_masked_thread_goes_o
     assert list(ids) == ["", "call-1", "call-1", "call-2", "call-2", "call-3", "call-3"]
 
 
-def test_threads_that_hang_on_masked_ones_hang_on(study: Study, lead: User) -> None:
+def test_threads_that_hang_on_masked_ones_hang_on(study, lead):
     main = make_thread("xenobriefed", 1)
     hung = make_thread("xenobriefed", 2, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2})
     bring_in_masked(study, lead, [main, hung])
@@ -261,7 +247,7 @@ def test_threads_that_hang_on_masked_ones_hang_on(study: Study, lead: User) -> N
     assert child.hangs_on.interview.masked_facts.external_id == "xenobriefed-1"
 
 
-def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(study: Study, lead: User) -> None:
+def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(study, lead):
     thread = make_thread("xenobriefed", 1, consent={"external": True, "basis": "Terms of Anthropic, April"})
     other = make_thread("xenobare", 1, consent={"quotation": False})
     bring_in_masked(study, lead, [thread, other])
@@ -270,9 +256,7 @@ def test_the_consent_that_a_file_states_is_kept_and_its_basis_names_no_model(stu
     assert find_secrets(*dump(study)) == []
 
 
-def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(study, lead, monkeypatch):
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     threads = [make_thread(condition, number) for condition in CONDITIONS for number in range(4)]
     threads.append(make_thread("xenobriefed", 9, relation="branch", hangs_on={"id": "xenobriefed-1", "turn": 2}))
@@ -296,9 +280,7 @@ def test_a_large_file_comes_in_masked_by_a_worker_and_its_job_names_nothing(
 
 @commits
 @pytest.mark.parametrize("how", ["waiting", "checked", "cancelled", "refused"])
-def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_started_it(
-    how: str, study: Study, lead: User, owner: User
-) -> None:
+def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_started_it(how, study, lead, owner):
     data = write_file([make_thread("xenobriefed", 1)]) + (b"\nxenobare" if how == "refused" else b"")
     job = start_job(
         study=study,
@@ -327,9 +309,7 @@ def test_an_import_that_did_not_come_in_tells_its_files_to_nobody_but_who_starte
 
 
 @commits
-def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(study, lead, monkeypatch):
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
     threads = [make_thread("xenobriefed", 9)]
@@ -339,7 +319,7 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
     job = start_job(study=study, kind="interviews", files=[upload], options={"mask": True}, by=lead)
     tell = JobRun.tell
 
-    def pause(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def pause(run, stage, done=0, total=0):
         if stage == "Storing" and done:
             raise JobPaused
         tell(run, stage, done, total)
@@ -359,9 +339,7 @@ def test_an_import_that_was_paused_goes_on_with_the_labels_that_it_has_drawn(
     assert child.hangs_on.interview.masked_facts.external_id == "xenobriefed-9"
 
 
-def test_what_an_import_that_broke_off_has_stored_masked_is_removed(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_an_import_that_broke_off_has_stored_masked_is_removed(study, lead, monkeypatch):
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 20)
     threads = [make_thread("xenobriefed", number) for number in range(4)]
     threads.append(make_thread("xenobriefed", 9, relation="branch", hangs_on={"id": "xenobriefed-0", "turn": 2}))
@@ -378,13 +356,11 @@ class _Killed(BaseException):
     pass
 
 
-def _fail(*_: object, **__: object) -> None:
+def _fail(*_, **__):
     raise _Killed
 
 
-def test_labels_are_drawn_again_while_another_thread_has_them(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_labels_are_drawn_again_while_another_thread_has_them(study, lead, monkeypatch):
     monkeypatch.setattr(masked, "LETTERS", "AB")
     interviews = bring_in_masked(study, lead, [make_thread("xenobriefed", number) for number in range(40)])
     labels = {each.mask_label for each in interviews}
@@ -392,7 +368,7 @@ def test_labels_are_drawn_again_while_another_thread_has_them(
     assert max(map(len, labels)) > len("S-ABAB")
 
 
-def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(study: Study, lead: User) -> None:
+def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(study, lead):
     [interview] = bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     for values in ({"title": "Claude"}, {"model_label": "Claude"}):
         with pytest.raises(Refused, match="can be corrected once it is unmasked"):
@@ -406,7 +382,7 @@ def test_what_is_sealed_cannot_be_typed_in_while_it_is_masked(study: Study, lead
     assert (interview.title, interview.inclusion) == (interview.mask_label, "kept")
 
 
-def test_the_command_masks_and_counts_what_would_come_in(study: Study, tmp_path: Path) -> None:
+def test_the_command_masks_and_counts_what_would_come_in(study, tmp_path):
     path = tmp_path / FILE_NAME
     path.write_bytes(write_file([make_thread("xenobriefed", 1)]))
     out = io.StringIO()
@@ -421,7 +397,7 @@ def test_the_command_masks_and_counts_what_would_come_in(study: Study, tmp_path:
         call_command("interview", "import", path, study=study.slug, stdout=io.StringIO())
 
 
-def test_the_page_masks(study: Study, lead: User) -> None:
+def test_the_page_masks(study, lead):
     client = _sign_in(lead)
     address = reverse("corpus:import", args=[study.slug])
     upload = SimpleUploadedFile(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))
@@ -433,7 +409,7 @@ def test_the_page_masks(study: Study, lead: User) -> None:
     assert find_secrets(page) == []
 
 
-def test_a_masked_file_says_neither_its_name_nor_its_format(study: Study, lead: User, coder: User) -> None:
+def test_a_masked_file_says_neither_its_name_nor_its_format(study, lead, coder):
     [interview] = bring_in_masked(study, lead, [make_thread("xenobriefed", 1)])
     for name, holes in (("corpus:files", []), ("corpus:details", [interview.pk])):
         page = _sign_in(coder).get(reverse(name, args=[study.slug, *holes])).content.decode()
@@ -444,7 +420,7 @@ def test_a_masked_file_says_neither_its_name_nor_its_format(study: Study, lead: 
 
 
 @pytest.mark.parametrize("condition", list(CONDITIONS))
-def test_every_format_that_is_read_can_be_masked_and_put_together_again(condition: str) -> None:
+def test_every_format_that_is_read_can_be_masked_and_put_together_again(condition):
     [read] = read_bytes(write_file([make_thread(condition, 1)]), name="x.jsonl").interviews
     hidden = mask_interview(read, "S-AAAA")
     for position, (turn, original) in enumerate(zip(hidden.turns, read.turns, strict=True), 1):
@@ -455,20 +431,20 @@ def test_every_format_that_is_read_can_be_masked_and_put_together_again(conditio
         assert hidden.sealed.facts[name] == getattr(read, name)
 
 
-def test_planning_stores_nothing(study: Study) -> None:
+def test_planning_stores_nothing(study):
     plan_imports(study=study, files=[(FILE_NAME, write_file([make_thread("xenobriefed", 1)]))], choices=MASK)
     assert not MaskedFacts.objects.exists()
     assert not study.interviews.exists()
     assert connection.in_atomic_block
 
 
-def _sign_in(user: User) -> Client:
+def _sign_in(user):
     client = Client()
     client.force_login(user)
     return client
 
 
-def unmask(study: Study, lead: User, number: int) -> int:
+def unmask(study, lead, number):
     """Bring in so many threads masked and unmask them; the number of statements that the unmasking took."""
     made = [make_thread("xenobriefed", each) for each in range(number)]
     threads = bring_in_masked(study, lead, made)
@@ -478,15 +454,13 @@ def unmask(study: Study, lead: User, number: int) -> int:
     return len(found)
 
 
-def test_many_threads_are_unmasked_with_as_many_statements_as_a_few(study: Study, lead: User) -> None:
+def test_many_threads_are_unmasked_with_as_many_statements_as_a_few(study, lead):
     other = start_study(slug="other", name="Other", by=lead)
     assert unmask(study, lead, 40) == unmask(other, lead, 2)
 
 
 @pytest.mark.parametrize(("interviews", "turns"), [(2, 20_000), (200, 17), (200, 1)])
-def test_threads_of_several_groups_are_put_back_as_those_of_one(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch, interviews: int, turns: int
-) -> None:
+def test_threads_of_several_groups_are_put_back_as_those_of_one(study, lead, monkeypatch, interviews, turns):
     other = start_study(slug="other", name="Other", by=lead)
     unmask(other, lead, 5)
     monkeypatch.setattr(masked, "INTERVIEWS_AT_A_TIME", interviews)
@@ -498,9 +472,7 @@ def test_threads_of_several_groups_are_put_back_as_those_of_one(
     assert [len(event.details["files"]) for event in events] == [1, 1]
 
 
-def test_a_file_is_named_only_once_every_thread_that_it_brought_or_continued_is_unmasked(
-    study: Study, lead: User
-) -> None:
+def test_a_file_is_named_only_once_every_thread_that_it_brought_or_continued_is_unmasked(study, lead):
     made = [make_thread("xenobriefed", number) for number in (1, 2)]
     bring_in_masked(study, lead, made)
     first, second = (study.interviews.get(masked_facts__external_id=each["id"]) for each in made)

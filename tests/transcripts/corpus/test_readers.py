@@ -1,11 +1,7 @@
-from __future__ import annotations
-
 import json
 import pickle
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given
@@ -17,7 +13,6 @@ from transcripts.formats import json_lines
 from transcripts.formats.interviews import (
     FORMATS,
     ReadError,
-    ReadFile,
     ReadInterview,
     ReadTurn,
     checks,
@@ -28,26 +23,26 @@ from transcripts.formats.interviews import (
 DATA = Path(__file__).resolve().parents[2] / "data" / "readers"
 
 
-def read_file(path: Path, **options: Any) -> ReadFile:
+def read_file(path, **options):
     return read_bytes(path.read_bytes(), name=path.name, **options)
 
 
-def read_lines(*lines: object, **options: Any) -> ReadFile:
+def read_lines(*lines, **options):
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     return read_bytes("\n".join(texts).encode(), name="notes.jsonl", **options)
 
 
-def read_message(message: Mapping[str, object], role: str = "assistant") -> list[ReadTurn]:
+def read_message(message, role="assistant"):
     """The turns of one message, behind an opening question."""
     read = read_lines({"messages": [{"role": "user", "content": "Hi"}, {"role": role, **message}]})
     return list(read.interviews[0].turns[1:])
 
 
-def read_talk(text: str, **options: Any) -> ReadFile:
+def read_talk(text, **options):
     return read_bytes(text.encode(), name="talk.txt", format="speaker_text", **options)
 
 
-def refuse(data: bytes | str, **options: Any) -> ReadError:
+def refuse(data, **options):
     content = data.encode() if isinstance(data, str) else data
     with pytest.raises(ReadError) as refused:
         read_bytes(content, name="notes.jsonl", **options)
@@ -58,7 +53,7 @@ GOOD = '{"id": "a", "text": "One."}'
 
 
 class TestInterviewLines:
-    def test_turns_and_details_are_read(self) -> None:
+    def test_turns_and_details_are_read(self):
         read = read_file(DATA / "interviews.jsonl")
         assert read.format == "interview_jsonl"
         assert read.warnings == []
@@ -84,17 +79,17 @@ class TestInterviewLines:
             line=1,
         )
 
-    def test_text_in_place_of_turns_is_one_turn_of_the_model(self) -> None:
+    def test_text_in_place_of_turns_is_one_turn_of_the_model(self):
         second = read_file(DATA / "interviews.jsonl").interviews[1]
         assert second.turns == (ReadTurn("model", "utterance", "", "One line of a model."),)
         assert (second.external_id, second.title, second.period, second.line) == ("2", "2", "2024-12", 2)
 
-    def test_unknown_key_of_a_turn_is_left_out_with_a_warning(self) -> None:
+    def test_unknown_key_of_a_turn_is_left_out_with_a_warning(self):
         turn = {"role": "model", "text": "x", "sentences": []}
         read = read_lines({"id": "a", "turns": [turn, turn]})
         assert read.warnings == ['The key "sentences" of a turn was left out. (2 times)']
 
-    def test_a_kind_of_question_that_no_count_knows_is_told(self) -> None:
+    def test_a_kind_of_question_that_no_count_knows_is_told(self):
         turns = [{"role": "interviewer", "text": "Why?", "prompt_kind": kind} for kind in ("open", "challange", "")]
         read = read_lines({"id": "a", "turns": turns})
         assert [turn.prompt_kind for turn in read.interviews[0].turns] == ["open", "challange", ""]
@@ -103,7 +98,7 @@ class TestInterviewLines:
             'The prompt_kind "challange" was kept, but no count knows it. Known are open, expand,'
         )
 
-    def test_published_excerpts_are_read(self) -> None:
+    def test_published_excerpts_are_read(self):
         read = read_file(shared("data/interviews/excerpts.jsonl"))
         assert len(read.interviews) == 20
         assert Counter(turn.role for interview in read.interviews for turn in interview.turns) == {
@@ -112,14 +107,14 @@ class TestInterviewLines:
         }
         assert read.interviews[0].metadata == {"section": "3.2.1", "theme": "Models and Metamodels"}
 
-    def test_published_inline_quotes_are_read(self) -> None:
+    def test_published_inline_quotes_are_read(self):
         read = read_file(shared("data/interviews/inline_quotes.jsonl"))
         assert len(read.interviews) == 22
         assert all(len(interview.turns) == 1 for interview in read.interviews)
 
 
 class TestChatMessages:
-    def test_roles_channels_and_speakers_are_told_apart(self) -> None:
+    def test_roles_channels_and_speakers_are_told_apart(self):
         read = read_file(DATA / "chat.jsonl")
         assert read.format == "chat_messages"
         assert read.warnings == ['A part of type "image_url" was left out because it has no text.']
@@ -138,15 +133,15 @@ class TestChatMessages:
             ReadTurn("model", "utterance", "", "The library is open."),
         )
 
-    def test_conversation_without_id_is_named_after_file_and_line(self) -> None:
+    def test_conversation_without_id_is_named_after_file_and_line(self):
         second = read_file(DATA / "chat.jsonl").interviews[1]
         assert (second.external_id, second.title, second.metadata) == ("chat-2", "chat-2", {"source": "kiosk"})
 
-    def test_message_that_says_nothing_stays_an_empty_turn(self) -> None:
+    def test_message_that_says_nothing_stays_an_empty_turn(self):
         assert read_message({"content": None}) == [ReadTurn("model", "utterance", "", "")]
         assert read_message({"content": " "}) == [ReadTurn("model", "utterance", "", " ")]
 
-    def test_thought_that_is_never_closed_is_all_reasoning(self) -> None:
+    def test_thought_that_is_never_closed_is_all_reasoning(self):
         assert read_message({"content": "<think>Hm, so"}) == [ReadTurn("model", "reasoning", "", "Hm, so")]
 
     @pytest.mark.parametrize(
@@ -173,12 +168,10 @@ class TestChatMessages:
             ('The tag "</think>" ends it.', [("utterance", 'The tag "</think>" ends it.')]),
         ],
     )
-    def test_reasoning_that_a_message_begins_with_is_no_utterance(
-        self, content: str, pieces: list[tuple[str, str]]
-    ) -> None:
+    def test_reasoning_that_a_message_begins_with_is_no_utterance(self, content, pieces):
         assert [(turn.channel, turn.text) for turn in read_message({"content": content})] == pieces
 
-    def test_thought_of_a_user_and_one_inside_an_answer_are_text(self) -> None:
+    def test_thought_of_a_user_and_one_inside_an_answer_are_text(self):
         assert read_message({"content": "<think>x</think>"}, role="user")[0].channel == "utterance"
         assert [turn.text for turn in read_message({"content": "It prints <think>x</think>."})] == [
             "It prints <think>x</think>."
@@ -193,11 +186,11 @@ class TestChatMessages:
             {"tool_calls": [{"type": "custom", "custom": {"name": "look", "input": '{"at": "ü"}'}}]},
         ],
     )
-    def test_tool_call_in_any_shape_keeps_name_and_arguments(self, message: dict[str, object]) -> None:
+    def test_tool_call_in_any_shape_keeps_name_and_arguments(self, message):
         [turn] = read_message(message)
         assert (turn.role, turn.channel, turn.speaker, turn.text) == ("model", "tool_call", "look", '{"at": "ü"}')
 
-    def test_typed_parts_keep_their_order(self) -> None:
+    def test_typed_parts_keep_their_order(self):
         parts = [
             {"type": "reasoning", "value": "Hm."},
             {"type": "text", "value": "One."},
@@ -223,14 +216,14 @@ class TestChatMessages:
             ("look(1)", "look(1)"),
         ],
     )
-    def test_arguments_in_the_text_of_a_call_are_kept_as_they_are_written(self, call: str, arguments: str) -> None:
+    def test_arguments_in_the_text_of_a_call_are_kept_as_they_are_written(self, call, arguments):
         [turn] = read_message({"content": [{"type": "tool_call", "value": call}]})
         assert (turn.channel, turn.text) == ("tool_call", arguments)
 
-    def test_refusal_is_an_utterance(self) -> None:
+    def test_refusal_is_an_utterance(self):
         assert read_message({"content": None, "refusal": "No."}) == [ReadTurn("model", "utterance", "", "No.")]
 
-    def test_call_without_arguments_is_kept(self) -> None:
+    def test_call_without_arguments_is_kept(self):
         assert read_message({"tool_calls": [{"function": {"name": "now", "arguments": ""}}]})[0].text == "{}"
 
     @pytest.mark.parametrize(
@@ -249,14 +242,14 @@ class TestChatMessages:
             ),
         ],
     )
-    def test_published_conversations_are_read(self, path: str, conversations: int, channels: dict[str, int]) -> None:
+    def test_published_conversations_are_read(self, path, conversations, channels):
         read = read_file(shared(f"data/{path}"))
         assert len(read.interviews) == conversations
         assert Counter(turn.channel for interview in read.interviews for turn in interview.turns) == channels
 
 
 class TestSpeakerText:
-    def test_labels_begin_turns_and_other_colons_do_not(self) -> None:
+    def test_labels_begin_turns_and_other_colons_do_not(self):
         read = read_file(DATA / "labels.txt")
         assert read.format == "speaker_text"
         interview = read.interviews[0]
@@ -274,7 +267,7 @@ class TestSpeakerText:
         assert interview.metadata == {"preamble": "Recorded in the library, invented."}
         assert (interview.external_id, interview.title, interview.line) == ("labels", "labels", 3)
 
-    def test_head_lines_with_times_begin_turns(self) -> None:
+    def test_head_lines_with_times_begin_turns(self):
         read = read_file(DATA / "heads.txt")
         assert [(turn.role, turn.speaker, turn.text) for turn in read.interviews[0].turns] == [
             ("interviewer", "Sara Lind", "Where did you work?"),
@@ -289,22 +282,22 @@ class TestSpeakerText:
     @pytest.mark.parametrize(
         "names", ["User: a\nAssistant: b", "Q: a\nA: b", "I: a\nClaude 3 Opus: b", "HUMAN: a\ngpt-4o: b"]
     )
-    def test_usual_names_tell_who_asks_without_a_warning(self, names: str) -> None:
+    def test_usual_names_tell_who_asks_without_a_warning(self, names):
         read = read_talk(names)
         assert [turn.role for turn in read.interviews[0].turns] == ["interviewer", "model"]
         assert read.warnings == []
 
-    def test_who_is_only_named_as_a_model_does_not_ask(self) -> None:
+    def test_who_is_only_named_as_a_model_does_not_ask(self):
         read = read_talk("Assistant: Hello.\nSara: Hi.")
         assert [turn.role for turn in read.interviews[0].turns] == ["model", "interviewer"]
 
-    def test_prose_with_one_colon_is_no_conversation(self) -> None:
+    def test_prose_with_one_colon_is_no_conversation(self):
         assert "no format that is known here" in refuse("Note: it rained.\nThen it stopped.").found
 
     @pytest.mark.parametrize(
         ("name", "speakers"), [("BSR09", 74), ("DC03", 71)], ids=["first interview", "second interview"]
     )
-    def test_published_research_interviews_are_read(self, name: str, speakers: int) -> None:
+    def test_published_research_interviews_are_read(self, name, speakers):
         read = read_file(shared(f"data/conversations/interviews/{name}_transcript_deidentified.txt"))
         assert len(read.interviews[0].turns) == speakers
 
@@ -312,16 +305,16 @@ class TestSpeakerText:
 class TestRecordings:
     """What AssemblyAI and its like write of a recording."""
 
-    SAID: ClassVar = [
+    SAID = [
         {"speaker": "A", "text": "How?", "start": 250, "end": 3_661_900, "words": [{"text": "How?"}]},
         {"speaker": "B", "text": "So."},
         {"speaker": "A", "text": "Why?"},
     ]
 
-    def tell(self, **more: Any) -> dict[str, Any]:
+    def tell(self, **more):
         return {"id": "r1", "text": "How? So. Why?", "punctuate": True, "utterances": self.SAID, **more}
 
-    def test_each_utterance_is_a_turn_of_who_says_it(self) -> None:
+    def test_each_utterance_is_a_turn_of_who_says_it(self):
         file = read_lines(self.tell(language_code="en", words=[{"text": "How?"}], chapters=[]))
         [interview] = file.interviews
         assert (file.format, interview.external_id, interview.metadata) == ("utterances", "r1", {"language_code": "en"})
@@ -334,7 +327,7 @@ class TestRecordings:
         assert '"Speaker A" was assumed to be the interviewer' in file.warnings[0]
         assert file.left_out == {'The key "words" of a recording was left out.': 1}
 
-    def test_a_text_that_says_something_else_is_counted(self) -> None:
+    def test_a_text_that_says_something_else_is_counted(self):
         assert "has other words than the utterances" in read_lines(self.tell(text="How? So.")).warnings[-1]
 
     @pytest.mark.parametrize(
@@ -345,27 +338,25 @@ class TestRecordings:
             ([{"speaker": "A", "text": "How?"}, "So."], "utterance 2 without a speaker or words"),
         ],
     )
-    def test_a_recording_whose_speakers_are_not_told_apart_is_no_answer_of_the_model(
-        self, given: object, found: str
-    ) -> None:
+    def test_a_recording_whose_speakers_are_not_told_apart_is_no_answer_of_the_model(self, given, found):
         line = json.dumps(self.tell(utterances=given))
         error = refuse(line)
         assert error.found == found
         assert "transcribe with speakers told apart" in error.expected
         assert len(read_bytes(line.encode(), name="a.json", format="interview_jsonl").interviews[0].turns) == 1
 
-    def test_utterances_beside_turns_are_metadata(self) -> None:
+    def test_utterances_beside_turns_are_metadata(self):
         turns = [{"role": "model", "text": "So."}]
         assert read_lines({"id": "a", "turns": turns, "utterances": []}).format == "interview_jsonl"
 
 
 class TestRefusals:
-    def test_error_names_file_line_found_and_expected(self) -> None:
+    def test_error_names_file_line_found_and_expected(self):
         error = refuse(f"{GOOD}\n\n[1]\n")
         assert str(error) == "notes.jsonl, line 3: found a list; expected one JSON object on each line."
         assert (error.file, error.line) == ("notes.jsonl", 3)
 
-    def test_error_survives_being_sent_between_processes(self) -> None:
+    def test_error_survives_being_sent_between_processes(self):
         error = refuse("{")
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
 
@@ -397,7 +388,7 @@ class TestRefusals:
         ],
         ids=lambda value: repr(value)[:24],
     )
-    def test_what_is_no_utf8_text_is_refused(self, data: bytes, line: int | None, found: str) -> None:
+    def test_what_is_no_utf8_text_is_refused(self, data, line, found):
         error = refuse(data)
         assert error.line == line
         assert found in error.found
@@ -439,7 +430,7 @@ class TestRefusals:
         ],
         ids=lambda value: str(value)[:40],
     )
-    def test_wrong_interview_line_refuses_the_whole_file(self, line: str, found: str) -> None:
+    def test_wrong_interview_line_refuses_the_whole_file(self, line, found):
         error = refuse(f"{GOOD}\n{line}\n")
         assert error.line == 2
         assert found in error.found
@@ -463,19 +454,19 @@ class TestRefusals:
         ],
         ids=lambda value: str(value)[:60],
     )
-    def test_wrong_chat_line_refuses_the_whole_file(self, line: str, found: str) -> None:
+    def test_wrong_chat_line_refuses_the_whole_file(self, line, found):
         error = refuse('{"messages": [{"role": "user", "content": "x"}]}\n' + line)
         assert error.line == 2
         assert found in error.found
 
-    def test_all_clashing_ids_are_listed(self) -> None:
+    def test_all_clashing_ids_are_listed(self):
         lines = [json.dumps({"id": name, "text": "x"}) for name in ("a", "b", "A", "e\u0301", "c", "é", " b ")]
         error = refuse("\n".join(lines))
         assert error.found == (
             'the same id more than once: "a" on lines 1, 3; "b" on lines 2, 7; "e\u0301" on lines 4, 6'
         )
 
-    def test_an_unknown_object_names_its_keys_and_what_formats_look_like(self) -> None:
+    def test_an_unknown_object_names_its_keys_and_what_formats_look_like(self):
         error = refuse('{"prompt": "x", "answer": "y"}')
         assert error.found == 'an object with the keys "prompt", "answer"'
         assert error.expected == (
@@ -519,19 +510,17 @@ class TestRefusals:
             ({"id": "a", "mesages": []}, ['chat_messages ("messages" in place of "mesages")']),
         ],
     )
-    def test_an_unknown_object_names_the_formats_that_come_nearest(self, content: object, nearest: list[str]) -> None:
+    def test_an_unknown_object_names_the_formats_that_come_nearest(self, content, nearest):
         told = refuse(json.dumps(content)).expected.removeprefix("the keys of a format that is known; the nearest are ")
         assert [each.startswith(start) for each, start in zip(told.split("; "), nearest, strict=False)] == [True] * len(
             nearest
         )
         assert len(told.split("; ")) <= 3
 
-    def test_a_later_line_without_an_id_names_its_keys(self) -> None:
+    def test_a_later_line_without_an_id_names_its_keys(self):
         assert refuse(f'{GOOD}\n{{"text": "x", "score": 1}}').found == 'no id among the keys "text", "score"'
 
-    def test_a_conversation_with_too_many_turns_is_refused_with_its_place_and_its_name(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_conversation_with_too_many_turns_is_refused_with_its_place_and_its_name(self, monkeypatch):
         monkeypatch.setattr(checks, "MAX_TURNS", 1)
         assert read_lines(GOOD, '{"id": "b", "text": "x"}').interviews[1].external_id == "b"
         turns = [{"role": "model", "text": "One."}] * 2
@@ -541,17 +530,17 @@ class TestRefusals:
             "(divide it, or take it out)."
         )
 
-    def test_a_file_that_is_too_large_is_refused_before_it_is_read(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_that_is_too_large_is_refused_before_it_is_read(self, monkeypatch):
         monkeypatch.setattr(contents, "MAX_FILE_SIZE", 5)
         assert refuse(GOOD).found == "27 bytes"
 
-    def test_a_large_file_of_a_format_that_cannot_be_divided_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_large_file_of_a_format_that_cannot_be_divided_is_refused(self, monkeypatch):
         monkeypatch.setattr(readers, "MAX_WHOLE_SIZE", 20)
         assert read_lines(GOOD).format == "interview_jsonl"
         error = refuse('[{"role": "user", "content": "x"}]')
         assert error.found == "34 bytes in a format that is read as a whole, message_list"
 
-    def test_an_object_that_is_too_large_is_refused_where_it_begins(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_object_that_is_too_large_is_refused_where_it_begins(self, monkeypatch):
         monkeypatch.setattr(contents, "CHUNK_BYTES", 10)
         monkeypatch.setattr(readers, "KEPT_SIZE", 0)
         monkeypatch.setattr(json_lines, "MAX_OBJECT_SIZE", 50)
@@ -572,7 +561,7 @@ class TestFilesReadInPieces:
 
     @pytest.mark.parametrize("size", [3, 4, 7, 40])
     @pytest.mark.parametrize("text", TEXTS)
-    def test_pieces_of_any_size(self, text: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_pieces_of_any_size(self, text, size, monkeypatch):
         whole = read_bytes(text.encode(), name="notes.jsonl")
         monkeypatch.setattr(contents, "CHUNK_BYTES", size)
         monkeypatch.setattr(readers, "KEPT_SIZE", 0)
@@ -590,9 +579,7 @@ class TestFilesReadInPieces:
             (b" \n \n ", None),
         ],
     )
-    def test_errors_name_the_same_place(
-        self, data: bytes, line: int | None, size: int, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_errors_name_the_same_place(self, data, line, size, monkeypatch):
         whole = refuse(data)
         monkeypatch.setattr(contents, "CHUNK_BYTES", size)
         monkeypatch.setattr(readers, "KEPT_SIZE", 0)
@@ -600,7 +587,7 @@ class TestFilesReadInPieces:
         assert (in_pieces.line, in_pieces.expected) == (whole.line, whole.expected) == (line, whole.expected)
         assert in_pieces.found.split(";")[0] == whole.found.split(";")[0]
 
-    def test_what_is_left_out_is_counted_over_all_pieces(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_is_left_out_is_counted_over_all_pieces(self, monkeypatch):
         lines = [
             json.dumps({"id": str(at), "turns": [{"role": "model", "text": "One.", "mood": "calm"}]}) for at in range(4)
         ]
@@ -611,18 +598,18 @@ class TestFilesReadInPieces:
 
 
 class TestRefusalsOfCallers:
-    def test_format_there_is_not_is_a_mistake_of_the_caller(self) -> None:
+    def test_format_there_is_not_is_a_mistake_of_the_caller(self):
         with pytest.raises(ValueError, match="There is no format 'docx'"):
             read_bytes(b"x", name="x", format="docx")
 
 
-def test_byte_order_mark_is_dropped_and_a_blank_last_line_is_fine() -> None:
+def test_byte_order_mark_is_dropped_and_a_blank_last_line_is_fine():
     read = read_bytes(b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n\r\n", name="a.jsonl")
     assert read.interviews[0].turns[0].text == "One."
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=50))
-def test_text_comes_out_as_it_went_in(text: str) -> None:
+def test_text_comes_out_as_it_went_in(text):
     if text.strip():
         assert read_lines({"id": "a", "text": text}).interviews[0].turns[0].text == text
         assert read_message({"content": f"-{text}"})[0].text == f"-{text}"
@@ -630,7 +617,7 @@ def test_text_comes_out_as_it_went_in(text: str) -> None:
         assert read_talk(f"User: {line}\nAssistant: ok\n").interviews[0].turns[0].text == line
 
 
-VALUES: st.SearchStrategy[Any] = st.recursive(
+VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
@@ -686,7 +673,7 @@ FILES = (
 
 
 @given(FILES, st.sampled_from(["auto", *FORMATS]))
-def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:
+def test_any_file_is_read_whole_or_refused(data, format):
     try:
         read = read_bytes(data, name="x", format=format)
     except ReadError:
@@ -710,7 +697,7 @@ def test_any_file_is_read_whole_or_refused(data: bytes, format: str) -> None:
         ("talks.zip", "a zip archive"),
     ],
 )
-def test_a_file_that_is_not_what_its_name_promises_is_said_so(name: str, what: str, data: bytes) -> None:
+def test_a_file_that_is_not_what_its_name_promises_is_said_so(name, what, data):
     with pytest.raises(ReadError) as caught:
         read_bytes(data, name=name)
     assert str(caught.value).startswith(
@@ -719,5 +706,5 @@ def test_a_file_that_is_not_what_its_name_promises_is_said_so(name: str, what: s
     assert "UTF" not in str(caught.value)
 
 
-def test_text_under_the_name_of_a_document_is_still_read() -> None:
+def test_text_under_the_name_of_a_document_is_still_read():
     assert len(read_bytes(b"Interviewer: Why?\nAnna: So.\n", name="talk.docx").interviews) == 1

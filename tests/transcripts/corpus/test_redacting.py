@@ -1,7 +1,5 @@
 """Redaction entries: what is found, what is left, and which lists cannot work. No database."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +16,7 @@ from transcripts.corpus.pure.redacting import (
 )
 
 
-def make(*pairs: tuple[str, str]) -> list[Entry]:
+def make(*pairs):
     return [Entry(*pair) for pair in pairs]
 
 
@@ -38,7 +36,7 @@ def make(*pairs: tuple[str, str]) -> list[Entry]:
         ("", ""),
     ],
 )
-def test_copy_holds_replacements(text: str, copy: str) -> None:
+def test_copy_holds_replacements(text, copy):
     entries = make(
         ("Anna", "[P1]"),
         ("Anna Berg", "[P2]"),
@@ -51,13 +49,13 @@ def test_copy_holds_replacements(text: str, copy: str) -> None:
     assert replace(text, entries) == copy
 
 
-def test_places_are_those_of_the_original_text() -> None:
+def test_places_are_those_of_the_original_text():
     text = "Then Anna Berg and Anna."
     places = find_places(text, make(("Anna", "[P1]"), ("Anna Berg", "[P2]")))
     assert [(text[start:end], entry) for start, end, entry in places] == [("Anna Berg", 1), ("Anna", 0)]
 
 
-def test_places_inside_longer_words_are_counted_apart() -> None:
+def test_places_inside_longer_words_are_counted_apart():
     entries = make(("Anna", "[P1]"), ("Berg", "[P2]"))
     assert count_inside("Anna, Annas Bergen, Hannah, Berg", entries) == {0: 2, 1: 1}
     assert count_inside("Anna", []) == {}
@@ -84,29 +82,29 @@ def test_places_inside_longer_words_are_counted_apart() -> None:
         ([Entry(f"n{number}", "[P]") for number in range(201)], "at most 200 entries"),
     ],
 )
-def test_list_that_cannot_work_is_refused_by_its_entry(entries: list[Entry], said: str) -> None:
+def test_list_that_cannot_work_is_refused_by_its_entry(entries, said):
     with pytest.raises(BadEntry, match=said.replace("[", r"\[")):
         check_entries(entries)
 
 
-def test_entries_that_meet_are_taken_when_the_whole_is_one_too() -> None:
+def test_entries_that_meet_are_taken_when_the_whole_is_one_too():
     entries = make(("Anna Berg", "[P1]"), ("Berg Hansen", "[P2]"), ("Anna Berg Hansen", "[P3]"))
     check_entries(entries)
     assert replace("Anna Berg Hansen; Berg Hansen", entries) == "[P3]; [P2]"
 
 
-def test_entry_within_another_is_taken() -> None:
+def test_entry_within_another_is_taken():
     check_entries(make(("Anna", "[P1]"), ("Anna Berg", "[P2]"), ("Berg", "[P3]"), ("x Berg y", "[P4]")))
 
 
-def test_lines_are_entries_and_back() -> None:
+def test_lines_are_entries_and_back():
     entries = make(("Anna Berg", "[P1]"), ("@anna", "[H 1]"))
     assert read_lines("\nAnna Berg -> [P1]\n@anna→[H 1]\n  \n") == entries
     assert read_lines(write_lines(entries)) == entries
 
 
 @pytest.mark.parametrize("typed", ["Anna", "Anna -> b -> c"])
-def test_line_that_is_no_entry_is_named(typed: str) -> None:
+def test_line_that_is_no_entry_is_named(typed):
     with pytest.raises(BadEntry, match="Line 2"):
         read_lines(f"x -> y\n{typed}")
 
@@ -117,7 +115,7 @@ WORDS = st.lists(
 
 
 @given(WORDS, st.sampled_from([" ", "", "\n", "\u200b"]))
-def test_nothing_looked_for_is_left_as_a_whole_word(words: list[str], between: str) -> None:
+def test_nothing_looked_for_is_left_as_a_whole_word(words, between):
     entries = make(("Anna", "[1]"), ("Anna Berg", "[2]"), ("José", "[3]"), ("田中", "[4]"))
     text = between.join(words)
     copy = replace(text, entries)

@@ -1,39 +1,35 @@
 """Every shared sample beside an independent reading of it: threads, roles, channels, order, active path, calls and results."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 import pytest
 
 from tests.support.shared import SHARED, shared
 from tests.transcripts.corpus import plain_reading as plain
-from transcripts.formats.interviews import ReadError, ReadFile, ReadInterview, read_bytes
+from transcripts.formats.interviews import ReadError, read_bytes
 from transcripts.formats.interviews.chat_content import pair_results
 
 NOT_A_CONVERSATION = "conversations/interviews/qualcoder_ID1.docx"
 
 
-def read(path: str, **options: Any) -> ReadFile:
+def read(path, **options):
     file = shared(f"data/{path}")
     return read_bytes(file.read_bytes(), name=file.name, **options)
 
 
-def list_turns(thread: ReadInterview) -> list[plain.Turn]:
+def list_turns(thread):
     pairs = pair_results(thread.turns)
     return [(turn.role, turn.channel, turn.text, call) for turn, call in zip(thread.turns, pairs, strict=True)]
 
 
-def follow(threads: Sequence[ReadInterview]) -> Iterator[tuple[ReadInterview, plain.Conversation]]:
+def follow(threads):
     """Each thread that begins a conversation, with its own line and those of its branches, from the beginning on."""
-    lines: dict[str, list[plain.Turn]] = {}
-    conversations: dict[str, plain.Conversation] = {}
-    roots: dict[str, str] = {}
+    lines = {}
+    conversations = {}
+    roots = {}
     for thread in threads:
-        before: list[plain.Turn] = []
+        before = []
         if thread.hangs_on is not None:
             assert thread.relation == "branch"
             above, position = thread.hangs_on
@@ -48,11 +44,11 @@ def follow(threads: Sequence[ReadInterview]) -> Iterator[tuple[ReadInterview, pl
             yield thread, conversations[thread.external_id]
 
 
-def hash_line(line: Sequence[plain.Turn]) -> list[tuple[str, str, str, int | None]]:
+def hash_line(line):
     return [(role, channel, hashlib.sha256(text.encode()).hexdigest(), call) for role, channel, text, call in line]
 
 
-def test_every_sample_is_compared() -> None:
+def test_every_sample_is_compared():
     files = {
         str(path.relative_to(SHARED / "data"))
         for folder in ("conversations", "interviews", "trajectories")
@@ -64,7 +60,7 @@ def test_every_sample_is_compared() -> None:
 
 
 @pytest.mark.parametrize("path", plain.SAMPLES)
-def test_a_sample_is_read_as_an_independent_reading_reads_it(path: str) -> None:
+def test_a_sample_is_read_as_an_independent_reading_reads_it(path):
     format, read_plainly = plain.SAMPLES[path]
     expected = list(read_plainly(shared(f"data/{path}").read_bytes()))
     file = read(path)
@@ -77,7 +73,7 @@ def test_a_sample_is_read_as_an_independent_reading_reads_it(path: str) -> None:
 
 
 @pytest.mark.parametrize("path", plain.SAMPLES)
-def test_nothing_is_in_two_threads(path: str) -> None:
+def test_nothing_is_in_two_threads(path):
     """The turns of all threads are as many as the tree has messages: what branches share stands in one of them."""
     _, read_plainly = plain.SAMPLES[path]
     shared_once = 0
@@ -92,7 +88,7 @@ def test_nothing_is_in_two_threads(path: str) -> None:
 
 
 @pytest.mark.parametrize("name", plain.TRACES)
-def test_a_trace_is_read_as_it_was_told_by_hand(name: str) -> None:
+def test_a_trace_is_read_as_it_was_told_by_hand(name):
     path = f"trajectories/langfuse/{name}.trace.json"
     file = read(path)
     [thread] = file.interviews
@@ -110,7 +106,7 @@ def test_a_trace_is_read_as_it_was_told_by_hand(name: str) -> None:
         assert text in leaves or (channel == "tool_call" and any(is_same_json(text, leaf) for leaf in leaves)), role
 
 
-def list_leaves(value: Any) -> Iterator[str]:
+def list_leaves(value):
     """Every text within, also of JSON that is written in a text; objects as JSON."""
     if isinstance(value, str):
         yield value
@@ -129,14 +125,14 @@ def list_leaves(value: Any) -> Iterator[str]:
             yield from list_leaves(each)
 
 
-def is_same_json(text: str, other: str) -> bool:
+def is_same_json(text, other):
     try:
         return bool(json.loads(text) == json.loads(other))
     except ValueError:
         return False
 
 
-def test_a_document_in_which_nobody_is_named_is_refused_with_the_way_out() -> None:
+def test_a_document_in_which_nobody_is_named_is_refused_with_the_way_out():
     with pytest.raises(ReadError, match="plain_text"):
         read(NOT_A_CONVERSATION)
     [interview] = read(NOT_A_CONVERSATION, format="plain_text").interviews
@@ -152,7 +148,7 @@ def test_a_document_in_which_nobody_is_named_is_refused_with_the_way_out() -> No
         ("trajectories/atif/terminus_2_hello-world-context-summarization.trajectory.summarization-1-summary.json", 3),
     ],
 )
-def test_copied_steps_are_counted_as_the_file_marks_them(path: str, left_out: int) -> None:
+def test_copied_steps_are_counted_as_the_file_marks_them(path, left_out):
     steps = json.loads(shared(f"data/{path}").read_text())["steps"]
     assert sum(step.get("is_copied_context") is True for step in steps) == left_out
     assert read(path).left_out["A step that was copied from an earlier run was left out."] == left_out

@@ -21,11 +21,11 @@ class Unit(NamedTuple):
     text: str
 
 
-def read_units(text: str, language: str = "en") -> list[Unit]:
+def read_units(text, language="en"):
     return [Unit(kind, text[start:end]) for start, end, kind in segment(text, language)]
 
 
-def read_texts(text: str, language: str = "en") -> list[str]:
+def read_texts(text, language="en"):
     return [unit.text for unit in read_units(text, language)]
 
 
@@ -36,7 +36,7 @@ class Gold(NamedTuple):
     units: list[Unit]
 
 
-def read_gold() -> list[Gold]:
+def read_gold():
     records = [json.loads(line) for line in GOLD.read_text("utf-8").splitlines()]
     return [
         Gold(
@@ -97,7 +97,7 @@ DOCUMENTS = st.lists(LINES, max_size=8).map("".join) | st.text(max_size=80)
 
 
 @given(DOCUMENTS, st.sampled_from(["en", "de", "fr", "ja", "zh", "ar", "hi", "xx", ""]))
-def test_units_are_ordered_exact_and_trimmed(text: str, language: str) -> None:
+def test_units_are_ordered_exact_and_trimmed(text, language):
     after = 0
     for start, end, kind in segment(text, language):
         assert after <= start < end <= len(text)
@@ -108,7 +108,7 @@ def test_units_are_ordered_exact_and_trimmed(text: str, language: str) -> None:
 
 
 @given(DOCUMENTS)
-def test_same_text_gives_same_units(text: str) -> None:
+def test_same_text_gives_same_units(text):
     assert segment(text) == segment(text)
 
 
@@ -121,7 +121,7 @@ FENCE = re.compile(r"\s*[>\s*+\-\d.)]*(```|~~~)")
 @example("> " * 30 + "deep")
 @example("3.")
 @example("``` more than one word\n")
-def test_every_character_but_markers_belongs_to_a_unit(text: str) -> None:
+def test_every_character_but_markers_belongs_to_a_unit(text):
     covered = {position for start, end, _ in segment(text) for position in range(start, end)}
     for bounds in markdown_lines.find_bounds(text):
         rest = "".join(text[position] for position in range(*bounds) if position not in covered)
@@ -134,7 +134,7 @@ def test_every_character_but_markers_belongs_to_a_unit(text: str) -> None:
 @example("a\n---")
 @example("- a\n   2. b\nc\n\n---\n# d #\n***")
 @example("1234. a\n\n100. b\nc\n5. d")
-def test_short_way_sees_the_same_lines_as_markdown(text: str) -> None:
+def test_short_way_sees_the_same_lines_as_markdown(text):
     source = re.sub("\r\n|\r", "\n", text)
     bounds = markdown_lines.find_bounds(text)
     simple = markdown_lines.read_simple_lines(source, bounds)
@@ -142,12 +142,12 @@ def test_short_way_sees_the_same_lines_as_markdown(text: str) -> None:
         assert strip(text, simple) == strip(text, markdown_lines.read_markdown_lines(source, bounds))
 
 
-def strip(text: str, lines: list[markdown_lines.Span]) -> list[markdown_lines.Span]:
+def strip(text, lines):
     stripped = [markdown_lines.strip_plain_markers(text, line) for line in lines]
     return [line for line in stripped if line.start < line.end]
 
 
-def test_plain_prose_takes_the_short_way() -> None:
+def test_plain_prose_takes_the_short_way():
     text = "One. Two!\n\nThree?\n- four\n# Five\n1. six"
     assert markdown_lines.read_simple_lines(text, markdown_lines.find_bounds(text)) is not None
 
@@ -164,17 +164,17 @@ SENTENCES = st.lists(
 
 
 @given(SENTENCES)
-def test_plain_sentences_come_out_one_by_one_and_stay_whole_when_cut_again(sentences: list[str]) -> None:
+def test_plain_sentences_come_out_one_by_one_and_stay_whole_when_cut_again(sentences):
     assert read_texts(" ".join(sentences)) == sentences
     assert [text for sentence in sentences for text in read_texts(sentence)] == sentences
 
 
 @pytest.mark.parametrize("gold", read_gold(), ids=lambda gold: gold.about)
-def test_units_are_those_cut_by_hand(gold: Gold) -> None:
+def test_units_are_those_cut_by_hand(gold):
     assert read_units(gold.text, gold.language) == gold.units
 
 
-def test_chatbot_markdown_gives_the_units_of_the_acceptance_check() -> None:
+def test_chatbot_markdown_gives_the_units_of_the_acceptance_check():
     text = (
         "GPT frames it well. Examples include:\n- Address stereotypes when necessary\n"
         "- Recognize e.g. coded language. It hurts.\n1. Contextual Understanding\nIs it 3.5 times worse? Yes!"
@@ -191,7 +191,7 @@ def test_chatbot_markdown_gives_the_units_of_the_acceptance_check() -> None:
     ]
 
 
-def test_units_of_the_published_excerpts_hold_no_markers_and_lose_no_words() -> None:
+def test_units_of_the_published_excerpts_hold_no_markers_and_lose_no_words():
     for line in shared("data/interviews/excerpts.jsonl").read_text("utf-8").splitlines():
         for turn in json.loads(line)["turns"]:
             units = read_texts(turn["text"])
@@ -201,43 +201,43 @@ def test_units_of_the_published_excerpts_hold_no_markers_and_lose_no_words() -> 
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "-", "- \n*", "#", "> >", "---", "```\n```", "|\n", "\u2028\x85"])
-def test_text_without_words_gives_no_unit_or_itself(text: str) -> None:
+def test_text_without_words_gives_no_unit_or_itself(text):
     assert read_texts(text) in ([], [text.strip()])
 
 
-def test_only_real_line_breaks_end_a_unit() -> None:
+def test_only_real_line_breaks_end_a_unit():
     assert read_texts("One\u2028two\x0bthree\x85four\x0cfive") == ["One\u2028two\x0bthree\x85four\x0cfive"]
     assert read_texts("a one\r\na two\ra three\na four") == ["a one", "a two", "a three", "a four"]
 
 
-def test_offsets_count_code_points_behind_emoji_and_carriage_returns() -> None:
+def test_offsets_count_code_points_behind_emoji_and_carriage_returns():
     assert segment("😀 Hi.\r\n- 👩‍👩‍👧 there") == [Span(0, 5, Kind.PROSE), Span(9, 20, Kind.LIST_ITEM)]
 
 
-def test_list_markers_that_markdown_does_not_know_are_stripped() -> None:
+def test_list_markers_that_markdown_does_not_know_are_stripped():
     assert read_units("a) one\n(ii) two\n• three\n- b) four") == [
         Unit("list_item", text) for text in ("one", "two", "three", "four")
     ]
 
 
-def test_years_and_initials_at_the_start_of_a_line_are_no_list_markers() -> None:
+def test_years_and_initials_at_the_start_of_a_line_are_no_list_markers():
     assert read_texts("1984. It was a year.\nA. Smith agreed.") == ["1984. It was a year.", "A. Smith agreed."]
 
 
-def test_a_lone_numbered_answer_is_not_lost() -> None:
+def test_a_lone_numbered_answer_is_not_lost():
     assert read_texts("3.") == ["3."]
 
 
-def test_five_hundred_combining_marks_stay_in_their_unit() -> None:
+def test_five_hundred_combining_marks_stay_in_their_unit():
     zalgo = "e" + "\u0301" * 500
     assert read_texts(f"So {zalgo}. Then.") == [f"So {zalgo}.", "Then."]
 
 
-def test_a_long_line_without_spaces_is_cut_in_linear_time() -> None:
+def test_a_long_line_without_spaces_is_cut_in_linear_time():
     assert len(segment("你好。" * 5_000, "zh")) == 5_000
 
 
-def test_an_endless_quotation_is_one_unit() -> None:
+def test_an_endless_quotation_is_one_unit():
     text = "“" * 20_000
     assert read_texts(text) == [text]
 
@@ -255,7 +255,7 @@ def test_an_endless_quotation_is_one_unit() -> None:
         ("the **U.S.** Senate met. **A.** Yes.", ["the **U.S.** Senate met.", "**A.** Yes."]),
     ],
 )
-def test_known_errors_of_the_sentence_stage_are_mended(text: str, units: list[str]) -> None:
+def test_known_errors_of_the_sentence_stage_are_mended(text, units):
     assert read_texts(text) == units
 
 
@@ -273,7 +273,7 @@ def test_known_errors_of_the_sentence_stage_are_mended(text: str, units: list[st
         ("en", "It starts at 9 a.m. The hall is open.", ["It starts at 9 a.m.", "The hall is open."]),
     ],
 )
-def test_a_time_of_day_ends_a_sentence_only_where_another_begins(language: str, text: str, units: list[str]) -> None:
+def test_a_time_of_day_ends_a_sentence_only_where_another_begins(language, text, units):
     assert read_texts(text, language) == units
 
 
@@ -288,7 +288,7 @@ def test_a_time_of_day_ends_a_sentence_only_where_another_begins(language: str, 
         "See no. 5 and art. IV.",
     ],
 )
-def test_a_title_and_an_abbreviation_end_no_sentence(text: str) -> None:
+def test_a_title_and_an_abbreviation_end_no_sentence(text):
     assert read_texts(text) == [text]
 
 
@@ -307,11 +307,11 @@ def test_a_title_and_an_abbreviation_end_no_sentence(text: str) -> None:
         ("It took 50 ms.", "Then it stopped."),
     ],
 )
-def test_a_word_that_looks_like_an_abbreviation_ends_a_sentence(first: str, second: str) -> None:
+def test_a_word_that_looks_like_an_abbreviation_ends_a_sentence(first, second):
     assert read_texts(f"{first} {second}") == [first, second]
 
 
-def test_what_is_cut_between_quotation_marks_is_no_other_than_before() -> None:
+def test_what_is_cut_between_quotation_marks_is_no_other_than_before():
     assert read_texts("“Tell me. You know.” She left.") == ["“Tell me. You know.”", "She left."]
 
 
@@ -324,7 +324,7 @@ def test_what_is_cut_between_quotation_marks_is_no_other_than_before() -> None:
         ("King Henry VIII. He had six wives.", ["King Henry VIII.", "He had six wives."]),
     ],
 )
-def test_a_roman_number_goes_with_what_it_numbers(text: str, units: list[str]) -> None:
+def test_a_roman_number_goes_with_what_it_numbers(text, units):
     assert read_texts(text) == units
 
 
@@ -338,11 +338,11 @@ def test_a_roman_number_goes_with_what_it_numbers(text: str, units: list[str]) -
         ("👍 Good idea. Next.", ["👍 Good idea.", "Next."]),
     ],
 )
-def test_an_emoji_goes_with_the_sentence_before_unless_it_points(text: str, units: list[str]) -> None:
+def test_an_emoji_goes_with_the_sentence_before_unless_it_points(text, units):
     assert read_texts(text) == units
 
 
-def test_emoji_alone_on_a_line_are_no_prose() -> None:
+def test_emoji_alone_on_a_line_are_no_prose():
     assert read_units("First.\n😀 🎉\n- ❤️\nSecond.") == [
         Unit("prose", "First."),
         Unit("other", "😀 🎉"),
@@ -362,7 +362,7 @@ def test_emoji_alone_on_a_line_are_no_prose() -> None:
         "For $a, b, … N$ it holds.",
     ],
 )
-def test_nothing_ends_inside_a_formula_or_code(unit: str) -> None:
+def test_nothing_ends_inside_a_formula_or_code(unit):
     assert read_texts(f"{unit} Next one.") == [unit, "Next one."]
 
 
@@ -375,16 +375,16 @@ def test_nothing_ends_inside_a_formula_or_code(unit: str) -> None:
         ("Where $p$ holds. Next $q$ too.", ["Where $p$ holds.", "Next $q$ too."]),
     ],
 )
-def test_money_and_short_code_end_sentences_as_words_do(text: str, units: list[str]) -> None:
+def test_money_and_short_code_end_sentences_as_words_do(text, units):
     assert read_texts(text) == units
 
 
 @pytest.mark.parametrize("sign", ["¹", "²³", "[1]", "[2][3]", "[^4]", " [1]", "*", "**", "†", "‡"])
-def test_the_sign_of_a_footnote_goes_with_its_sentence(sign: str) -> None:
+def test_the_sign_of_a_footnote_goes_with_its_sentence(sign):
     assert read_texts(f"This is known.{sign} Others disagree.") == [f"This is known.{sign}", "Others disagree."]
 
 
-def test_a_space_of_no_width_parts_sentences_and_belongs_to_none() -> None:
+def test_a_space_of_no_width_parts_sentences_and_belongs_to_none():
     assert read_texts("\u200bThis\u200b is.\u200bNext one.\u200b \ufeffLast.") == [
         "This\u200b is.",
         "Next one.",
@@ -406,7 +406,7 @@ def test_a_space_of_no_width_parts_sentences_and_belongs_to_none() -> None:
         ("fr", "C'est vrai.Il est parti.", ["C'est vrai.", "Il est parti."]),
     ],
 )
-def test_a_missing_space_hides_no_sentence(language: str, text: str, units: list[str]) -> None:
+def test_a_missing_space_hides_no_sentence(language, text, units):
     assert read_texts(text, language) == units
 
 
@@ -425,18 +425,18 @@ def test_a_missing_space_hides_no_sentence(language: str, text: str, units: list
         "Met J.R.R.Tolkien and St.Louis there.",
     ],
 )
-def test_names_in_addresses_files_code_and_abbreviations_are_not_parted(unit: str) -> None:
+def test_names_in_addresses_files_code_and_abbreviations_are_not_parted(unit):
     assert read_texts(f"{unit} Next one.") == [unit, "Next one."]
 
 
-def test_language_tag_may_carry_a_region() -> None:
+def test_language_tag_may_carry_a_region():
     text = "Am 3. Oktober kam er."
     assert read_texts(text, "de-AT") == read_texts(text, "DE") == [text]
 
 
 @pytest.mark.parametrize("space", ["\u00a0", "\u2009", "\u202f", "\u3000", "\u2029", "\x85"])
 @pytest.mark.parametrize("language", ["en", "fr", "de", "xx"])
-def test_wide_white_space_before_a_full_stop_stops_nothing(language: str, space: str) -> None:
+def test_wide_white_space_before_a_full_stop_stops_nothing(language, space):
     """The sentence splitter fails on it; its error is no ``Exception`` and would end a request or a worker."""
     assert read_texts(f"We chose plan B{space}. It works.", language)[-1].endswith("It works.")
     assert "".join(read_texts(f"Y{space}.", language)) == f"Y{space}."

@@ -1,19 +1,17 @@
 """Tables of speakers and text."""
 
-from __future__ import annotations
-
 import pytest
 
-from transcripts.formats.interviews import ReadError, ReadFile, read_bytes
+from transcripts.formats.interviews import ReadError, read_bytes
 
 ROWS = [("interviewer", "Interviewer", "How, then?"), ("model", "Model", "I weigh.\nI ask.")]
 
 
-def read(text: str, name: str = "talk.csv") -> ReadFile:
+def read(text, name="talk.csv"):
     return read_bytes(text.encode(), name=name)
 
 
-def list_turns(read_file: ReadFile) -> list[tuple[str, str, str]]:
+def list_turns(read_file):
     return [(turn.role, turn.speaker, turn.text) for turn in read_file.interviews[0].turns]
 
 
@@ -25,13 +23,13 @@ def list_turns(read_file: ReadFile) -> list[tuple[str, str, str]]:
         'text\tspeaker\nHow, then?\tInterviewer\n"I weigh.\nI ask."\tModel\n\n',
     ],
 )
-def test_each_row_is_a_turn_whatever_parts_the_columns(text: str) -> None:
+def test_each_row_is_a_turn_whatever_parts_the_columns(text):
     found = read(text)
     assert (found.format, found.interviews[0].title) == ("speaker_table", "talk")
     assert list_turns(found) == ROWS
 
 
-def test_a_column_of_roles_says_who_is_who_and_a_time_is_kept() -> None:
+def test_a_column_of_roles_says_who_is_who_and_a_time_is_kept():
     found = read("speaker,role,text,time\nAda,interviewer,Why?,2026-03-01T10:00:00\nBot,model,So.,\n")
     assert [(turn.role, turn.speaker) for turn in found.interviews[0].turns] == [
         ("interviewer", "Ada"),
@@ -41,7 +39,7 @@ def test_a_column_of_roles_says_who_is_who_and_a_time_is_kept() -> None:
     assert found.warnings == []
 
 
-def test_what_is_left_out_is_counted() -> None:
+def test_what_is_left_out_is_counted():
     found = read("speaker,text,mood\nUser,Why?,calm\nModel,,\nModel,So.,\n")
     assert dict(found.left_out) == {'The column "mood" was left out.': 1, "A row without text was left out.": 1}
 
@@ -56,30 +54,30 @@ def test_what_is_left_out_is_counted() -> None:
         ("speaker,text\nUser,\n", "line 2", "no row with text"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_place(text: str, place: str, found: str) -> None:
+def test_what_cannot_be_read_is_refused_with_its_place(text, place, found):
     with pytest.raises(ReadError) as refused:
         read(text)
     assert place in str(refused.value)
     assert found in str(refused.value)
 
 
-def test_a_table_without_the_columns_says_which_are_expected() -> None:
+def test_a_table_without_the_columns_says_which_are_expected():
     with pytest.raises(ReadError, match="the columns speaker and text"):
         read("who knows,what\na,b\n")
 
 
-def test_a_table_whose_columns_are_not_known_says_which_it_has() -> None:
+def test_a_table_whose_columns_are_not_known_says_which_it_has():
     with pytest.raises(
         ReadError, match='a table with the columns "Zeile", "Stimme"; expected columns named speaker and text'
     ):
         read_bytes(b"Zeile;Stimme\n1;Ana\n2;Ben\n", name="talk.csv")
 
 
-def test_columns_may_be_named_in_other_languages() -> None:
+def test_columns_may_be_named_in_other_languages():
     found = read("Sprecher;Wortlaut;Zeit\nI;Warum?;00:01\nB;Darum.;00:02\n")
     assert [(turn.speaker, turn.text) for turn in found.interviews[0].turns] == [("I", "Warum?"), ("B", "Darum.")]
 
 
-def test_a_table_of_codings_is_no_conversation() -> None:
+def test_a_table_of_codings_is_no_conversation():
     with pytest.raises(ReadError):
         read_bytes(b"interview,role,text,coder,code_id\ni1,model,So.,Ada,theme.balance\n", name="codings.csv")

@@ -1,12 +1,9 @@
 """Archived and excluded interviews are in no list, figure, export or launch, and come back whole."""
 
-from __future__ import annotations
-
 import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -16,10 +13,9 @@ from django.urls import reverse
 
 from auditapp.annotators.runner.turns import render_turn_prompts
 from auditapp.batches.models import Arm
-from tests.support.whole_study import ADDRESSES, Stage, set_stage
+from tests.support.whole_study import ADDRESSES, set_stage
 from tests.test_access_matrix import OF_A_STUDY, Visitor, undone
 from tests.transcripts.coding.cast import find_code, put
-from transcripts.accounts.models import User
 from transcripts.analysis.search.queries import measure
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
@@ -27,11 +23,10 @@ from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.changes import archive_interviews, restore_interviews
-from transcripts.corpus.models import Interview, InterviewChange, Sentence, Standing, Turn
+from transcripts.corpus.models import Interview, InterviewChange, Standing, Turn
 from transcripts.exchange.actions import write_export
 from transcripts.exchange.rows import Scope, list_exports
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 # Stands in the title and the text of the archived interview, and nowhere else; as long as what it replaces.
@@ -41,7 +36,7 @@ TELLS_OF_ARCHIVES = {"corpus:archive", "corpus:undo"}
 
 
 @pytest.fixture
-def stage(study: Study, owner: User, second_coder: User) -> Stage:
+def stage(study, owner, second_coder):
     """One of everything on an interview that bears the mark, and a second interview beside it."""
     stage = set_stage(study, owner, second_coder)
     turn = stage.sentence.turn
@@ -52,13 +47,13 @@ def stage(study: Study, owner: User, second_coder: User) -> Stage:
     return stage
 
 
-def archive(study: Study, keys: Iterable[int], by: User) -> None:
+def archive(study, keys, by):
     archive_interviews(
         study=study, interviews=Interview.objects.filter(pk__in=list(keys)), reason="A wrong file.", by=by
     )
 
 
-def crawl(stage: Stage, user: User, names: Iterable[str] = OF_A_STUDY) -> dict[str, tuple[int, str]]:
+def crawl(stage, user, names=OF_A_STUDY):
     """What stands at the addresses of the study that a person can look at."""
     visitor = Visitor(user)
     found = {}
@@ -69,7 +64,7 @@ def crawl(stage: Stage, user: User, names: Iterable[str] = OF_A_STUDY) -> dict[s
     return found
 
 
-def export_all(scope: Scope) -> dict[str, bytes]:
+def export_all(scope):
     """Every export of a study in every format, archives unpacked."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +83,7 @@ def export_all(scope: Scope) -> dict[str, bytes]:
 
 
 @pytest.mark.full
-def test_no_page_and_no_export_shows_an_archived_interview(stage: Stage, study: Study, owner: User) -> None:
+def test_no_page_and_no_export_shows_an_archived_interview(stage, study, owner):
     exports = export_all(Scope(study, None))
     assert sum(MARK.encode() in content for content in exports.values()) > 15
 
@@ -123,9 +118,7 @@ SHOW_IT = {
 OF_THE_INTERVIEW = {"negotiation:pair", "revision:re_review"}
 
 
-def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
-    stage: Stage, study: Study, owner: User, reader: User
-) -> None:
+def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(stage, study, owner, reader):
     archive(study, [stage.sentence.turn.interview_id], owner)
     desk = stage.path("desk:desk")
 
@@ -141,7 +134,7 @@ def test_an_archived_interview_says_so_at_its_addresses_and_can_be_restored(
     assert visitor.knock(desk, "GET").status_code == 200
 
 
-def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, study: Study, owner: User) -> None:
+def test_pages_say_how_many_interviews_they_leave_out(stage, study, owner):
     line = '{"id": "i3", "inclusion": "Excluded", "turns": [{"role": "model", "text": "No. Never."}]}'
     import_file(study=study, name="third.jsonl", data=line.encode(), by=owner)
     archive(study, [stage.sentence.turn.interview_id], owner)
@@ -165,16 +158,14 @@ def test_pages_say_how_many_interviews_they_leave_out(stage: Stage, study: Study
         *("negotiation:stances", "webhooks:list", "themes:positionality", "corpus:import", "notebook:new"),
     ],
 )
-def test_pages_without_interviews_do_not_say_that_any_is_left_out(
-    stage: Stage, study: Study, owner: User, name: str
-) -> None:
+def test_pages_without_interviews_do_not_say_that_any_is_left_out(stage, study, owner, name):
     archive(study, [stage.sentence.turn.interview_id], owner)
     page = Visitor(owner).knock(stage.path(name), "GET")
     assert page.status_code == 200
     assert "left out of this page" not in page.content.decode()
 
 
-def test_counts_fall_and_come_back(stage: Stage, study: Study, owner: User) -> None:
+def test_counts_fall_and_come_back(stage, study, owner):
     whole = measure(study)
     archive(study, [stage.sentence.turn.interview_id], owner)
     assert measure(study) == (whole[0] - 2, whole[1] - 1)
@@ -184,7 +175,7 @@ def test_counts_fall_and_come_back(stage: Stage, study: Study, owner: User) -> N
     assert Coding.objects.visible_to(Viewer(study, owner, ROLES["reader"])).exists()
 
 
-def test_an_export_can_hold_archived_interviews_and_says_so(stage: Stage, study: Study, owner: User) -> None:
+def test_an_export_can_hold_archived_interviews_and_says_so(stage, study, owner):
     whole = export_all(Scope(study, None))
     archive(study, [stage.sentence.turn.interview_id], owner)
     after = export_all(Scope(study, None, with_left_out=True))
@@ -196,7 +187,7 @@ def test_an_export_can_hold_archived_interviews_and_says_so(stage: Stage, study:
     assert [row["standing"] for row in rows] == ["archived", "counted", "counted"]
 
 
-def test_every_archive_and_restore_is_in_the_history(stage: Stage, study: Study, owner: User) -> None:
+def test_every_archive_and_restore_is_in_the_history(stage, study, owner):
     key = stage.sentence.turn.interview_id
     archive(study, [key], owner)
     archive(study, [key], owner)
@@ -210,25 +201,21 @@ def test_every_archive_and_restore_is_in_the_history(stage: Stage, study: Study,
     assert list(changes) == [("counted", "archived", "A wrong file."), ("archived", "counted", "")]
 
 
-def test_the_trail_still_rebuilds_the_work_on_an_archived_interview(
-    sentence: Sentence, study: Study, owner: User, coder: User, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_trail_still_rebuilds_the_work_on_an_archived_interview(sentence, study, owner, coder, capsys):
     put(sentence, find_code(study, "theme.balance"), coder)
     archive(study, [sentence.turn.interview_id], owner)
     call_command("audit", "verify", "--rows")
     assert "missing" not in capsys.readouterr().out.casefold()
 
 
-def test_a_file_is_not_imported_again_beside_its_archived_interviews(
-    interview: Interview, study: Study, owner: User
-) -> None:
+def test_a_file_is_not_imported_again_beside_its_archived_interviews(interview, study, owner):
     archive(study, [interview.pk], owner)
     other = json.dumps({"id": "i1", "turns": [{"role": "model", "text": "Another text."}]})
     with pytest.raises(Refused, match="differs"):
         import_file(study=study, name="other.jsonl", data=other.encode(), by=owner)
 
 
-def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage: Stage, study: Study, owner: User) -> None:
+def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage, study, owner):
     turn = stage.sentence.turn
     arm = Arm.objects.select_related("variant__account", "batch").get(batch=stage.things["batch_id"])
     assert set(render_turn_prompts(arm, [turn.pk])) == {turn.pk}
@@ -236,9 +223,7 @@ def test_nothing_of_an_archived_interview_is_sent_to_a_model(stage: Stage, study
     assert render_turn_prompts(arm, [turn.pk]) == {}
 
 
-def test_archiving_asks_for_a_reason_and_takes_only_interviews_of_the_study(
-    interview: Interview, study: Study, owner: User
-) -> None:
+def test_archiving_asks_for_a_reason_and_takes_only_interviews_of_the_study(interview, study, owner):
     with pytest.raises(Refused, match="Give a reason"):
         archive_interviews(study=study, interviews=[interview], reason=" ", by=owner)
     with pytest.raises(Refused, match="at least one"):
@@ -248,7 +233,7 @@ def test_archiving_asks_for_a_reason_and_takes_only_interviews_of_the_study(
         archive_interviews(study=study, interviews=[interview], reason="x", by=owner)
 
 
-def test_what_a_file_calls_excluded_comes_in_excluded(study: Study, owner: User) -> None:
+def test_what_a_file_calls_excluded_comes_in_excluded(study, owner):
     lines = [{"id": "i1", "inclusion": word, "turns": [{"role": "model", "text": "Yes."}]} for word in ["Excluded"]] + [
         {"id": "i2", "inclusion": "included", "turns": [{"role": "model", "text": "Yes."}]}
     ]
@@ -259,15 +244,13 @@ def test_what_a_file_calls_excluded_comes_in_excluded(study: Study, owner: User)
     ]
 
 
-def test_an_interview_counts_in_no_study_but_its_own(interview: Interview, study: Study) -> None:
+def test_an_interview_counts_in_no_study_but_its_own(interview, study):
     for change in ({"standing": Standing.ARCHIVED}, {"owning_study": None}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Interview.objects.filter(pk=interview.pk).update(**change)
 
 
-def test_an_export_of_archived_interviews_unblinds_them(
-    sentence: Sentence, study: Study, owner: User, lead: User, coder: User
-) -> None:
+def test_an_export_of_archived_interviews_unblinds_them(sentence, study, owner, lead, coder):
     put(sentence, find_code(study, "theme.balance"), coder)
     archive(study, [sentence.turn.interview_id], owner)
     visitor, path = Visitor(lead), reverse("exchange:download", args=[study.slug, "codings", "csv"])

@@ -1,37 +1,28 @@
 """A large import comes in by parts that nobody sees until it is whole, and others write between them."""
 
-from __future__ import annotations
-
 import datetime
 import signal
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from django.db import connection
-from django.db.models import Model
 from django.utils import timezone
 
 from tests.support.databases import is_postgres
-from tests.support.instance import Instance
 from tests.transcripts.corpus.test_actions import count_rows, make_file, make_line
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import actions, storing
 from transcripts.corpus.actions import import_file, import_files
 from transcripts.corpus.models import ImportedFile, Sentence, Turn
 from transcripts.formats import interviews as readers
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
 
-AtEachPause = Callable[[Callable[[], object]], None]
 commits = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _every_import_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _every_import_is_large(monkeypatch):
     monkeypatch.setattr(actions, "SMALL_ROWS", 0)
     monkeypatch.setattr(readers, "KEPT_SIZE", 0)
     monkeypatch.setattr(actions, "ROWS_IN_A_GROUP", 8)
@@ -39,18 +30,18 @@ def _every_import_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def at_each_pause(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> AtEachPause:
+def at_each_pause(transactional_db, monkeypatch):
     """Has a function called between the parts of an import."""
 
-    def call(function: Callable[[], object]) -> None:
+    def call(function):
         monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
     return call
 
 
 @commits
-def test_nothing_is_seen_before_everything_is(study: Study, lead: User, at_each_pause: AtEachPause) -> None:
-    seen: list[tuple[int, int, int, bool]] = []
+def test_nothing_is_seen_before_everything_is(study, lead, at_each_pause):
+    seen = []
     at_each_pause(
         lambda: seen.append(
             (
@@ -78,10 +69,8 @@ def test_nothing_is_seen_before_everything_is(study: Study, lead: User, at_each_
 
 
 @commits
-def test_an_id_that_came_in_meanwhile_keeps_all_of_it_out(
-    study: Study, lead: User, at_each_pause: AtEachPause, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def import_other() -> None:
+def test_an_id_that_came_in_meanwhile_keeps_all_of_it_out(study, lead, at_each_pause, monkeypatch):
+    def import_other():
         at_each_pause(lambda: None)
         monkeypatch.setattr(actions, "SMALL_ROWS", 100)
         import_file(study=study, name="other.jsonl", data=make_line("i4", "Another text.").encode(), by=lead)
@@ -93,10 +82,10 @@ def test_an_id_that_came_in_meanwhile_keeps_all_of_it_out(
 
 
 @commits
-def test_an_error_in_the_middle_leaves_nothing(study: Study, lead: User, at_each_pause: AtEachPause) -> None:
+def test_an_error_in_the_middle_leaves_nothing(study, lead, at_each_pause):
     before = count_rows()
 
-    def fail() -> None:
+    def fail():
         if Sentence.objects.count() > 5:
             at_each_pause(lambda: None)
             raise OSError("The disk is full.")
@@ -108,12 +97,10 @@ def test_an_error_in_the_middle_leaves_nothing(study: Study, lead: User, at_each
 
 
 @commits
-def test_the_same_file_waits_for_the_import_of_somebody_else(
-    study: Study, lead: User, owner: User, at_each_pause: AtEachPause
-) -> None:
-    refused: list[str] = []
+def test_the_same_file_waits_for_the_import_of_somebody_else(study, lead, owner, at_each_pause):
+    refused = []
 
-    def import_again() -> None:
+    def import_again():
         at_each_pause(lambda: None)
         with pytest.raises(Refused) as caught:
             import_file(study=study, name="again.jsonl", data=FILE[1], by=owner)
@@ -125,8 +112,8 @@ def test_the_same_file_waits_for_the_import_of_somebody_else(
 
 
 @commits
-def test_an_import_that_was_given_up_stores_nothing_more(study: Study, lead: User, at_each_pause: AtEachPause) -> None:
-    def sleep_long() -> None:
+def test_an_import_that_was_given_up_stores_nothing_more(study, lead, at_each_pause):
+    def sleep_long():
         if Turn.objects.count() > 3:
             at_each_pause(lambda: None)
             ImportedFile.objects.update(touched_at=timezone.now() - datetime.timedelta(hours=1))
@@ -158,7 +145,7 @@ actions.import_file(
 
 
 @pytest.mark.processes
-def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance: Instance, tmp_path: Path) -> None:
+def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance, tmp_path):
     instance.manage("study", "create", "culture", "--name", "Culture")
     file = tmp_path / "interviews.jsonl"
     file.write_bytes(FILE[1])
@@ -176,7 +163,7 @@ def test_a_killed_import_leaves_nothing_to_see_and_can_be_repeated(instance: Ins
 @pytest.mark.skipif(is_postgres(), reason="PostgreSQL chooses by what a table holds, and in tests it holds little")
 @pytest.mark.django_db
 @pytest.mark.parametrize("model", [Turn, Sentence], ids=lambda model: model.__name__)
-def test_a_row_that_is_removed_is_looked_up_by_an_index_wherever_it_may_be_named(model: type[Model]) -> None:
+def test_a_row_that_is_removed_is_looked_up_by_an_index_wherever_it_may_be_named(model):
     """Else the removal of what a killed import left has the database read a large table once for each row."""
     named_rarely = {"corpus_interviewchange"}
     fields = [relation.field for relation in model._meta.related_objects if not relation.many_to_many]

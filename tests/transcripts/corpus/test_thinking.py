@@ -1,7 +1,5 @@
 """Reasoning that a server returns in the answer itself is never part of the answer, in whatever form it comes."""
 
-from __future__ import annotations
-
 import pytest
 
 from transcripts.formats import thinking
@@ -41,18 +39,18 @@ ANSWER = "Person: Unknown\nReasoning “none”"
 
 
 @pytest.mark.parametrize(("begin", "end"), BLOCKS)
-def test_reasoning_in_any_form_is_left_out(begin: str, end: str) -> None:
+def test_reasoning_in_any_form_is_left_out(begin, end):
     answer, never_ends = drop_thinking(f"{begin}{DRAFT}{end}{ANSWER}")
     assert (answer.strip(), never_ends) == (ANSWER, False)
 
 
 @pytest.mark.parametrize(("begin", "end"), BLOCKS)
-def test_reasoning_that_never_ends_takes_all_that_follows_it(begin: str, end: str) -> None:
+def test_reasoning_that_never_ends_takes_all_that_follows_it(begin, end):
     assert drop_thinking(begin + DRAFT) == ("", True)
 
 
 @pytest.mark.parametrize(("begin", "end"), BLOCKS[:18])
-def test_reasoning_that_began_in_the_chat_template_is_left_out(begin: str, end: str) -> None:
+def test_reasoning_that_began_in_the_chat_template_is_left_out(begin, end):
     assert drop_thinking(f"{DRAFT}\n{end}\n{ANSWER}") == ("\n" + ANSWER, False)
 
 
@@ -71,11 +69,11 @@ def test_reasoning_that_began_in_the_chat_template_is_left_out(begin: str, end: 
         (f"<|channel|>final<|message|>{ANSWER}<|channel|>final<|message|>{DRAFT}", ANSWER + DRAFT),
     ],
 )
-def test_marks_that_are_nested_mixed_or_left_out_never_let_reasoning_through(text: str, answer: str) -> None:
+def test_marks_that_are_nested_mixed_or_left_out_never_let_reasoning_through(text, answer):
     assert drop_thinking(text) == (answer, False)
 
 
-def test_a_reflection_that_ends_does_not_end_the_thinking_around_it() -> None:
+def test_a_reflection_that_ends_does_not_end_the_thinking_around_it():
     assert drop_thinking(f"<thinking>a<reflection>b</reflection>{DRAFT}") == ("", True)
 
 
@@ -97,18 +95,18 @@ def test_a_reflection_that_ends_does_not_end_the_thinking_around_it() -> None:
         '{"Race": "White"}\nReasoning: final\nanalysis',
     ],
 )
-def test_text_that_only_mentions_such_words_is_left_as_it_is(text: str) -> None:
+def test_text_that_only_mentions_such_words_is_left_as_it_is(text):
     assert drop_thinking(text) == (text, False)
 
 
 class _Counted:
     """A compiled pattern that counts how far its searches reach."""
 
-    def __init__(self, pattern: object) -> None:
+    def __init__(self, pattern):
         self.pattern = pattern
         self.searches = 0
 
-    def __getattr__(self, name: str) -> object:
+    def __getattr__(self, name):
         self.searches += 1
         return getattr(self.pattern, name)
 
@@ -130,7 +128,7 @@ class _Counted:
         '"<think>"',
     ],
 )
-def test_a_long_text_of_marks_is_looked_at_once(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_of_marks_is_looked_at_once(part, monkeypatch):
     may_begin = _Counted(thinking._MARK_MAY_BEGIN)
     monkeypatch.setattr(thinking, "_MARK_MAY_BEGIN", may_begin)
     text = part * (100_000 // len(part))

@@ -1,40 +1,31 @@
 """Logs of agents and traces of programs, read into threads."""
 
-from __future__ import annotations
-
 import io
 import json
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, ClassVar
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from tests.transcripts.corpus import told
-from transcripts.accounts.models import User
 from transcripts.corpus import planning
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.formats.interviews import (
     FORMATS,
     ReadError,
-    ReadFile,
-    ReadInterview,
     ReadTurn,
     join_files,
     read_bytes,
     threads,
 )
-from transcripts.formats.interviews.base import Links, Source, Start
+from transcripts.formats.interviews.base import Links, Start
 from transcripts.formats.interviews.chat_content import pair_results
 from transcripts.formats.interviews.loose_messages import find_messages
 from transcripts.formats.interviews.threads import FileOutline, Outline
-from transcripts.studies.models import Study
 
 if sys.version_info >= (3, 14):
     import zipfile
@@ -42,29 +33,29 @@ else:
     from backports.zstd import zipfile
 
 
-def read(content: Any, *, name: str = "run.json") -> ReadFile:
+def read(content, *, name="run.json"):
     return read_bytes(json.dumps(content).encode(), name=name)
 
 
-def read_lines(*objects: Any, name: str = "run.jsonl") -> ReadFile:
+def read_lines(*objects, name="run.jsonl"):
     return read_bytes("\n".join(map(json.dumps, objects)).encode(), name=name)
 
 
-def list_turns(thread: ReadInterview) -> list[tuple[str, str, str, str, int | None]]:
+def list_turns(thread):
     return [
         (turn.role, turn.channel, turn.speaker, turn.text, call)
         for turn, call in zip(thread.turns, pair_results(thread.turns), strict=True)
     ]
 
 
-def list_texts(thread: ReadInterview) -> list[str]:
+def list_texts(thread):
     return [turn.text for turn in thread.turns]
 
 
-def answer_calls(result: str, *calls: dict[str, Any]) -> ReadInterview:
+def answer_calls(result, *calls):
     """A conversation in which the model makes calls, and one message tells what they gave."""
     parts = [{"type": "tool_call", **call} for call in calls]
-    messages: list[dict[str, Any]] = [
+    messages = [
         {"role": "user", "content": "How large?"},
         {"role": "assistant", "content": parts},
         {"role": "tool", "content": result},
@@ -73,10 +64,10 @@ def answer_calls(result: str, *calls: dict[str, Any]) -> ReadInterview:
 
 
 class TestResultsInOneMessage:
-    AREA: ClassVar = {"value": '{"name": "area", "arguments": {"radius": 2}}'}
-    SIZE: ClassVar = {"value": '{"name": "size", "arguments": {}}'}
+    AREA = {"value": '{"name": "area", "arguments": {"radius": 2}}'}
+    SIZE = {"value": '{"name": "size", "arguments": {}}'}
 
-    def test_each_is_a_turn_under_its_own_call(self) -> None:
+    def test_each_is_a_turn_under_its_own_call(self):
         told = '[{"tool_call_id": "c1", "name": "area", "content": "12.6"}, {"name": "size", "content": {"cm": 3}}]'
         thread = answer_calls(told, self.AREA, self.SIZE)
         assert list_turns(thread)[1:] == [
@@ -88,9 +79,9 @@ class TestResultsInOneMessage:
         # No call bears the id, so it is kept beside the turn.
         assert thread.turns[3].details == {"other": {"tool_call_id": "c1"}}
 
-    def test_ids_that_calls_bear_join_them(self) -> None:
+    def test_ids_that_calls_bear_join_them(self):
         told = '[{"tool_call_id": "a", "name": "area", "content": "1"}, {"tool_call_id": "b", "name": "area", "content": "2"}]'
-        calls: list[dict[str, Any]] = [{"id": each, "name": "area", "arguments": {}} for each in ("a", "b")]
+        calls = [{"id": each, "name": "area", "arguments": {}} for each in ("a", "b")]
         thread = answer_calls(told, *calls)
         assert [(turn.text, turn.call_id, turn.details) for turn in thread.turns[3:]] == [
             ("1", "a", {}),
@@ -108,7 +99,7 @@ class TestResultsInOneMessage:
             "[1, 2",
         ],
     )
-    def test_a_list_that_is_itself_a_result_is_left_whole(self, told: str) -> None:
+    def test_a_list_that_is_itself_a_result_is_left_whole(self, told):
         assert list_turns(answer_calls(told, self.AREA, self.SIZE))[3:] == [("tool", "tool_result", "area", told, 2)]
 
 
@@ -128,14 +119,14 @@ class TestOneConversationInAllFormats:
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
-    def test_gives_the_same_turns(self, content: Any, format: str) -> None:
+    def test_gives_the_same_turns(self, content, format):
         file = read(content)
         [thread] = file.interviews
         assert file.format == format
         assert list_turns(thread) == told.TURNS
         assert thread.kind == "trajectory"
 
-    def test_a_session_of_claude_code_gives_them_too(self) -> None:
+    def test_a_session_of_claude_code_gives_them_too(self):
         lines = []
         for number, message in enumerate(told.tell_as_anthropic()["messages"]):
             lines.append(
@@ -166,19 +157,19 @@ class TestTraces:
     OTHER = {"role": "assistant", "parts": [{"type": "text", "content": "Name another day."}]}
     WHOLE = ["How do I refuse?", "Whom, and what?", "My aunt, more cake.", "Praise it."]
 
-    def test_what_equals_the_thread_so_far_is_passed_over(self) -> None:
+    def test_what_equals_the_thread_so_far_is_passed_over(self):
         spans = told.make_spans(
             ([self.FIRST], [self.ASKED]), ([self.FIRST, self.ASKED, self.AUNT], [self.ADVICE]), conversation="c"
         )
         [thread] = read(spans).interviews
         assert list_texts(thread) == self.WHOLE
 
-    def test_new_messages_alone_are_appended(self) -> None:
+    def test_new_messages_alone_are_appended(self):
         spans = told.make_spans(([self.FIRST], [self.ASKED]), ([self.AUNT], [self.ADVICE]), conversation="c")
         [thread] = read(spans).interviews
         assert list_texts(thread) == self.WHOLE
 
-    def test_a_copy_inside_its_own_parent_is_dropped_and_counted(self) -> None:
+    def test_a_copy_inside_its_own_parent_is_dropped_and_counted(self):
         spans = told.make_spans(
             ([self.FIRST], [self.ASKED]),
             ([self.FIRST], [self.ASKED]),
@@ -192,7 +183,7 @@ class TestTraces:
             "A call to a model was skipped because it adds nothing to an earlier one."
         ]
 
-    def test_a_shared_beginning_with_other_words_hangs_a_branch(self) -> None:
+    def test_a_shared_beginning_with_other_words_hangs_a_branch(self):
         spans = told.make_spans(
             ([self.FIRST], [self.ASKED]),
             ([self.FIRST, self.ASKED, self.AUNT], [self.ADVICE]),
@@ -204,13 +195,13 @@ class TestTraces:
         assert list_texts(branch) == ["My boss, overtime.", "Name another day."]
         assert (branch.relation, branch.hangs_on) == ("branch", (main.external_id, 2))
 
-    def test_a_call_that_shares_nothing_is_a_run_of_a_sub_agent(self) -> None:
+    def test_a_call_that_shares_nothing_is_a_run_of_a_sub_agent(self):
         spans = told.make_spans(([self.FIRST], [self.ASKED]), ([self.BOSS], [self.OTHER]))
         main, other = read(spans).interviews
         assert (other.relation, other.hangs_on) == ("subagent", (main.external_id, 2))
 
-    def test_another_system_prompt_does_not_part_them(self) -> None:
-        def instruct(words: str) -> dict[str, Any]:
+    def test_another_system_prompt_does_not_part_them(self):
+        def instruct(words):
             return {"role": "system", "parts": [{"type": "text", "content": words}]}
 
         spans = told.make_spans(
@@ -220,7 +211,7 @@ class TestTraces:
         [thread] = read(spans).interviews
         assert list_texts(thread) == ["It is ten.", *self.WHOLE]
 
-    def test_numbered_attributes_of_older_programs_are_read(self) -> None:
+    def test_numbered_attributes_of_older_programs_are_read(self):
         told_by_program = {
             "llm.input_messages.0.message.role": "user",
             "llm.input_messages.0.message.content": "Weather?",
@@ -251,7 +242,7 @@ class TestTraces:
             ("tool", "tool_result", "weather", "Rain.", 2),
         ]
 
-    def test_events_of_messages_are_read(self) -> None:
+    def test_events_of_messages_are_read(self):
         events = [
             {"name": "gen_ai.user.message", "attributes": [{"key": "content", "value": {"stringValue": "Why?"}}]},
             {
@@ -263,13 +254,13 @@ class TestTraces:
         [thread] = read({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).interviews
         assert list_texts(thread) == ["Why?", "Because."]
 
-    def test_spans_without_messages_are_refused_with_the_reason(self) -> None:
+    def test_spans_without_messages_are_refused_with_the_reason(self):
         spans = {"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": "a", "attributes": []}]}]}]}
         with pytest.raises(ReadError, match=r"spans without messages.*recording them is off by default"):
             read(spans)
 
 
-def pack(entries: dict[str, Any], *, method: int = zipfile.ZIP_ZSTANDARD) -> bytes:
+def pack(entries, *, method=zipfile.ZIP_ZSTANDARD):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in entries.items():
@@ -282,11 +273,11 @@ class TestInspect:
     HEAD = {key: value for key, value in LOG.items() if key != "samples"}
 
     @pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD])
-    def test_an_archive_gives_what_its_json_gives(self, method: int) -> None:
+    def test_an_archive_gives_what_its_json_gives(self, method):
         data = pack({"header.json": self.HEAD, "samples/s1_epoch_1.json": self.LOG["samples"][0]}, method=method)
         assert read_bytes(data, name="x.eval").interviews == read(self.LOG).interviews
 
-    def test_run_and_scores_are_known(self) -> None:
+    def test_run_and_scores_are_known(self):
         scores = {"match": {"value": "C", "answer": "Yes"}, "length": {"value": 0.5}}
         [thread] = read(told.tell_as_inspect(scores=scores, metadata={"topic": "lease"}, target="no")).interviews
         assert (thread.external_id, thread.model_label, thread.period) == ("r1-s1-1", "vendor/m", "2026-05-01")
@@ -299,7 +290,7 @@ class TestInspect:
         }
         assert thread.metadata == {"topic": "lease", "target": "no"}
 
-    def test_texts_that_are_kept_apart_are_put_back(self) -> None:
+    def test_texts_that_are_kept_apart_are_put_back(self):
         messages = [
             {"role": "user", "content": "attachment://abc"},
             {"role": "assistant", "content": "attachment://no"},
@@ -308,7 +299,7 @@ class TestInspect:
         assert list_texts(file.interviews[0]) == ["A long question.", "attachment://no"]
         assert "is missing in it" in file.warnings[0]
 
-    def test_words_put_into_the_models_mouth_are_the_systems(self) -> None:
+    def test_words_put_into_the_models_mouth_are_the_systems(self):
         messages = [
             {"role": "user", "content": "Go on.", "source": "input"},
             {"role": "assistant", "content": "I agree that", "source": "input"},
@@ -317,7 +308,7 @@ class TestInspect:
         [thread] = read(told.tell_as_inspect(messages=messages)).interviews
         assert [turn.role for turn in thread.turns] == ["interviewer", "system", "model"]
 
-    def test_reasoning_in_cipher_is_a_turn_without_text_or_with_its_summary(self) -> None:
+    def test_reasoning_in_cipher_is_a_turn_without_text_or_with_its_summary(self):
         content = [
             {"type": "reasoning", "reasoning": "gAAAB", "redacted": True},
             {"type": "reasoning", "reasoning": "gAAAC", "redacted": True, "summary": "Weighing."},
@@ -330,7 +321,7 @@ class TestInspect:
             ("utterance", "Yes.", {}),
         ]
 
-    def test_a_run_that_crashed_is_read_as_far_as_it_is_whole(self) -> None:
+    def test_a_run_that_crashed_is_read_as_far_as_it_is_whole(self):
         entries = {
             "_journal/start.json": {"version": 2, "eval": self.LOG["eval"]},
             "samples/s1_epoch_1.json": self.LOG["samples"][0],
@@ -342,8 +333,8 @@ class TestInspect:
         assert "not finished, or crashed" in file.warnings[0]
         assert "breaks off" in file.warnings[1]
 
-    def test_a_sample_without_messages_is_what_its_last_model_call_was_sent_and_answered(self) -> None:
-        def call(asked: str, answered: str) -> dict[str, Any]:
+    def test_a_sample_without_messages_is_what_its_last_model_call_was_sent_and_answered(self):
+        def call(asked, answered):
             output = {"choices": [{"message": {"role": "assistant", "content": answered}}]}
             return {"event": "model", "input": [{"role": "user", "content": asked}], "output": output}
 
@@ -351,7 +342,7 @@ class TestInspect:
         [thread] = read(told.tell_as_inspect(messages=[], events=events)).interviews
         assert list_texts(thread) == ["Two?", "Second."]
 
-    def test_a_sample_in_pieces_is_joined(self) -> None:
+    def test_a_sample_in_pieces_is_joined(self):
         sample = self.LOG["samples"][0]
         entries = {
             "header.json": self.HEAD,
@@ -364,7 +355,7 @@ class TestInspect:
         assert list_texts(thread)[:2] == [told.QUESTION, told.THOUGHT]
         assert len(thread.turns) == len(told.TURNS) - 1
 
-    def test_an_error_is_the_status_and_told(self) -> None:
+    def test_an_error_is_the_status_and_told(self):
         file = read(told.tell_as_inspect(error={"message": "out of memory"}))
         assert file.interviews[0].run["status"] == "error"
         assert file.interviews[0].metadata == {"error": "out of memory"}
@@ -372,14 +363,14 @@ class TestInspect:
 
 
 class TestAtif:
-    def test_a_gap_in_the_numbers_is_refused_with_its_place(self) -> None:
+    def test_a_gap_in_the_numbers_is_refused_with_its_place(self):
         run = told.tell_as_atif()
         run["steps"][2]["step_id"] = 4
         with pytest.raises(ReadError) as refused:
             read(run, name="gap.json")
         assert str(refused.value).startswith("gap.json, line 1: found step 4 in place 3; expected step 3")
 
-    def test_copied_steps_are_dropped_and_runs_inside_hang_on_their_turn(self) -> None:
+    def test_copied_steps_are_dropped_and_runs_inside_hang_on_their_turn(self):
         run, inner = told.tell_as_atif(), told.tell_as_atif()
         inner["trajectory_id"] = "inner"
         inner["steps"][1]["is_copied_context"] = True
@@ -391,7 +382,7 @@ class TestAtif:
         assert len(started.turns) == len(main.turns) - 1
         assert "copied from an earlier run" in file.warnings[0]
 
-    def test_step_time_and_tokens_are_kept(self) -> None:
+    def test_step_time_and_tokens_are_kept(self):
         run = told.tell_as_atif()
         run["steps"][2] |= {
             "timestamp": "2026-05-01T10:00:00Z",
@@ -407,7 +398,7 @@ class TestAtif:
         }
 
 
-def make_session(*lines: tuple[str, str | None, str, str, dict[str, Any]]) -> list[dict[str, Any]]:
+def make_session(*lines):
     """Lines of a session: uuid, parent, type, words, and what else the line has."""
     return [
         {
@@ -424,7 +415,7 @@ def make_session(*lines: tuple[str, str | None, str, str, dict[str, Any]]) -> li
 
 
 class TestClaudeCode:
-    def test_other_lines_of_the_tree_are_branches(self) -> None:
+    def test_other_lines_of_the_tree_are_branches(self):
         lines = make_session(
             ("a", None, "user", "One.", {}),
             ("b", "a", "assistant", "Two.", {}),
@@ -436,7 +427,7 @@ class TestClaudeCode:
         assert list_texts(main) == ["One.", "Two.", "Three.", "Four."]
         assert (list_texts(branch), branch.relation, branch.hangs_on) == (["Other three."], "branch", ("s", 2))
 
-    def test_a_side_chain_hangs_on_the_call_that_started_it(self) -> None:
+    def test_a_side_chain_hangs_on_the_call_that_started_it(self):
         lines = make_session(("a", None, "user", "Look around.", {}), ("b", "a", "assistant", "", {}))
         lines[1]["message"]["content"] = [
             {"type": "tool_use", "id": "t1", "name": "Task", "input": {"prompt": "List the files."}},
@@ -450,7 +441,7 @@ class TestClaudeCode:
         assert (started.external_id, list_texts(started)) == ("s/subagent-7", ["List the files.", "a.txt"])
         assert [turn.channel for turn in main.turns] == ["utterance", "tool_call"]
 
-    def test_behind_a_summary_the_session_goes_on_in_a_continuation(self) -> None:
+    def test_behind_a_summary_the_session_goes_on_in_a_continuation(self):
         lines = make_session(
             ("a", None, "user", "One.", {}),
             ("b", "a", "assistant", "Two.", {}),
@@ -462,7 +453,7 @@ class TestClaudeCode:
         assert (behind.relation, behind.hangs_on) == ("continuation", ("s", 2))
         assert behind.turns[0].details["is_summary"] is True
 
-    def test_what_the_program_wrote_for_itself_is_left_out_and_counted(self) -> None:
+    def test_what_the_program_wrote_for_itself_is_left_out_and_counted(self):
         lines = make_session(
             ("a", None, "user", "Caveat", {"isMeta": True}),
             ("b", "a", "user", "Hello.", {}),
@@ -478,8 +469,8 @@ class TestClaudeCode:
 class TestLangfuse:
     """What a trace tells beside the calls to models."""
 
-    def make_trace(self) -> dict[str, Any]:
-        def call(city: str) -> dict[str, Any]:
+    def make_trace(self):
+        def call(city):
             return {"type": "tool_use", "id": f"t-{city}", "name": "weather", "input": {"city": city}}
 
         answers = [
@@ -487,7 +478,7 @@ class TestLangfuse:
             {"role": "assistant", "content": "So."},
         ]
         asked = [{"role": "user", "content": "How is it?"}]
-        observations: list[dict[str, Any]] = [
+        observations = [
             {"type": "AGENT", "startTime": "1", "input": {"system": "Be brief.", "prompt": "How is it?"}},
             {"type": "GENERATION", "startTime": "2", "input": asked, "output": answers[0]},
             {
@@ -502,7 +493,7 @@ class TestLangfuse:
         ]
         return {"trace": {"id": "t"}, "observations": observations}
 
-    def test_results_follow_in_the_order_of_their_calls_and_as_the_file_writes_them(self) -> None:
+    def test_results_follow_in_the_order_of_their_calls_and_as_the_file_writes_them(self):
         [thread] = read(self.make_trace()).interviews
         assert list_turns(thread)[2:] == [
             ("model", "tool_call", "weather", '{"city": "Rome"}', None),
@@ -512,14 +503,14 @@ class TestLangfuse:
             ("model", "utterance", "", "So.", None),
         ]
 
-    def test_instructions_around_the_calls_are_read_where_the_calls_do_not_tell_them(self) -> None:
+    def test_instructions_around_the_calls_are_read_where_the_calls_do_not_tell_them(self):
         trace = self.make_trace()
         assert list_texts(read(trace).interviews[0])[:2] == ["Be brief.", "How is it?"]
         trace["observations"][1]["input"].insert(0, {"role": "system", "content": "Be long."})
         assert list_texts(read(trace).interviews[0])[:2] == ["Be long.", "How is it?"]
 
 
-def test_a_logged_list_of_parts_is_one_message_and_other_lists_are_several() -> None:
+def test_a_logged_list_of_parts_is_one_message_and_other_lists_are_several():
     parts = [{"type": "text", "text": "One."}, {"type": "text", "text": "Two."}]
     assert find_messages(parts, role="user") == [{"role": "user", "content": parts}]
     several = find_messages([parts[0], {"role": "assistant", "content": "Three."}], role="user")
@@ -527,7 +518,7 @@ def test_a_logged_list_of_parts_is_one_message_and_other_lists_are_several() -> 
 
 
 class TestPairsAndTrees:
-    def test_the_rejected_answer_is_a_branch(self) -> None:
+    def test_the_rejected_answer_is_a_branch(self):
         file = read_lines(
             {"chosen": "\n\nHuman: Why?\n\nAssistant: Because.", "rejected": "\n\nHuman: Why?\n\nAssistant: No."}
         )
@@ -544,14 +535,12 @@ class TestPairsAndTrees:
             ("\n\nHuman: Why?\n\nAssistant: So.", "\n\nHuman: Why?\n\nAssistant: So.", [["Why?", "So."]]),
         ],
     )
-    def test_a_pair_of_which_one_begins_the_other_is_read(
-        self, chosen: str, rejected: str, own: list[list[str]]
-    ) -> None:
+    def test_a_pair_of_which_one_begins_the_other_is_read(self, chosen, rejected, own):
         file = read_lines({"chosen": chosen, "rejected": rejected})
         assert list(map(list_texts, file.interviews)) == own
 
-    def test_the_best_ranked_replies_are_the_thread(self) -> None:
-        def reply(key: str, rank: int, *replies: dict[str, Any]) -> dict[str, Any]:
+    def test_the_best_ranked_replies_are_the_thread(self):
+        def reply(key, rank, *replies):
             return {"message_id": key, "text": key, "role": "assistant", "rank": rank, "replies": list(replies)}
 
         follow_up = {"message_id": "q2", "text": "And?", "role": "prompter", "replies": [reply("better", 0)]}
@@ -565,7 +554,7 @@ class TestPairsAndTrees:
         assert list_texts(main) == ["Why?", "good", "And?", "better"]
         assert (list_texts(branch), branch.hangs_on) == (["worse"], ("t", 1))
 
-    def test_what_a_command_gave_back_is_no_question(self) -> None:
+    def test_what_a_command_gave_back_is_no_question(self):
         said = [
             {"role": "user", "content": "Fix it."},
             {"role": "assistant", "content": "```\nls\n```"},
@@ -577,18 +566,18 @@ class TestPairsAndTrees:
 
 
 class TestToolTraffic:
-    def test_a_result_without_its_call_is_kept_with_a_warning(self) -> None:
+    def test_a_result_without_its_call_is_kept_with_a_warning(self):
         said = [{"role": "user", "content": "Hi"}, {"role": "tool", "tool_call_id": "call_9", "content": "Found."}]
         file = read_lines({"id": "1", "messages": said})
         assert list_turns(file.interviews[0])[1] == ("tool", "tool_result", "", "Found.", None)
         assert "call_9" in file.warnings[0]
 
-    def test_an_error_is_marked(self) -> None:
+    def test_an_error_is_marked(self):
         result = {"type": "tool_result", "tool_use_id": "c", "content": "no such file", "is_error": True}
         file = read_lines({"id": "1", "messages": [{"role": "user", "content": [result]}]})
         assert file.interviews[0].turns[0].details == {"error": True}
 
-    def test_a_result_that_is_too_large_keeps_its_head_size_and_hash(self) -> None:
+    def test_a_result_that_is_too_large_keeps_its_head_size_and_hash(self):
         said = [{"role": "tool", "tool_call_id": "c", "content": "é" * 600_000}]
         file = read_lines({"id": "1", "messages": said})
         [turn] = file.interviews[0].turns
@@ -596,12 +585,12 @@ class TestToolTraffic:
         assert turn.details["truncated"]["bytes"] == 1_200_000
         assert any("its hash was kept." in warning for warning in file.warnings)
 
-    def test_a_null_character_in_a_result_is_shown_as_its_symbol(self) -> None:
+    def test_a_null_character_in_a_result_is_shown_as_its_symbol(self):
         file = read_lines({"id": "1", "messages": [{"role": "tool", "tool_call_id": "c", "content": "a\0b"}]})
         assert file.interviews[0].turns[0].text == "a\u2400b"
         assert file.interviews[0].turns[0].details == {"had_null": True}
 
-    def test_keys_that_no_rule_names_stay_in_the_details(self) -> None:
+    def test_keys_that_no_rule_names_stay_in_the_details(self):
         said = [{"role": "user", "content": "Hi", "mood": "calm", "blob": "x" * 5_000}]
         file = read_lines({"id": "1", "messages": said})
         assert file.interviews[0].turns[0].details == {"other": {"mood": "calm"}}
@@ -614,7 +603,7 @@ class TestToolTraffic:
 class TestOutputOfCommands:
     """What a command printed is a tool's result, although the log says that a user wrote it."""
 
-    HISTORY: ClassVar = [
+    HISTORY = [
         {"role": "system", "content": "You solve."},
         {"role": "user", "content": "Solve it."},
         {"role": "assistant", "content": "List.\n```\nls\n```", "thought": "List.", "action": "ls"},
@@ -622,21 +611,21 @@ class TestOutputOfCommands:
         {"role": "assistant", "content": "```\nsubmit\n```", "action": "submit"},
     ]
 
-    def test_swe_agent_without_types_of_messages(self) -> None:
+    def test_swe_agent_without_types_of_messages(self):
         [thread] = read({"history": self.HISTORY, "info": {}}).interviews
         roles = [(turn.role, turn.channel) for turn in thread.turns]
         assert roles[:2] == [("system", "utterance"), ("interviewer", "utterance")]
         assert roles[2:] == [("model", "utterance"), ("tool", "tool_result"), ("model", "utterance")]
 
-    def test_a_message_of_another_type_is_the_users(self) -> None:
+    def test_a_message_of_another_type_is_the_users(self):
         for last in ({"role": "user", "content": "Stop.", "message_type": "user"}, self.HISTORY[1]):
             history = [*self.HISTORY[:2], {"role": "assistant", "content": "Done."}, last]
             assert read({"history": history, "info": {}}).interviews[0].turns[-1].role == "interviewer"
 
-    def read_mini(self, *messages: dict[str, Any], **more: Any) -> ReadFile:
+    def read_mini(self, *messages, **more):
         return read({"messages": messages, "trajectory_format": "mini-swe-agent-1.1", **more}, name="a.traj.json")
 
-    def test_mini_swe_agent_as_an_object(self) -> None:
+    def test_mini_swe_agent_as_an_object(self):
         file = self.read_mini(
             *self.HISTORY[:2],
             {"role": "assistant", "content": "List.\n```\nls\n```"},
@@ -658,7 +647,7 @@ class TestOutputOfCommands:
         assert "exit" not in thread.metadata
         assert not file.warnings
 
-    def test_what_a_person_says_between_commands_stays_hers(self) -> None:
+    def test_what_a_person_says_between_commands_stays_hers(self):
         [thread] = self.read_mini(
             *self.HISTORY[:3],
             {"role": "user", "content": "Interrupted by user: look into b.txt"},
@@ -671,7 +660,7 @@ class TestOutputOfCommands:
         assert [turn.role for turn in thread.turns[3:]] == ["interviewer", "model", "tool", "interviewer"]
         assert thread.metadata["exit"] == "LimitsExceeded"
 
-    def test_whole_responses_as_answers(self) -> None:
+    def test_whole_responses_as_answers(self):
         call = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": '{"command": "ls"}'}
         said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}
         [thread] = self.read_mini(
@@ -686,11 +675,11 @@ class TestOutputOfCommands:
         ]
 
 
-def write_lines(*objects: Any) -> bytes:
+def write_lines(*objects):
     return "\n".join(map(json.dumps, objects)).encode()
 
 
-def say(uuid: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+def say(uuid, parent, role, content, **more):
     """A line of a session of Claude Code."""
     message = {"role": role, "content": content}
     return {
@@ -716,7 +705,7 @@ BOUNDARY = {
 
 
 class TestCompactedSessions:
-    BEFORE: ClassVar = [say("1", None, "user", "Begin."), say("2", "1", "assistant", "Begun.")]
+    BEFORE = [say("1", None, "user", "Begin."), say("2", "1", "assistant", "Begun.")]
 
     @pytest.mark.parametrize(
         "between",
@@ -729,7 +718,7 @@ class TestCompactedSessions:
         ],
         ids=["boundary", "boundary of nothing", "boundary of a lost line", "no boundary", "parent"],
     )
-    def test_what_follows_the_summary_goes_on_where_the_session_was(self, between: list[dict[str, Any]]) -> None:
+    def test_what_follows_the_summary_goes_on_where_the_session_was(self, between):
         file = read_lines(*self.BEFORE, *between, say("4", "3", "assistant", "Going on."))
         first, second = file.interviews
         assert list_texts(first) == ["Begin.", "Begun."]
@@ -738,7 +727,7 @@ class TestCompactedSessions:
         assert (second.relation, second.hangs_on) == ("continuation", ("s", 2))
         assert not file.warnings
 
-    def test_lines_without_words_join_what_is_said_before_and_behind_them(self) -> None:
+    def test_lines_without_words_join_what_is_said_before_and_behind_them(self):
         progress = {"type": "progress", "uuid": "p", "parentUuid": "2", "sessionId": "s"}
         last = {"type": "system", "uuid": "z", "parentUuid": None, "sessionId": "s", "content": "12 s"}
         [thread] = read_lines(*self.BEFORE, progress, say("3", "p", "user", "More."), last).interviews
@@ -753,18 +742,18 @@ SESSION = [
 ]
 
 
-def tell_agent(words: str = "List the folders", agent: str | None = "x1") -> list[dict[str, Any]]:
+def tell_agent(words="List the folders", agent="x1"):
     side = {"isSidechain": True, **({"agentId": agent} if agent else {})}
     return [say("c1", None, "user", words, **side), say("c2", "c1", "assistant", "Two folders.", **side)]
 
 
 class TestFilesThatBelongTogether:
     @pytest.fixture(params=[None, 1], ids=["kept", "read again"], autouse=True)
-    def kept_size(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    def kept_size(self, request, monkeypatch):
         if request.param:
             monkeypatch.setattr(planning, "KEPT_SIZE", request.param)
 
-    def bring_all(self, study: Study, lead: User, *files: tuple[str, Any]) -> dict[str, tuple[str, str, int | None]]:
+    def bring_all(self, study, lead, *files):
         """What the study has then: each thread with its relation and the turn that it hangs on."""
         told = [
             (name, write_lines(*content) if isinstance(content, list) else json.dumps(content).encode())
@@ -777,7 +766,7 @@ class TestFilesThatBelongTogether:
         return {own: (relation, above or "", position) for own, relation, above, position in rows}
 
     @pytest.mark.parametrize("order", [1, -1])
-    def test_a_sub_agent_hangs_on_the_call_of_its_session(self, study: Study, lead: User, order: int) -> None:
+    def test_a_sub_agent_hangs_on_the_call_of_its_session(self, study, lead, order):
         files = [("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent())][::order]
         assert self.bring_all(study, lead, *files) == {
             "s": ("", "", None),
@@ -785,7 +774,7 @@ class TestFilesThatBelongTogether:
         }
         assert not any(report.warnings for report in self.reports)
 
-    def test_the_result_that_names_the_agent_decides_which_call_it_was(self, study: Study, lead: User) -> None:
+    def test_the_result_that_names_the_agent_decides_which_call_it_was(self, study, lead):
         again = {**TASK, "id": "t2"}
         session = [
             *SESSION,
@@ -808,16 +797,16 @@ class TestFilesThatBelongTogether:
         assert told["s/subagent-x2"] == ("subagent", "s", 4)
         assert told["s/subagent-x1"] == ("subagent", "s", 2)
 
-    def test_a_sub_agent_whose_session_the_study_has_hangs_on_it(self, study: Study, lead: User) -> None:
+    def test_a_sub_agent_whose_session_the_study_has_hangs_on_it(self, study, lead):
         self.bring_all(study, lead, ("s.jsonl", SESSION))
         told = self.bring_all(study, lead, ("agent-x1.jsonl", tell_agent()))
         assert told["s/subagent-x1"] == ("subagent", "s", 2)
 
-    def test_a_sub_agent_alone_is_a_thread_of_its_own_and_says_so(self, study: Study, lead: User) -> None:
+    def test_a_sub_agent_alone_is_a_thread_of_its_own_and_says_so(self, study, lead):
         assert self.bring_all(study, lead, ("agent-x1.jsonl", tell_agent(agent=None))) == {"s/agent-x1": ("", "", None)}
         assert 'sub-agent of the session "s"' in self.reports[0].warnings[0]
 
-    def test_a_session_that_has_grown_by_the_call_of_a_sub_agent(self, study: Study, lead: User) -> None:
+    def test_a_session_that_has_grown_by_the_call_of_a_sub_agent(self, study, lead):
         self.bring_all(study, lead, ("s.jsonl", SESSION[:1]))
         told = self.bring_all(study, lead, ("s.jsonl", SESSION), ("agent-x1.jsonl", tell_agent()))
         assert told["s/subagent-x1"] == ("subagent", "s", 2)
@@ -826,20 +815,20 @@ class TestFilesThatBelongTogether:
         told = self.bring_all(study, lead, ("s.jsonl", [*SESSION, *more, *tell_agent("Count", "x9")]))
         assert told["s/subagent-x9"] == ("subagent", "s", 4)
 
-    def test_masked_threads_hang_together_too(self, study: Study, lead: User) -> None:
+    def test_masked_threads_hang_together_too(self, study, lead):
         files = [("s.jsonl", write_lines(*SESSION)), ("agent-x1.jsonl", write_lines(*tell_agent()))]
         import_files(study=study, files=files, by=lead, choices=Choices(mask=True))
         [hung] = study.interviews.exclude(hangs_on=None)
         assert (hung.relation, hung.hangs_on and hung.hangs_on.position) == ("subagent", 2)
 
-    def tell_run(self, session: str, *words: str, **more: Any) -> dict[str, Any]:
+    def tell_run(self, session, *words, **more):
         steps = [
             {"step_id": number, "source": "user" if number % 2 else "agent", "message": each}
             for number, each in enumerate(words, 1)
         ]
         return {"schema_version": "ATIF-v1.7", "session_id": session, "agent": {"name": "x"}, "steps": steps, **more}
 
-    def test_runs_of_one_file_name_are_told_apart_by_their_session(self, study: Study, lead: User) -> None:
+    def test_runs_of_one_file_name_are_told_apart_by_their_session(self, study, lead):
         told = self.bring_all(
             study,
             lead,
@@ -849,7 +838,7 @@ class TestFilesThatBelongTogether:
         assert told.keys() == {"a", "b"}
 
     @pytest.mark.parametrize("session", ["a-cont-1", "a"], ids=["own id", "the same id"])
-    def test_a_run_goes_on_in_the_file_that_it_names(self, study: Study, lead: User, session: str) -> None:
+    def test_a_run_goes_on_in_the_file_that_it_names(self, study, lead, session):
         first = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
         told = self.bring_all(
             study,
@@ -862,7 +851,7 @@ class TestFilesThatBelongTogether:
         assert hung[2] == 2
         assert not any(report.warnings for report in self.reports)
 
-    def test_a_run_of_another_agent_hangs_on_the_step_that_names_it(self, study: Study, lead: User) -> None:
+    def test_a_run_of_another_agent_hangs_on_the_step_that_names_it(self, study, lead):
         outer = self.tell_run("a", "Home?", "I ask.", "And?", "Done.")
         reference = {"session_id": "a-summary", "trajectory_path": "trajectory.summary.json"}
         outer["steps"][1]["observation"] = {"results": [{"subagent_trajectory_ref": [reference]}]}
@@ -871,11 +860,11 @@ class TestFilesThatBelongTogether:
         assert told["a-summary"] == ("subagent", "a", 2)
         assert not any(report.warnings for report in self.reports)
 
-    def test_a_file_that_is_missing_is_named(self) -> None:
+    def test_a_file_that_is_missing_is_named(self):
         run = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
         assert "trajectory.cont-1.json" in read(run).warnings[0]
 
-    def test_runs_that_name_each_other_do_not_hang_in_a_circle(self, study: Study, lead: User) -> None:
+    def test_runs_that_name_each_other_do_not_hang_in_a_circle(self, study, lead):
         told = self.bring_all(
             study,
             lead,
@@ -885,13 +874,11 @@ class TestFilesThatBelongTogether:
         assert told == {"a": ("", "", None), "b": ("continuation", "a", 2)}
 
 
-def test_of_many_files_that_are_joined_few_are_in_memory_as_they_were_read(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_many_files_that_are_joined_few_are_in_memory_as_they_were_read(study, lead, monkeypatch):
     monkeypatch.setattr(planning, "KEPT_SIZE", 1)
     reader, read_files, most = FORMATS["claude_code"], [], 0
 
-    def read(source: Source) -> ReadFile:
+    def read(source):
         nonlocal most
         file = reader.read(source)
         read_files.append(weakref.ref(file))
@@ -906,11 +893,11 @@ def test_of_many_files_that_are_joined_few_are_in_memory_as_they_were_read(
     assert most <= 3
 
 
-def test_joining_takes_as_many_steps_more_as_there_are_more_files() -> None:
-    def count_steps(size: int) -> int:
+def test_joining_takes_as_many_steps_more_as_there_are_more_files():
+    def count_steps(size):
         steps = 0
 
-        def note(frame: object, event: str, arg: object) -> None:
+        def note(frame, event, arg):
             nonlocal steps
             steps += event in {"call", "c_call"}
 
@@ -931,7 +918,7 @@ def test_joining_takes_as_many_steps_more_as_there_are_more_files() -> None:
     assert count_steps(400) < 3 * count_steps(200)
 
 
-def trace(*calls: tuple[Any, Any], tools: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+def trace(*calls, tools=()):
     """A trace of Langfuse: what each call to a model was sent and answered."""
     generations = [
         {"type": "GENERATION", "startTime": f"2026-01-01T10:00:0{at}Z", "input": sent, "output": answered}
@@ -941,24 +928,24 @@ def trace(*calls: tuple[Any, Any], tools: Sequence[dict[str, Any]] = ()) -> dict
 
 
 class TestShapesOfTraces:
-    USER: ClassVar = {"role": "user", "content": "Weather?"}
-    CALL: ClassVar = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    ASKED: ClassVar = {"role": "assistant", "content": "", "tool_calls": [CALL]}
-    SAID: ClassVar = {"role": "assistant", "content": "It rains there."}
+    USER = {"role": "user", "content": "Weather?"}
+    CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    ASKED = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    SAID = {"role": "assistant", "content": "It rains there."}
 
     @pytest.mark.parametrize("sent", ['{"args": ["What is home?"]}', {"args": ["What is home?"], "kwargs": {}}])
-    def test_a_prompt_in_arguments(self, sent: Any) -> None:
+    def test_a_prompt_in_arguments(self, sent):
         [thread] = read(trace((sent, "A place."))).interviews
         assert [(turn.role, turn.text) for turn in thread.turns] == [
             ("interviewer", "What is home?"),
             ("model", "A place."),
         ]
 
-    def test_a_prompt_in_no_form_that_is_known_is_counted(self) -> None:
+    def test_a_prompt_in_no_form_that_is_known_is_counted(self):
         file = read(trace(({"odd": {"prompt_text": "Home?"}}, "A place.")))
         assert "The input of a call to a model was left out" in file.warnings[0]
 
-    def test_a_result_whose_role_is_the_name_of_the_tool(self) -> None:
+    def test_a_result_whose_role_is_the_name_of_the_tool(self):
         told = {"role": "look", "content": "It rains."}
         [thread] = read(trace(([self.USER], self.ASKED), ([self.USER, self.ASKED, told], self.SAID))).interviews
         assert list_turns(thread)[1:] == [
@@ -967,25 +954,24 @@ class TestShapesOfTraces:
             ("model", "utterance", "", "It rains there.", None),
         ]
 
-    def test_a_result_that_is_there_is_not_told_as_lost(self) -> None:
+    def test_a_result_that_is_there_is_not_told_as_lost(self):
         history = [self.USER, self.ASKED, {"role": "tool", "tool_call_id": "c1", "content": "It rains."}]
         calls = [([self.USER], self.ASKED), (history, self.SAID)]
-        tool: dict[str, Any]
         for name in ("running tool: look", "weather"):
             tool = {"name": name, "startTime": "2026-01-01T10:00:01.500Z", "input": {}, "output": "It rains."}
             assert not read(trace(*calls, tools=[tool])).warnings
         tool = {"name": "other", "input": {}, "output": "It snows."}
         assert "The result of a tool was left out" in read(trace(*calls, tools=[tool])).warnings[0]
 
-    def test_the_result_of_a_last_call_is_found_by_the_end_of_its_name(self) -> None:
+    def test_the_result_of_a_last_call_is_found_by_the_end_of_its_name(self):
         tool = {"name": "running tool: look", "input": {}, "output": "It rains."}
         [thread] = read(trace(([self.USER], self.ASKED), tools=[tool])).interviews
         assert list_turns(thread)[-1] == ("tool", "tool_result", "look", "It rains.", 2)
 
-    def test_calls_written_as_words_that_come_back_one_by_one(self) -> None:
+    def test_calls_written_as_words_that_come_back_one_by_one(self):
         """As koog does."""
 
-        def call(name: str) -> str:
+        def call(name):
             return json.dumps([{"function": {"name": name, "arguments": "{}"}, "id": name, "type": "function"}])
 
         made = [{"role": "assistant", "finish_reason": "tool_calls", "content": call(name)} for name in ("hi", "bye")]
@@ -999,7 +985,7 @@ class TestShapesOfTraces:
             ("model", "utterance", "", "It rains there.", None),
         ]
 
-    def test_words_that_are_a_list_of_functions_stay_words(self) -> None:
+    def test_words_that_are_a_list_of_functions_stay_words(self):
         words = json.dumps([{"type": "function", "function": {"name": "look"}}])
         [thread] = read(trace(([self.USER], {"role": "assistant", "content": words}))).interviews
         assert list_turns(thread)[1] == ("model", "utterance", "", words, None)
@@ -1008,13 +994,11 @@ class TestShapesOfTraces:
 class TestMessagesThatPythonPrinted:
     """As agno logs them."""
 
-    def show(
-        self, role: str, content: str | None, calls: Any = None, call_id: str | None = None, tail: str = ""
-    ) -> str:
+    def show(self, role, content, calls=None, call_id=None, tail=""):
         named = f"name=None tool_call_id={call_id!r} tool_calls={calls!r} audio=None"
         return f"role={role!r} content={content!r} {named}{tail} timer=<agno.utils.timer.Timer object at 0x309c55a90>"
 
-    def test_they_are_read_with_their_roles(self) -> None:
+    def test_they_are_read_with_their_roles(self):
         calls = [{"id": "c1", "function": {"name": "look", "arguments": '{"q": "it\'s a=b c=d"}'}, "type": "function"}]
         begin = [self.show("system", "Be\nbrief."), self.show("user", 'What\'s "home"? name=None tool_calls=1')]
         asked = {"choices": [{"message": {"role": "assistant", "content": None, "tool_calls": calls}}]}
@@ -1031,7 +1015,7 @@ class TestMessagesThatPythonPrinted:
         ]
         assert file.warnings == []
 
-    def test_reasoning_is_read_too(self) -> None:
+    def test_reasoning_is_read_too(self):
         said = self.show("assistant", "A place.", tail=" thinking=None reasoning_content='So be it.'")
         [thread] = read(trace(([self.show("user", "Home?"), said], "Indeed."))).interviews
         assert [(turn.channel, turn.text) for turn in thread.turns][1:3] == [
@@ -1042,12 +1026,12 @@ class TestMessagesThatPythonPrinted:
     @pytest.mark.parametrize(
         "broken", ["role='user' content='Home?' images=[]", "role='user' content='Home? name=None"]
     )
-    def test_what_cannot_be_read_of_them_is_nobodys_turn_and_counted(self, broken: str) -> None:
+    def test_what_cannot_be_read_of_them_is_nobodys_turn_and_counted(self, broken):
         file = read(trace(([self.show("user", "Home?"), broken], "A place.")))
         assert list_texts(file.interviews[0]) == ["Home?", "A place."]
         assert "the text of a Python object" in file.warnings[0]
 
-    def test_several_messages_in_one_text_are_told(self) -> None:
+    def test_several_messages_in_one_text_are_told(self):
         file = read(trace(("system: Be brief.\nuser: Home?", "A place.")))
         assert file.interviews[0].turns[0].role == "interviewer"
         assert file.warnings == ["A prompt of several messages in one text was read as one turn of the interviewer."]
@@ -1057,10 +1041,10 @@ class TestMessagesThatPythonPrinted:
 class TestResponses:
     """What OpenAI's Responses give, one object a line; beside it stands ``text``, which is a setting."""
 
-    def tell(self, *items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    def tell(self, *items, **more):
         return {"id": "r1", "object": "response", "model": "m", "output": items, "text": {"format": "text"}, **more}
 
-    WORDS: ClassVar = {
+    WORDS = {
         "type": "message",
         "id": "m1",
         "status": "completed",
@@ -1068,7 +1052,7 @@ class TestResponses:
         "content": [{"type": "output_text", "text": "A place.", "annotations": []}],
     }
 
-    def test_instructions_and_answers(self) -> None:
+    def test_instructions_and_answers(self):
         told_once = self.tell(self.WORDS, created_at=1767261600, instructions="Be brief.", tools=[], temperature=0.5)
         file = read_lines(told_once, {**told_once, "id": "r2"})
         assert (file.format, [thread.external_id for thread in file.interviews]) == ("openai_responses", ["r1", "r2"])
@@ -1081,14 +1065,14 @@ class TestResponses:
     @pytest.mark.parametrize(
         "asked", ["Home?", [{"role": "user", "content": [{"type": "input_text", "text": "Home?"}]}]]
     )
-    def test_what_was_asked_stands_before_the_answer(self, asked: Any) -> None:
+    def test_what_was_asked_stands_before_the_answer(self, asked):
         file = read_lines(self.tell(self.WORDS, input=asked))
         assert list_texts(file.interviews[0]) == ["Home?", "A place."]
         assert file.warnings == []
 
-    def test_reasoning_and_calls_of_every_kind(self) -> None:
+    def test_reasoning_and_calls_of_every_kind(self):
         search = {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "home"}}
-        items: list[dict[str, Any]] = [
+        items = [
             {"type": "reasoning", "id": "rs", "summary": [{"type": "summary_text", "text": "Look."}]},
             search,
             {"type": "mcp_call", "id": "c", "name": "look", "arguments": "{}", "output": "It rains."},
@@ -1111,11 +1095,11 @@ class TestResponses:
             'An item of type "mcp_list_tools" was left out because it is not a message, call or reasoning.'
         ]
 
-    def test_reasoning_whose_summary_is_no_list_is_withheld(self) -> None:
+    def test_reasoning_whose_summary_is_no_list_is_withheld(self):
         [thread] = read_lines(self.tell({"type": "reasoning", "summary": 7}, self.WORDS)).interviews
         assert thread.turns[0].details == {"redacted": True}
 
-    def test_an_object_that_is_no_response_is_refused(self) -> None:
+    def test_an_object_that_is_no_response_is_refused(self):
         with pytest.raises(ReadError, match=r'found an object of another kind, "list"; expected "object": "response"'):
             read_lines(self.tell(self.WORDS, object="list"))
 
@@ -1124,22 +1108,20 @@ class TestNumbersThatAreNone:
     """Python writes NaN where a number has no value."""
 
     @pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "1e999"])
-    def test_a_score_of_a_log_that_is_no_number_is_not_known(self, value: str) -> None:
+    def test_a_score_of_a_log_that_is_no_number_is_not_known(self, value):
         log = json.dumps(told.tell_as_inspect(scores={"accuracy": {"value": "@"}})).replace('"@"', value)
         [thread] = read_bytes(log.encode(), name="run.json").interviews
         assert thread.run["scores"] == {"accuracy": None}
         assert len(thread.turns) == len(told.TURNS)
 
-    def test_lines_of_a_log_may_have_them_too(self) -> None:
+    def test_lines_of_a_log_may_have_them_too(self):
         lines = [json.dumps({**told.tell_as_langfuse(), "cost": "@", "trace": {"id": f"t{at}"}}) for at in (1, 2)]
         file = read_bytes("\n".join(lines).replace('"@"', "NaN").encode(), name="run.jsonl")
         assert [thread.external_id for thread in file.interviews] == ["t1", "t2"]
 
 
 class TestCommand:
-    def test_it_tells_threads_turns_stages_and_pairs_without_a_database(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_it_tells_threads_turns_stages_and_pairs_without_a_database(self, tmp_path, capsys):
         file = tmp_path / "run.json"
         file.write_text(json.dumps(told.tell_as_atif()))
         call_command("interview", "read", str(file), "--json")
@@ -1159,21 +1141,19 @@ class TestCommand:
             ("front", None),
         ]
 
-    def test_a_refusal_is_one_line_with_file_and_place(self, tmp_path: Path) -> None:
+    def test_a_refusal_is_one_line_with_file_and_place(self, tmp_path):
         file = tmp_path / "nan.jsonl"
         file.write_text('{"id": "1", "messages": [{"role": "user", "content": "x", "weight": NaN}]}\n')
         with pytest.raises(CommandError, match=r"\Anan\.jsonl, line 1: found NaN"):
             call_command("interview", "read", str(file))
 
 
-def test_a_long_trace_of_single_calls_is_compared_in_time_that_grows_with_its_histories(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_long_trace_of_single_calls_is_compared_in_time_that_grows_with_its_histories(monkeypatch):
     """Each call sends back all before it: twice as many calls are four times as much to compare, and not eight times."""
-    compared: Counter[int] = Counter()
+    compared = Counter()
     key = threads._key
 
-    def count(turn: ReadTurn) -> object:
+    def count(turn):
         compared[length] += 1
         return key(turn)
 

@@ -1,22 +1,16 @@
 """The import of a file is undone while nobody has worked with what it brought, and then the file can come in again."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 
 import pytest
 from django.apps import apps
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import decide, find_code, put, take_off
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.changes import PLANS, UndoRefused, archive_interviews, count_work, undo_import
 from transcripts.corpus.models import ImportedFile, Interview, Sentence, Standing, Turn
-from transcripts.studies.models import Study
 
 DATA = json.dumps(
     {"id": "i9", "title": "Wrong chat", "turns": [{"role": "model", "text": "It depends. Ask."}]}
@@ -24,18 +18,16 @@ DATA = json.dumps(
 
 
 @pytest.fixture
-def file(study: Study, owner: User) -> ImportedFile:
+def file(study, owner):
     import_file(study=study, name="wrong.jsonl", data=DATA, by=owner)
     return ImportedFile.objects.get(study=study, name="wrong.jsonl")
 
 
-def first_sentence(file: ImportedFile) -> Sentence:
+def first_sentence(file):
     return Sentence.objects.select_related("turn").filter(turn__interview__imported_file=file)[0]
 
 
-def test_undone_interviews_are_in_no_list_and_no_archive_and_their_rows_stay(
-    file: ImportedFile, study: Study, owner: User
-) -> None:
+def test_undone_interviews_are_in_no_list_and_no_archive_and_their_rows_stay(file, study, owner):
     assert undo_import(file=file, by=owner) == 1
     assert not study.interviews.exists()
     assert not study.every_interview.kept().exists()
@@ -44,7 +36,7 @@ def test_undone_interviews_are_in_no_list_and_no_archive_and_their_rows_stay(
     assert event.details["interviews"] == [Interview.objects.get().pk]
 
 
-def test_the_same_file_can_be_imported_and_undone_again(file: ImportedFile, study: Study, owner: User) -> None:
+def test_the_same_file_can_be_imported_and_undone_again(file, study, owner):
     for _ in range(2):
         undo_import(file=file, by=owner)
         assert import_file(study=study, name="wrong.jsonl", data=DATA, by=owner).created
@@ -53,15 +45,13 @@ def test_the_same_file_can_be_imported_and_undone_again(file: ImportedFile, stud
     assert import_file(study=study, name="wrong.jsonl", data=DATA, by=owner).skipped
 
 
-def test_an_archived_interview_is_undone_with_its_file(file: ImportedFile, study: Study, owner: User) -> None:
+def test_an_archived_interview_is_undone_with_its_file(file, study, owner):
     archive_interviews(study=study, interviews=Interview.objects.all(), reason="x", by=owner)
     undo_import(file=file, by=owner)
     assert Interview.objects.get().standing == Standing.UNDONE
 
 
-def test_work_forbids_it_even_when_it_was_withdrawn_and_nothing_changes(
-    file: ImportedFile, study: Study, owner: User, coder: User, second_coder: User
-) -> None:
+def test_work_forbids_it_even_when_it_was_withdrawn_and_nothing_changes(file, study, owner, coder, second_coder):
     sentence = first_sentence(file)
     take_off(put(sentence, find_code(study, "theme.balance"), coder), coder)
     decide(sentence, second_coder)
@@ -72,9 +62,7 @@ def test_work_forbids_it_even_when_it_was_withdrawn_and_nothing_changes(
     assert ImportedFile.objects.get().state == "stored"
 
 
-def test_the_page_names_who_worked_where_and_no_label(
-    file: ImportedFile, study: Study, lead: User, coder: User, client_of: Callable[[User], Client]
-) -> None:
+def test_the_page_names_who_worked_where_and_no_label(file, study, lead, coder, client_of):
     code = find_code(study, "theme.balance")
     put(first_sentence(file), code, coder)
     path = reverse("corpus:undo", args=[study.slug, file.pk])
@@ -87,9 +75,7 @@ def test_the_page_names_who_worked_where_and_no_label(
     assert study.interviews.count() == 1
 
 
-def test_one_click_and_a_confirmation_undo_an_import(
-    file: ImportedFile, study: Study, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_one_click_and_a_confirmation_undo_an_import(file, study, lead, client_of):
     client = client_of(lead)
     path = reverse("corpus:undo", args=[study.slug, file.pk])
     assert path in client.get(reverse("corpus:files", args=[study.slug])).content.decode()
@@ -99,6 +85,6 @@ def test_one_click_and_a_confirmation_undo_an_import(
     assert not study.interviews.exists()
 
 
-def test_an_import_nobody_worked_with_has_no_work(file: ImportedFile) -> None:
+def test_an_import_nobody_worked_with_has_no_work(file):
     assert count_work(file) == []
     assert all(apps.get_model(label) for label in PLANS)

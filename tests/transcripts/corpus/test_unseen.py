@@ -1,7 +1,5 @@
 """Characters that nobody sees: badged in texts, left out of names."""
 
-from __future__ import annotations
-
 import json
 import re
 from html import escape
@@ -22,26 +20,26 @@ EMOJI = "\U0001f469\u200d\U0001f4bb \u2764\ufe0f"
     ("text", "badge"),
     [(f"a{RLO}b", "U+202E"), (f"{ESC}[31m", "U+001B"), (f"a{ZERO_WIDTH}b", "U+200B"), ("a\U000e0041", "U+E0041")],
 )
-def test_a_hidden_character_is_named_by_a_badge(text: str, badge: str) -> None:
+def test_a_hidden_character_is_named_by_a_badge(text, badge):
     assert f'data-point="{badge}"' in mark_unseen(escape(text))
 
 
 @pytest.mark.parametrize("text", ["Plain.", "Zwölf\tTage\r\nlang", EMOJI, "می\u200cخواهم"])
-def test_what_is_seen_has_no_badge(text: str) -> None:
+def test_what_is_seen_has_no_badge(text):
     assert mark_unseen(text) == text
     assert drop_unseen(text) == text
 
 
 @given(st.text(alphabet=st.sampled_from(f"ab <&{RLO}{POP}{ESC}{ZERO_WIDTH}\u200d{EMOJI}")))
-def test_the_text_stays_as_it_is_to_the_character(text: str) -> None:
+def test_the_text_stays_as_it_is_to_the_character(text):
     assert re.sub(r"<[^>]*>", "", mark_unseen(escape(text))) == escape(text)
 
 
-def test_a_name_of_nothing_else_is_not_empty() -> None:
+def test_a_name_of_nothing_else_is_not_empty():
     assert drop_unseen(RLO) == "\ufffd"
 
 
-def test_names_lose_them_with_a_warning_and_texts_keep_them() -> None:
+def test_names_lose_them_with_a_warning_and_texts_keep_them():
     turns = [
         {"role": "interviewer", "speaker": f"E{RLO}ve", "text": f"Why{ZERO_WIDTH}?"},
         {"role": "model", "speaker": "Bot", "text": f"{ESC}[1mSo."},
@@ -58,6 +56,6 @@ def test_names_lose_them_with_a_warning_and_texts_keep_them() -> None:
     assert not HIDDEN.search(first.title)
 
 
-def test_a_title_and_a_model_that_are_chosen_lose_them_too() -> None:
+def test_a_title_and_a_model_that_are_chosen_lose_them_too():
     choices = read_choices({"titles": {"a": "T\u202eitle\u200b "}, "model": "m\u202e-1"})
     assert (choices.titles, choices.model) == ({"a": "Title"}, "m-1")

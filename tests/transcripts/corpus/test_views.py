@@ -1,29 +1,20 @@
-from __future__ import annotations
-
 import hashlib
 import html
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
-from pytest_django import DjangoAssertNumQueries
 
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.changes import undo_import
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.formats.interviews import FORMATS, READERS_VERSION
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
 
 
-def make_line(external_id: str, model: str = "Model A", questions: int = 1, words: int = 3) -> str:
+def make_line(external_id, model="Model A", questions=1, words=3):
     turns = [
         turn
         for _ in range(questions)
@@ -32,18 +23,16 @@ def make_line(external_id: str, model: str = "Model A", questions: int = 1, word
     return json.dumps({"id": external_id, "title": f"Interview {external_id}", "model": model, "turns": turns})
 
 
-def bring(study: Study, by: User, *lines: str) -> None:
+def bring(study, by, *lines):
     import_file(study=study, name="interviews.jsonl", data="\n".join(lines).encode(), by=by)
 
 
-def upload(*contents: str, **more: str) -> dict[str, object]:
+def upload(*contents, **more):
     files = [SimpleUploadedFile(f"file{n}.jsonl", content.encode()) for n, content in enumerate(contents, 1)]
     return {"uploads": files, "format": "auto", **more}
 
 
-def test_list_shows_each_interview_with_its_counts(
-    study: Study, interview: Interview, coder: User, client_of: SignIn
-) -> None:
+def test_list_shows_each_interview_with_its_counts(study, interview, coder, client_of):
     page = client_of(coder).get(reverse("corpus:interviews", args=[study.slug]))
     html = page.content.decode()
     assert page.status_code == 200
@@ -54,7 +43,7 @@ def test_list_shows_each_interview_with_its_counts(
     assert row.counts.average_response == 20.5
 
 
-def test_mean_over_interviews_and_pooled_average_are_told_apart(study: Study, owner: User, client_of: SignIn) -> None:
+def test_mean_over_interviews_and_pooled_average_are_told_apart(study, owner, client_of):
     bring(study, owner, make_line("a", questions=1, words=10), make_line("b", questions=3, words=2))
     page = client_of(owner).get(reverse("corpus:interviews", args=[study.slug]))
     summary = page.context["summary"]
@@ -65,7 +54,7 @@ def test_mean_over_interviews_and_pooled_average_are_told_apart(study: Study, ow
         assert f'<td class="num">{figure}</td>' in row
 
 
-def test_agent_runs_are_not_summed_up_with_interviews(study: Study, owner: User, client_of: SignIn) -> None:
+def test_agent_runs_are_not_summed_up_with_interviews(study, owner, client_of):
     run = {"id": "r", "kind": "trajectory", "turns": json.loads(make_line("r", words=1))["turns"]}
     bring(study, owner, make_line("a", questions=3, words=10), make_line("b", questions=5, words=20), json.dumps(run))
     client, address = client_of(owner), reverse("corpus:interviews", args=[study.slug])
@@ -81,24 +70,20 @@ def test_agent_runs_are_not_summed_up_with_interviews(study: Study, owner: User,
     assert "counted apart" not in words
 
 
-def test_list_can_be_narrowed_to_one_model(study: Study, owner: User, client_of: SignIn) -> None:
+def test_list_can_be_narrowed_to_one_model(study, owner, client_of):
     bring(study, owner, make_line("a", "Model A"), make_line("b", "Model B"))
     page = client_of(owner).get(reverse("corpus:interviews", args=[study.slug]), {"model": "Model B"})
     assert [row.title for row in page.context["page"]] == ["Interview b"]
     assert page.context["models"] == ["Model A", "Model B"]
 
 
-def test_model_that_nobody_interviewed_shows_no_interview(
-    study: Study, interview: Interview, owner: User, client_of: SignIn
-) -> None:
+def test_model_that_nobody_interviewed_shows_no_interview(study, interview, owner, client_of):
     page = client_of(owner).get(reverse("corpus:interviews", args=[study.slug]), {"model": "Model Z"})
     assert page.status_code == 200
     assert "No interviews match" in page.content.decode()
 
 
-def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
-    study: Study, owner: User, client_of: SignIn, django_assert_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_list_takes_as_many_queries_for_many_interviews_as_for_few(study, owner, client_of, django_assert_num_queries):
     bring(study, owner, *(make_line(str(number)) for number in range(120)))
     client = client_of(owner)
     # Session, person, study with role; interviews, models, coders; sentences, labels, assignments, names of those who have
@@ -108,22 +93,20 @@ def test_list_takes_as_many_queries_for_many_interviews_as_for_few(
     assert len(page.context["page"]) == 50
 
 
-def test_empty_study_says_what_to_do_next(study: Study, lead: User, coder: User, client_of: SignIn) -> None:
+def test_empty_study_says_what_to_do_next(study, lead, coder, client_of):
     url = reverse("corpus:import", args=[study.slug])
     listing = reverse("corpus:interviews", args=[study.slug])
     assert url in client_of(lead).get(listing).content.decode()
     assert url not in client_of(coder).get(listing).content.decode()
 
 
-def test_outsider_finds_neither_list_nor_import(study: Study, outsider: User, client_of: SignIn) -> None:
+def test_outsider_finds_neither_list_nor_import(study, outsider, client_of):
     for name in ("corpus:interviews", "corpus:import"):
         assert client_of(outsider).get(reverse(name, args=[study.slug])).status_code == 404
 
 
 @pytest.mark.parametrize("person", ["coder", "reader"])
-def test_those_who_may_not_import_are_refused(
-    study: Study, person: str, client_of: SignIn, request: pytest.FixtureRequest
-) -> None:
+def test_those_who_may_not_import_are_refused(study, person, client_of, request):
     user = request.getfixturevalue(person)
     client = client_of(user)
     url = reverse("corpus:import", args=[study.slug])
@@ -132,7 +115,7 @@ def test_those_who_may_not_import_are_refused(
     assert not study.interviews.exists()
 
 
-def test_lead_imports_several_files(study: Study, lead: User, client_of: SignIn) -> None:
+def test_lead_imports_several_files(study, lead, client_of):
     url = reverse("corpus:import", args=[study.slug])
     answer = client_of(lead).post(url, upload(make_line("a"), make_line("b")), follow=True)
     assert answer.redirect_chain == [(reverse("corpus:interviews", args=[study.slug]), 302)]
@@ -140,7 +123,7 @@ def test_lead_imports_several_files(study: Study, lead: User, client_of: SignIn)
     assert study.interviews.count() == 2
 
 
-def test_importing_the_same_file_again_says_so(study: Study, lead: User, client_of: SignIn) -> None:
+def test_importing_the_same_file_again_says_so(study, lead, client_of):
     client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
     client.post(url, upload(make_line("a")))
     answer = client.post(url, upload(make_line("a")), follow=True)
@@ -148,7 +131,7 @@ def test_importing_the_same_file_again_says_so(study: Study, lead: User, client_
     assert study.interviews.count() == 1
 
 
-def test_check_reports_and_stores_nothing(study: Study, lead: User, client_of: SignIn) -> None:
+def test_check_reports_and_stores_nothing(study, lead, client_of):
     url = reverse("corpus:import", args=[study.slug])
     page = client_of(lead).post(url, upload(make_line("a"), check="1"))
     assert page.status_code == 200
@@ -158,7 +141,7 @@ def test_check_reports_and_stores_nothing(study: Study, lead: User, client_of: S
     assert not study.interviews.exists()
 
 
-def test_check_with_htmx_leaves_the_chosen_files_alone(study: Study, lead: User, client_of: SignIn) -> None:
+def test_check_with_htmx_leaves_the_chosen_files_alone(study, lead, client_of):
     url = reverse("corpus:import", args=[study.slug])
     part = client_of(lead).post(url, upload(make_line("a"), check="1"), headers={"HX-Request": "true"})
     html = part.content.decode()
@@ -167,16 +150,14 @@ def test_check_with_htmx_leaves_the_chosen_files_alone(study: Study, lead: User,
     assert "<h1>" not in html
 
 
-def test_wrong_file_is_refused_beside_the_field(study: Study, lead: User, client_of: SignIn) -> None:
+def test_wrong_file_is_refused_beside_the_field(study, lead, client_of):
     page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), upload(make_line("a") + "\n{"))
     assert page.status_code == 422
     assert "line 2" in page.context["form"].errors["uploads"][0]
     assert not study.interviews.exists()
 
 
-def test_wrong_file_with_htmx_says_so_and_leaves_the_chosen_files_alone(
-    study: Study, lead: User, client_of: SignIn
-) -> None:
+def test_wrong_file_with_htmx_says_so_and_leaves_the_chosen_files_alone(study, lead, client_of):
     url = reverse("corpus:import", args=[study.slug])
     part = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
     assert part.status_code == 422
@@ -186,14 +167,14 @@ def test_wrong_file_with_htmx_says_so_and_leaves_the_chosen_files_alone(
     assert "<h1>" not in part.content.decode()
 
 
-def test_a_good_check_takes_what_was_wrong_before_off_the_page(study: Study, lead: User, client_of: SignIn) -> None:
+def test_a_good_check_takes_what_was_wrong_before_off_the_page(study, lead, client_of):
     url = reverse("corpus:import", args=[study.slug])
     part = client_of(lead).post(url, upload(make_line("a"), check="1"), headers={"HX-Request": "true"})
     assert '<div id="problems" hx-swap-oob="true"></div>' in part.content.decode()
 
 
 class TestChoosing:
-    def test_the_preview_says_what_the_file_is_and_holds(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_the_preview_says_what_the_file_is_and_holds(self, study, lead, client_of):
         url = reverse("corpus:import", args=[study.slug])
         page = client_of(lead).post(url, upload(make_line("a"), check="1"))
         preview = page.context["reports"][0].preview
@@ -203,13 +184,13 @@ class TestChoosing:
         assert "Interviews as JSON objects, because its first object has turns" in text
         assert "And then?" in text
 
-    def test_what_is_unticked_stays_out(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_what_is_unticked_stays_out(self, study, lead, client_of):
         file = f"{make_line('a')}\n{make_line('b')}"
         typed = {**upload(file), "listed": ["a", "b"], "take": ["b"]}
         client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
         assert [interview.external_id for interview in study.interviews.all()] == ["b"]
 
-    def test_roles_model_and_consent_are_as_chosen(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_roles_model_and_consent_are_as_chosen(self, study, lead, client_of):
         line = json.dumps({"id": "a", "turns": [{"role": "model", "speaker": "Ada", "text": "Why?"}]})
         typed = {**upload(line), "role:Ada": "interviewer", "model": "Model C", "consent": "external", "basis": "Form"}
         client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
@@ -219,9 +200,7 @@ class TestChoosing:
             ("external", True, "Form")
         ]
 
-    def test_a_role_that_is_left_as_it_was_read_changes_nobody_of_the_same_name(
-        self, study: Study, lead: User, client_of: SignIn
-    ) -> None:
+    def test_a_role_that_is_left_as_it_was_read_changes_nobody_of_the_same_name(self, study, lead, client_of):
         lines = [
             json.dumps({"id": name, "turns": [{"role": role, "speaker": "Ada", "text": "So."}]})
             for name, role in (("a", "interviewer"), ("b", "model"))
@@ -236,7 +215,7 @@ class TestChoosing:
             "model",
         ]
 
-    def test_a_conversation_is_given_a_title(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_conversation_is_given_a_title(self, study, lead, client_of):
         url = reverse("corpus:import", args=[study.slug])
         shown = client_of(lead).post(url, upload(make_line("a"), check="1")).content.decode()
         assert 'name="title:a"' in shown
@@ -244,8 +223,8 @@ class TestChoosing:
         assert study.interviews.get().title == "On gifts"
 
     def test_what_was_shown_goes_when_the_next_file_cannot_be_read_but_not_what_was_chosen(
-        self, study: Study, lead: User, client_of: SignIn
-    ) -> None:
+        self, study, lead, client_of
+    ):
         url = reverse("corpus:import", args=[study.slug])
         wrong = client_of(lead).post(url, upload("{", check="1"), headers={"HX-Request": "true"})
         assert 'id="report"' in wrong.content.decode()
@@ -257,14 +236,12 @@ class TestChoosing:
         assert 'value="On gifts"' in page
 
     @pytest.mark.parametrize("headers", [{}, {"HX-Request": "true"}])
-    def test_a_consent_without_its_basis_is_said_at_the_basis(
-        self, study: Study, lead: User, client_of: SignIn, headers: dict[str, str]
-    ) -> None:
+    def test_a_consent_without_its_basis_is_said_at_the_basis(self, study, lead, client_of, headers):
         url = reverse("corpus:import", args=[study.slug])
         talk = "Ann: Does it matter?\nCy: It depends.\nAnn: On whom?\nBert: On me.\nCy: On them.\n"
         typed = {"consent": "quotation", "speaker": "Bert", "role:Cy": "interviewer"}
 
-        def send(**more: str) -> tuple[int, str]:
+        def send(**more):
             files = {"uploads": [SimpleUploadedFile("talk.txt", talk.encode())]}
             sent = client_of(lead).post(url, {**files, **typed, **more}, headers=headers)
             return sent.status_code, " ".join(sent.content.decode().split())
@@ -287,9 +264,7 @@ class TestChoosing:
         assert send(basis="A signed form.")[0] < 400
         assert [turn.role for turn in study.interviews.get().turns.order_by("position")][1] == "interviewer"
 
-    def test_a_name_that_is_text_stays_text_when_the_file_is_shown_again(
-        self, study: Study, lead: User, client_of: SignIn
-    ) -> None:
+    def test_a_name_that_is_text_stays_text_when_the_file_is_shown_again(self, study, lead, client_of):
         talk = "Ann: Does it matter?\nCy: It depends.\nPros: many\nAnn: On whom?\nPros: few\nCy: On them.\n"
         files = {"uploads": [SimpleUploadedFile("talk.txt", talk.encode())]}
         url = reverse("corpus:import", args=[study.slug])
@@ -299,9 +274,7 @@ class TestChoosing:
         assert '<option value="text" selected>Nobody: this is text</option>' in text
         assert 'name="speaker" value="Pros"' not in text
 
-    def test_a_format_that_does_not_fit_is_said_at_the_format(
-        self, study: Study, lead: User, client_of: SignIn
-    ) -> None:
+    def test_a_format_that_does_not_fit_is_said_at_the_format(self, study, lead, client_of):
         url = reverse("corpus:import", args=[study.slug])
         page = client_of(lead).post(url, {**upload(make_line("a")), "format": "captions"})
         assert (page.status_code, list(page.context["form"].errors)) == (422, ["format"])
@@ -311,16 +284,14 @@ class TestChoosing:
     @pytest.mark.parametrize(
         "typed", [{"consent": "external"}, {"role:Ada": "narrator"}, {"consent": "x", "basis": "y"}]
     )
-    def test_what_cannot_be_chosen_is_refused(
-        self, study: Study, lead: User, client_of: SignIn, typed: dict[str, str]
-    ) -> None:
+    def test_what_cannot_be_chosen_is_refused(self, study, lead, client_of, typed):
         page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), {**upload(make_line("a")), **typed})
         assert page.status_code == 422
         assert not study.interviews.exists()
 
 
 class TestGrownConversations:
-    def test_a_conversation_that_went_on_is_continued(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_conversation_that_went_on_is_continued(self, study, lead, client_of):
         bring(study, lead, make_line("a"))
         interview = study.interviews.get()
         before = list(Sentence.objects.filter(turn__interview=interview).values_list("pk", flat=True))
@@ -333,7 +304,7 @@ class TestGrownConversations:
         version = interview.versions.get()
         assert (version.number, version.first_turn.position, version.turns, version.sentences) == (2, 3, 2, 2)
 
-    def test_its_details_name_the_file_of_each_version(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_its_details_name_the_file_of_each_version(self, study, lead, client_of):
         bring(study, lead, make_line("a"))
         grown = make_line("a", questions=2)
         client_of(lead).post(reverse("corpus:import", args=[study.slug]), upload(grown))
@@ -347,14 +318,14 @@ class TestGrownConversations:
         assert f"by {lead.username}" in text
         assert "Version 2: 2 turns appended, from turn 3 on" in text
 
-    def test_its_import_cannot_be_undone_and_says_why(self, study: Study, lead: User) -> None:
+    def test_its_import_cannot_be_undone_and_says_why(self, study, lead):
         bring(study, lead, make_line("a"))
         bring(study, lead, make_line("a", questions=2), make_line("b"))
         with pytest.raises(Refused, match="added turns to 1 interviews"):
             undo_import(file=study.imported_files.latest("pk"), by=lead)
         assert study.interviews.count() == 2
 
-    def test_changed_words_are_refused_with_their_place(self, study: Study, lead: User) -> None:
+    def test_changed_words_are_refused_with_their_place(self, study, lead):
         bring(study, lead, make_line("a", questions=2))
         with pytest.raises(Refused, match="from turn 2 on"):
             bring(study, lead, make_line("a", questions=2, words=4))
@@ -367,15 +338,13 @@ class TestGrownConversations:
     [({"format": "auto"}, "uploads"), (upload("{}", format="papyrus"), "format")],
     ids=["no file", "no such format"],
 )
-def test_form_that_is_not_complete_says_why(
-    study: Study, lead: User, client_of: SignIn, typed: dict[str, object], field: str
-) -> None:
+def test_form_that_is_not_complete_says_why(study, lead, client_of, typed, field):
     page = client_of(lead).post(reverse("corpus:import", args=[study.slug]), typed)
     assert page.status_code == 422
     assert field in page.context["form"].errors
 
 
-def test_example_on_the_page_of_imports_can_be_imported(study: Study, lead: User, client_of: SignIn) -> None:
+def test_example_on_the_page_of_imports_can_be_imported(study, lead, client_of):
     client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
     shown = re.search(r"<pre[^>]*><code>(.*?)</code></pre>", client.get(url).content.decode(), re.DOTALL)
     assert shown is not None
@@ -384,7 +353,7 @@ def test_example_on_the_page_of_imports_can_be_imported(study: Study, lead: User
     assert Interview.objects.filter(study=study, external_id__in=["t1", "t2", "t3", "t4", "t5"]).count() == 5
 
 
-def test_every_format_is_listed_on_a_page_that_the_import_leads_to(study: Study, lead: User, client_of: SignIn) -> None:
+def test_every_format_is_listed_on_a_page_that_the_import_leads_to(study, lead, client_of):
     page = client_of(lead).get(reverse("corpus:import", args=[study.slug])).content.decode()
     address = reverse("help_page", args=["guide/files"])
     assert address in page
@@ -393,7 +362,7 @@ def test_every_format_is_listed_on_a_page_that_the_import_leads_to(study: Study,
 
 
 class TestSeveralFiles:
-    def test_a_bad_file_is_named_and_can_be_left_out(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_bad_file_is_named_and_can_be_left_out(self, study, lead, client_of):
         client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
         files = (make_line("a"), "{", make_line("b"), "[1")
         page = client.post(url, {**upload(*files), "check": "1"})
@@ -412,11 +381,11 @@ class TestSeveralFiles:
         every = [f"file{number}.jsonl" for number in range(1, 5)]
         assert client.post(url, {**upload(*files), "without": every}).status_code == 422
 
-    def test_what_the_preview_said_is_not_said_again(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_what_the_preview_said_is_not_said_again(self, study, lead, client_of):
         client, url = client_of(lead), reverse("corpus:import", args=[study.slug])
         talk = "Ann: Does it matter?\nBob: It depends.\nAnn: On whom?\nBob: On them.\n"
 
-        def send(number: int, **typed: str) -> list[str]:
+        def send(number, **typed):
             words = talk.replace("depends", "depends " + "so " * number)
             files = [SimpleUploadedFile(f"{name}{number}.txt", f"{words}{name}\n".encode()) for name in ("a", "b")]
             page = client.post(url, {"uploads": files, **typed}, follow=True)

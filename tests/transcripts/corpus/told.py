@@ -1,9 +1,6 @@
 """One conversation, told in the formats in which programs keep it."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 QUESTION = "My neighbour was refused the flat. What can she do?"
 THOUGHT = "I do not know why. Ask first."
@@ -30,7 +27,7 @@ TURNS = [
 """Role, channel, speaker and text of each turn, and the position of the call whose result it is."""
 
 
-def tell_as_messages(*, thoughts: str = "reasoning_content") -> list[dict[str, Any]]:
+def tell_as_messages(*, thoughts="reasoning_content"):
     call = {"id": "call_1", "type": "function", "function": {"name": "search", "arguments": json.dumps(ARGUMENTS)}}
     return [
         {"role": "system", "content": "Be helpful."},
@@ -43,7 +40,7 @@ def tell_as_messages(*, thoughts: str = "reasoning_content") -> list[dict[str, A
     ]
 
 
-def tell_as_anthropic() -> dict[str, Any]:
+def tell_as_anthropic():
     return {
         "id": "a",
         "system": "Be helpful.",
@@ -71,8 +68,8 @@ def tell_as_anthropic() -> dict[str, Any]:
     }
 
 
-def tell_as_inspect(**sample: Any) -> dict[str, Any]:
-    def say(thought: str, words: str) -> list[dict[str, str]]:
+def tell_as_inspect(**sample):
+    def say(thought, words):
         return [{"type": "reasoning", "reasoning": thought}, {"type": "text", "text": words}]
 
     call = {"id": "call_1", "function": "search", "arguments": ARGUMENTS, "type": "function"}
@@ -93,9 +90,9 @@ def tell_as_inspect(**sample: Any) -> dict[str, Any]:
     }
 
 
-def tell_as_atif() -> dict[str, Any]:
+def tell_as_atif():
     call = {"tool_call_id": "call_1", "function_name": "search", "arguments": ARGUMENTS}
-    steps: list[dict[str, Any]] = [
+    steps = [
         {"source": "system", "message": "Be helpful."},
         {"source": "user", "message": QUESTION},
         {
@@ -117,10 +114,8 @@ def tell_as_atif() -> dict[str, Any]:
     }
 
 
-def tell_as_swe_agent() -> dict[str, Any]:
-    history: list[dict[str, Any]] = [
-        {"role": "user", "content": "See how it is done.", "agent": "main", "is_demo": True}
-    ]
+def tell_as_swe_agent():
+    history = [{"role": "user", "content": "See how it is done.", "agent": "main", "is_demo": True}]
     for message in tell_as_messages():
         thought = message.pop("reasoning_content", None)
         if thought:
@@ -131,14 +126,14 @@ def tell_as_swe_agent() -> dict[str, Any]:
     return {"environment": "main", "trajectory": [], "history": history, "info": {"exit_status": "submitted"}}
 
 
-def _list_calls() -> list[tuple[list[dict[str, Any]], dict[str, Any]]]:
+def _list_calls():
     """What the model was sent and answered, call by call."""
     messages = tell_as_messages()
     return [(messages[:at], messages[at]) for at, each in enumerate(messages) if each["role"] == "assistant"]
 
 
-def tell_as_langfuse() -> dict[str, Any]:
-    observations: list[dict[str, Any]] = [
+def tell_as_langfuse():
+    observations = [
         {
             "id": f"o{number}",
             "type": "GENERATION",
@@ -153,7 +148,7 @@ def tell_as_langfuse() -> dict[str, Any]:
     return {"trace": {"id": "t1", "name": "talk"}, "observations": [tool, *reversed(observations)]}
 
 
-def make_spans(*calls: tuple[list[Any], list[Any]], conversation: str = "", nested: bool = False) -> dict[str, Any]:
+def make_spans(*calls, conversation="", nested=False):
     """Calls as OTLP: for each what was sent and answered, as messages of parts."""
     spans = []
     for number, (sent, answered) in enumerate(calls, 1):
@@ -172,9 +167,9 @@ def make_spans(*calls: tuple[list[Any], list[Any]], conversation: str = "", nest
     return {"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}
 
 
-def make_parts(message: dict[str, Any]) -> dict[str, Any]:
+def make_parts(message):
     """A chat message as a message of parts."""
-    parts: list[dict[str, Any]] = []
+    parts = []
     if message.get("reasoning_content"):
         parts.append({"type": "reasoning", "content": message["reasoning_content"]})
     if message["role"] == "tool":
@@ -188,7 +183,7 @@ def make_parts(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": message["role"], "parts": parts}
 
 
-def tell_as_otel() -> dict[str, Any]:
+def tell_as_otel():
     calls = [([make_parts(each) for each in sent], [make_parts(answered)]) for sent, answered in _list_calls()]
     told = make_spans(*calls, conversation="c1")
     # Spans come in the order in which they end.

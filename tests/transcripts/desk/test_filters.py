@@ -1,7 +1,5 @@
 """Showing some sentences of an interview: by the address, without script."""
 
-from __future__ import annotations
-
 import json
 import re
 from uuid import uuid4
@@ -10,8 +8,7 @@ import pytest
 from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, find_code, put
-from tests.transcripts.desk.desk_pages import ClientOf, address, read
-from transcripts.accounts.models import User
+from tests.transcripts.desk.desk_pages import address, read
 from transcripts.codebook.models import Code, CodebookVersion
 from transcripts.coding import actions
 from transcripts.coding.models import Unblinding
@@ -19,24 +16,24 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 
 
-def said(interview: Interview, position: int) -> Sentence:
+def said(interview, position):
     return Sentence.objects.select_related("turn__interview").get(turn__interview=interview, position=position)
 
 
-def shown(html: str) -> list[str]:
+def shown(html):
     """The numbers of the rows that are in sight and no mere context."""
     rows = re.findall(r'<li class="sentence[^>]*>\s*<a class="n"[^>]*>(\w+)<', html)
     out = re.findall(r'<li class="sentence[^>]*(?:hidden|data-context)[^>]*>\s*<a class="n"[^>]*>(\w+)<', html)
     return [row for row in rows if row not in out]
 
 
-def words(html: str) -> str:
+def words(html):
     [found] = re.findall(r'id="shown" role="status">([^<]*)<', html)
     return str(found)
 
 
 @pytest.fixture
-def coded(interview: Interview, coder: User) -> Interview:
+def coded(interview, coder):
     """2 is coded, 3 is decided, 4 has a memo."""
     put(said(interview, 2), find_code(interview.study, "theme.balance"), coder)
     decide(said(interview, 3), coder)
@@ -51,7 +48,7 @@ def coded(interview: Interview, coder: User) -> Interview:
     return interview
 
 
-def test_everything_is_shown_at_first(coded: Interview, coder: User, client_of: ClientOf) -> None:
+def test_everything_is_shown_at_first(coded, coder, client_of):
     html = read(client_of(coder).get(address("desk", coded)))
     assert shown(html) == [str(number) for number in range(1, 11)]
     assert words(html) == ""
@@ -65,31 +62,29 @@ def test_everything_is_shown_at_first(coded: Interview, coder: User, client_of: 
         ("code:theme.balance", ["2"], "Balance: 1 of 10 sentences"),
     ],
 )
-def test_filter_keeps_what_fits_and_counts_it(
-    coded: Interview, coder: User, client_of: ClientOf, show: str, rows: list[str], told: str
-) -> None:
+def test_filter_keeps_what_fits_and_counts_it(coded, coder, client_of, show, rows, told):
     html = read(client_of(coder).get(address("desk", coded), {"show": show}))
     assert shown(html) == rows
     assert words(html) == told
 
 
-def test_question_stays_beside_what_is_shown(coded: Interview, coder: User, client_of: ClientOf) -> None:
+def test_question_stays_beside_what_is_shown(coded, coder, client_of):
     html = read(client_of(coder).get(address("desk", coded), {"show": "memo"}))
     assert re.search(r"<li [^>]*data-context[^>]*>\s*<a[^>]*>1<", html)
     assert re.search(r'id="t3"[^>]* hidden>', html)
     assert not re.search(r'id="t1"[^>]* hidden>', html)
 
 
-def test_code_of_a_turn_shows_its_first_sentence(interview: Interview, coder: User, client_of: ClientOf) -> None:
+def test_code_of_a_turn_shows_its_first_sentence(interview, coder, client_of):
     put(said(interview, 5), find_code(interview.study, "feature.task"), coder)
     html = read(client_of(coder).get(address("desk", interview), {"show": "code:feature.task"}))
     assert shown(html) == ["2"]
 
 
-def test_current_sentence_is_one_that_is_shown(coded: Interview, coder: User, client_of: ClientOf) -> None:
+def test_current_sentence_is_one_that_is_shown(coded, coder, client_of):
     client = client_of(coder)
     for at, expected in ((2, 4), (5, 5), (10, 10)):
-        query: dict[str, str | int] = {"show": "uncoded", "at": said(coded, at).pk}
+        query = {"show": "uncoded", "at": said(coded, at).pk}
         html = read(client.get(address("desk", coded), query))
         assert f'id="s{said(coded, expected).pk}" data-kind="prose" aria-current="true"' in html.replace(
             'data-kind="list_item"', 'data-kind="prose"'
@@ -97,22 +92,20 @@ def test_current_sentence_is_one_that_is_shown(coded: Interview, coder: User, cl
 
 
 @pytest.mark.parametrize("show", ["changed", "code:failure.generic_fairness_talk"])
-def test_where_nothing_fits_all_is_shown_and_said(
-    coded: Interview, coder: User, client_of: ClientOf, show: str
-) -> None:
+def test_where_nothing_fits_all_is_shown_and_said(coded, coder, client_of, show):
     html = read(client_of(coder).get(address("desk", coded), {"show": show}))
     assert len(shown(html)) == 10
     assert words(html).endswith("none of 10 sentences, so all are shown")
 
 
 @pytest.mark.parametrize("show", ["nonsense", "code:", "code:nowhere", "disagreed", "<b>", "x" * 5000])
-def test_unknown_filter_filters_nothing(coded: Interview, coder: User, client_of: ClientOf, show: str) -> None:
+def test_unknown_filter_filters_nothing(coded, coder, client_of, show):
     html = read(client_of(coder).get(address("desk", coded), {"show": show}))
     assert len(shown(html)) == 10
     assert words(html) == ""
 
 
-def test_code_that_changed_since_is_found(coded: Interview, coder: User, client_of: ClientOf) -> None:
+def test_code_that_changed_since_is_found(coded, coder, client_of):
     version = CodebookVersion.objects.get(study=coded.study)
     newer = CodebookVersion.objects.create(
         study=coded.study,
@@ -137,40 +130,36 @@ def test_code_that_changed_since_is_found(coded: Interview, coder: User, client_
 
 class TestDisagreement:
     @pytest.fixture
-    def read_twice(self, interview: Interview, coder: User, second_coder: User) -> Interview:
+    def read_twice(self, interview, coder, second_coder):
         put(said(interview, 2), find_code(interview.study, "theme.balance"), coder)
         decide(said(interview, 2), second_coder)
         for person in (coder, second_coder):
             decide(said(interview, 3), person)
         return interview
 
-    def test_reader_finds_where_coders_differ(self, read_twice: Interview, reader: User, client_of: ClientOf) -> None:
+    def test_reader_finds_where_coders_differ(self, read_twice, reader, client_of):
         html = read(client_of(reader).get(address("desk", read_twice), {"show": "disagreed"}))
         assert shown(html) == ["2"]
         assert "Uncoded" not in html
 
-    def test_lead_who_may_still_code_blindly_is_not_told(
-        self, read_twice: Interview, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_lead_who_may_still_code_blindly_is_not_told(self, read_twice, lead, client_of):
         html = read(client_of(lead).get(address("desk", read_twice), {"show": "disagreed"}))
         assert len(shown(html)) == 10
         assert "Coders disagree" not in html
 
-    def test_lead_who_opened_the_interview_is(self, read_twice: Interview, lead: User, client_of: ClientOf) -> None:
+    def test_lead_who_opened_the_interview_is(self, read_twice, lead, client_of):
         Unblinding.objects.create(interview=read_twice, user=lead, where="test", unblinded_at=timezone.now())
         html = read(client_of(lead).get(address("desk", read_twice), {"show": "disagreed"}))
         assert shown(html) == ["2"]
         assert "Coders disagree" in html
 
-    def test_coder_never_is(self, read_twice: Interview, coder: User, client_of: ClientOf) -> None:
+    def test_coder_never_is(self, read_twice, coder, client_of):
         Unblinding.objects.create(interview=read_twice, user=coder, where="test", unblinded_at=timezone.now())
         html = read(client_of(coder).get(address("desk", read_twice), {"show": "disagreed"}))
         assert len(shown(html)) == 10
 
 
-def test_list_of_turns_names_challenges_and_reasoning(
-    interview: Interview, owner: User, coder: User, client_of: ClientOf
-) -> None:
+def test_list_of_turns_names_challenges_and_reasoning(interview, owner, coder, client_of):
     turns = [
         {"role": "interviewer", "text": "Sure?", "prompt_kind": "challenge"},
         {"role": "model", "channel": "reasoning", "text": "First I weigh."},

@@ -1,7 +1,5 @@
 """What one person did, newest first: nobody else's acts, and nothing that the program did with her rows."""
 
-from __future__ import annotations
-
 import json
 from uuid import uuid4
 
@@ -13,19 +11,16 @@ from django.utils import timezone
 
 from tests.support.masked_threads import bring_in_masked, make_thread
 from tests.transcripts.coding.cast import decide, find_code, put, restore, take_off
-from tests.transcripts.desk.desk_pages import ClientOf
 from tests.transcripts.negotiation.cast import add_challenges, score, write
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import open_condition, unblind_former_reader, unblind_interview
 from transcripts.coding import actions
 from transcripts.coding.actions import boundary_edits
-from transcripts.coding.models import Coding, Link, Reveal
+from transcripts.coding.models import Link, Reveal
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.corpus.pure.boundaries import Extent
-from transcripts.desk.history import Entry, list_history
+from transcripts.desk.history import list_history
 from transcripts.negotiation.actions import Evidence, withdraw_score
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -39,14 +34,14 @@ TURNS = [
 
 
 @pytest.fixture
-def run(study: Study, owner: User) -> Interview:
+def run(study, owner):
     """A trajectory with reasoning and a challenge."""
     line = json.dumps({"id": "run", "kind": "trajectory", "title": "A run", "turns": TURNS})
     import_file(study=study, name="run.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(external_id="run")
 
 
-def said(interview: Interview) -> list[Sentence]:
+def said(interview):
     """What the model says, reasoning aside."""
     rows = (
         Sentence.objects.current()
@@ -56,15 +51,15 @@ def said(interview: Interview) -> list[Sentence]:
     return list(rows.select_related("turn__interview__study").order_by("position", "start"))
 
 
-def entries(study: Study, user: User) -> list[Entry]:
+def entries(study, user):
     return list_history(study, user)[0]
 
 
-def kinds(study: Study, user: User) -> list[str]:
+def kinds(study, user):
     return [entry.kind for entry in entries(study, user)]
 
 
-def link_to(coding: Coding, sentence: Sentence, by: User, quote: Extent | None = None) -> Link:
+def link_to(coding, sentence, by, quote=None):
     """Have an entry rest on a sentence."""
     study = sentence.turn.interview.study
     return actions.add_link(
@@ -72,9 +67,7 @@ def link_to(coding: Coding, sentence: Sentence, by: User, quote: Extent | None =
     )
 
 
-def test_newest_comes_first_and_only_ones_own(
-    study: Study, interview: Interview, coder: User, second_coder: User
-) -> None:
+def test_newest_comes_first_and_only_ones_own(study, interview, coder, second_coder):
     first, *_ = said(interview)
     balance = find_code(study, "theme.balance")
     put(first, balance, second_coder)
@@ -99,9 +92,7 @@ def test_newest_comes_first_and_only_ones_own(
     assert acts[-2].act.details == "latent"
 
 
-def test_boundary_edits_are_acts_and_what_they_carried_is_not(
-    study: Study, interview: Interview, lead: User, coder: User
-) -> None:
+def test_boundary_edits_are_acts_and_what_they_carried_is_not(study, interview, lead, coder):
     first = said(interview)[1]
     put(first, find_code(study, "theme.balance"), lead)
     put(first, find_code(study, "theme.balance"), coder)
@@ -118,15 +109,13 @@ def test_boundary_edits_are_acts_and_what_they_carried_is_not(
     assert kinds(study, coder) == ["machine", "decided", "applied"]
 
 
-def test_status_of_an_entry_is_told_with_its_other_answers(study: Study, run: Interview, coder: User) -> None:
+def test_status_of_an_entry_is_told_with_its_other_answers(study, run, coder):
     put(said(run)[0], find_code(study, "feature.power"), coder, attributes={"status": "elicited"})
     [entry] = entries(study, coder)
     assert entry.act.details == "elicited"
 
 
-def test_links_are_acts_and_those_that_go_along_with_a_coding_are_not(
-    study: Study, run: Interview, coder: User, lead: User
-) -> None:
+def test_links_are_acts_and_those_that_go_along_with_a_coding_are_not(study, run, coder, lead):
     asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__study").first()
     assert asked is not None
     power = find_code(study, "feature.power")
@@ -162,9 +151,7 @@ def test_links_are_acts_and_those_that_go_along_with_a_coding_are_not(
     assert [sentence.label for sentence in made.act.rests_on] == [asked.label]
 
 
-def test_openings_of_reasoning_conditions_and_labels_are_acts(
-    study: Study, run: Interview, owner: User, lead: User, client_of: ClientOf
-) -> None:
+def test_openings_of_reasoning_conditions_and_labels_are_acts(study, run, owner, lead, client_of):
     masked = bring_in_masked(study, owner, [make_thread("xenobare", 1)])[-1]
     actions.open_stage(study=study, turn=run.turns.get(position=2), by=lead)
     open_condition(study=study, interview=masked, by=lead)
@@ -178,9 +165,7 @@ def test_openings_of_reasoning_conditions_and_labels_are_acts(
     assert kinds(study, owner) == []
 
 
-def test_scores_and_determinations_are_acts_with_their_evidence(
-    study: Study, run: Interview, lead: User, coder: User, second_coder: User, client_of: ClientOf
-) -> None:
+def test_scores_and_determinations_are_acts_with_their_evidence(study, run, lead, coder, second_coder, client_of):
     stance = write(study, lead)
     first, second = said(run)[:2]
     score(stance, run, second_coder, 0)
@@ -207,9 +192,7 @@ def test_scores_and_determinations_are_acts_with_their_evidence(
     assert f"?at={second.pk}#s{second.pk}" in html
 
 
-def test_page_links_to_the_sentences_and_leads_on(
-    study: Study, interview: Interview, coder: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_page_links_to_the_sentences_and_leads_on(study, interview, coder, client_of, monkeypatch):
     for sentence in said(interview):
         decide(sentence, coder)
     monkeypatch.setattr("transcripts.desk.history.ENTRIES_PER_PAGE", 5)
@@ -224,19 +207,17 @@ def test_page_links_to_the_sentences_and_leads_on(
     assert client.get(path, {"page": "x"}).status_code == 200
 
 
-def test_a_longer_page_takes_no_more_queries(
-    study: Study, run: Interview, lead: User, coder: User, client_of: ClientOf
-) -> None:
+def test_a_longer_page_takes_no_more_queries(study, run, lead, coder, client_of):
     client, path = client_of(coder), reverse("desk:history", args=[study.slug])
     stance, power = write(study, lead), find_code(study, "feature.power")
     asked = Sentence.objects.current().filter(turn__interview=run).select_related("turn__interview__study")[0]
 
-    def act_on(sentence: Sentence, criterion: str) -> None:
+    def act_on(sentence, criterion):
         link_to(put(sentence, power, coder), asked, coder)
         decide(sentence, coder)
         score(stance, run, coder, 2, criterion, evidence=[Evidence(sentence)])
 
-    def count() -> int:
+    def count():
         with CaptureQueriesContext(connection) as captured:
             assert client.get(path).status_code == 200
         return len(captured)

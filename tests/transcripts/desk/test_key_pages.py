@@ -1,32 +1,27 @@
 """The pages of keys: one's own, and the card."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 
 import pytest
 from django.urls import reverse
 
-from tests.transcripts.desk.desk_pages import ClientOf, address, read
-from transcripts.accounts.models import User
+from tests.transcripts.desk.desk_pages import address, read
 from transcripts.codebook.models import Code
 from transcripts.coding.models import DeskSettings
-from transcripts.corpus.models import Interview
 from transcripts.desk.keys import ACTS
-from transcripts.studies.models import Study
 
 
-def page(study: Study, name: str = "keys") -> str:
+def page(study, name="keys"):
     return reverse(f"desk:{name}", args=[study.slug])
 
 
-def value(html: str, name: str) -> str:
+def value(html, name):
     [found] = re.findall(rf'name="{re.escape(name)}" value="([^"]*)"', html)
     return str(found)
 
 
-def test_every_act_and_code_has_a_field_with_its_key(study: Study, coder: User, client_of: ClientOf) -> None:
+def test_every_act_and_code_has_a_field_with_its_key(study, coder, client_of):
     html = read(client_of(coder).get(page(study)))
     for name in ACTS:
         assert f'name="act:{name}"' in html
@@ -35,9 +30,7 @@ def test_every_act_and_code_has_a_field_with_its_key(study: Study, coder: User, 
     assert value(html, "code:theme.balance") == "d"
 
 
-def test_changed_keys_are_shown_everywhere(
-    study: Study, interview: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_changed_keys_are_shown_everywhere(study, interview, coder, client_of):
     client = client_of(coder)
     sent = {"act:memo": "Equal", "act:challenges": "", "act:split": "", "code:theme.balance": "b", "act:merge": ""}
     assert client.post(page(study), sent).status_code == 302
@@ -53,7 +46,7 @@ def test_changed_keys_are_shown_everywhere(
     assert '"theme.balance": "KeyB"' in desk
 
 
-def test_two_acts_on_one_key_are_refused_beside_their_fields(study: Study, coder: User, client_of: ClientOf) -> None:
+def test_two_acts_on_one_key_are_refused_beside_their_fields(study, coder, client_of):
     response = client_of(coder).post(page(study), {"act:memo": "x", "code:theme.balance": "zz"})
     html = response.content.decode()
     assert response.status_code == 422
@@ -63,14 +56,14 @@ def test_two_acts_on_one_key_are_refused_beside_their_fields(study: Study, coder
     assert not DeskSettings.objects.exists()
 
 
-def test_reset_gives_every_key_back(study: Study, coder: User, client_of: ClientOf) -> None:
+def test_reset_gives_every_key_back(study, coder, client_of):
     client = client_of(coder)
     client.post(page(study), {"act:memo": "="})
     client.post(page(study), {"act:memo": "x", "reset": "1"})
     assert value(read(client.get(page(study))), "act:memo") == "m"
 
 
-def test_saving_the_page_as_it_stands_changes_nothing(study: Study, coder: User, client_of: ClientOf) -> None:
+def test_saving_the_page_as_it_stands_changes_nothing(study, coder, client_of):
     client = client_of(coder)
     html = read(client.get(page(study)))
     fields = dict(re.findall(r'name="((?:act|code):[^"]+)" value="([^"]*)"', html))
@@ -79,14 +72,12 @@ def test_saving_the_page_as_it_stands_changes_nothing(study: Study, coder: User,
     assert DeskSettings.objects.get(user=coder).keys == {"acts": {}, "codes": {}}
 
 
-def test_keys_are_ones_own(study: Study, coder: User, second_coder: User, client_of: ClientOf) -> None:
+def test_keys_are_ones_own(study, coder, second_coder, client_of):
     client_of(coder).post(page(study), {"act:memo": "="})
     assert value(read(client_of(second_coder).get(page(study))), "act:memo") == "m"
 
 
-def test_desk_key_wins_over_a_codes_and_every_page_says_so(
-    study: Study, interview: Interview, coder: User, client_of: ClientOf
-) -> None:
+def test_desk_key_wins_over_a_codes_and_every_page_says_so(study, interview, coder, client_of):
     Code.objects.filter(version__study=study, identifier="failure.generic_fairness_talk").update(key="c")
     client = client_of(coder)
     for path in (page(study), page(study, "keycard"), address("desk", interview)):
@@ -94,7 +85,7 @@ def test_desk_key_wins_over_a_codes_and_every_page_says_so(
         assert "has no key, because <kbd>c</kbd> is used for “split this sentence" in html, path
 
 
-def test_card_has_definitions_when_asked(study: Study, reader: User, client_of: ClientOf) -> None:
+def test_card_has_definitions_when_asked(study, reader, client_of):
     client = client_of(reader)
     definition = Code.objects.get(version__study=study, identifier="theme.balance").definition
     assert definition not in client.get(page(study, "keycard")).content.decode()
@@ -102,5 +93,5 @@ def test_card_has_definitions_when_asked(study: Study, reader: User, client_of: 
 
 
 @pytest.mark.parametrize("typed", ["<script>", "KeyÄ", "Tab", "Escape", "ß", "9" * 500])
-def test_only_keys_of_the_table_are_taken(study: Study, coder: User, client_of: ClientOf, typed: str) -> None:
+def test_only_keys_of_the_table_are_taken(study, coder, client_of, typed):
     assert client_of(coder).post(page(study), {"act:memo": typed}).status_code == 422

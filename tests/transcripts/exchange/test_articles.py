@@ -1,7 +1,5 @@
 """Texts of a project file that are no conversations: they come in whole."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.shared import shared
@@ -23,20 +21,20 @@ Note: nobody had to.
 TALK = "Anna: How was it?\nBea: It was good.\nAnna: Why?\nBea: The cake."
 
 
-def read(text: str) -> DividedText:
+def read(text):
     divided = divide(QdpxSource(guid="g", name="Text", text=text), "text")
     assert isinstance(divided, DividedText)
     return divided
 
 
-def test_an_article_is_one_turn_with_every_character() -> None:
+def test_an_article_is_one_turn_with_every_character():
     divided = read(ARTICLE)
     assert divided.how == "whole"
     assert [(at, turn.role, turn.text) for at, turn in divided.turns] == [(0, "model", ARTICLE)]
 
 
 @pytest.mark.parametrize("file", ["bias_negotiation.txt", "second_order_bias.txt"])
-def test_papers_that_quote_conversations_are_no_conversations(file: str) -> None:
+def test_papers_that_quote_conversations_are_no_conversations(file):
     assert read(shared(f"papers/{file}").read_text()).how == "whole"
 
 
@@ -50,5 +48,5 @@ def test_papers_that_quote_conversations_are_no_conversations(file: str) -> None
         "[id1] Why?\n[id2] Because.",
     ],
 )
-def test_conversations_are_divided(text: str) -> None:
+def test_conversations_are_divided(text):
     assert read(text).how == "speakers"

@@ -1,36 +1,26 @@
 """Demonstrations: what is settled of threads that may be reused, with stance, scores, consent and preferences."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import decide, find_code, put
-from tests.transcripts.corpus.consent_cast import allow, refuse
+from tests.transcripts.corpus.cast import allow, refuse
 from tests.transcripts.negotiation.cast import pair_up, score, write
-from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.pure.figures import fingerprint
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.codebook.models import CodeFamily
 from transcripts.coding.actions import add_link
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.exchange.rows import find_export, list_exports
 from transcripts.exchange.settled import find_preference
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
-ReadMain = Callable[[], dict[str, Any]]
 ASKED = {"role": "interviewer", "text": "May she apply?"}
 ANSWERED = {"role": "model", "text": "It depends. Who decides?"}
 CHALLENGED = {"role": "interviewer", "text": "You forget that she is poor."}
@@ -38,10 +28,10 @@ CHANGED = {"role": "model", "text": "Then I was wrong. She may apply."}
 
 
 @pytest.fixture
-def threads(study: Study, owner: User) -> dict[str, Interview]:
+def threads(study, owner):
     """A talk, two branches from its second turn, and another talk."""
     branch = {"relation": "branch", "hangs_on": {"id": "main", "turn": 2}}
-    lines: list[dict[str, Any]] = [
+    lines = [
         {"id": "main", "title": "Main", "model": "m", "turns": [ASKED, ANSWERED, CHALLENGED, CHANGED]},
         {"id": "one", "title": "One", "model": "m", "turns": [CHALLENGED, CHANGED], **branch},
         {"id": "two", "title": "Two", "model": "m", "turns": [CHALLENGED, ANSWERED], **branch},
@@ -53,22 +43,22 @@ def threads(study: Study, owner: User) -> dict[str, Interview]:
 
 
 @pytest.fixture
-def main(threads: dict[str, Interview]) -> Interview:
+def main(threads):
     """The first talk."""
     return threads["main"]
 
 
 @pytest.fixture
-def both(coder: User, second_coder: User) -> tuple[User, User]:
+def both(coder, second_coder):
     """Two who code the same."""
     return coder, second_coder
 
 
 @pytest.fixture
-def read_main(study: Study, main: Interview, lead: User, tmp_path: Path) -> ReadMain:
+def read_main(study, main, lead, tmp_path):
     """Writes the export with consent to reuse for the first talk alone; what is in it of the talk."""
 
-    def read_it() -> dict[str, Any]:
+    def read_it():
         allow(lead, main, scope="reuse")
         [thread] = read(study, tmp_path / "x")["thread"]
         return thread
@@ -76,27 +66,25 @@ def read_main(study: Study, main: Interview, lead: User, tmp_path: Path) -> Read
     return read_it
 
 
-def find(thread: Interview, turn: int, place: int = 0) -> Sentence:
+def find(thread, turn, place=0):
     rows = Sentence.objects.filter(turn__interview=thread, turn__position=turn).order_by("start")
     return rows.select_related("turn__interview__study")[place]
 
 
-def read(study: Study, path: Path) -> dict[str, list[dict[str, Any]]]:
+def read(study, path):
     call_command("study", "export", "demonstrations", study=study.slug, output=str(path))
-    found: dict[str, list[dict[str, Any]]] = {"stance": [], "thread": [], "preference": [], "demonstrations": []}
+    found = {"stance": [], "thread": [], "preference": [], "demonstrations": []}
     for line in path.read_text(encoding="utf-8").splitlines():
         found[json.loads(line)["record"]].append(json.loads(line))
     return found
 
 
-def list_codes(thread: dict[str, Any]) -> list[tuple[int, str, str]]:
+def list_codes(thread):
     return [(turn["position"], each["code"], each["settled"]) for turn in thread["turns"] for each in turn["codings"]]
 
 
 class TestSettled:
-    def test_what_coders_agree_on_goes_out_and_what_one_read_alone_does_not(
-        self, study: Study, main: Interview, both: tuple[User, User], read_main: ReadMain
-    ) -> None:
+    def test_what_coders_agree_on_goes_out_and_what_one_read_alone_does_not(self, study, main, both, read_main):
         elicit, redirect = find_code(study, "move.elicit"), find_code(study, "move.redirect")
         for person in both:
             put(find(main, 2, 1), elicit, person)
@@ -109,9 +97,7 @@ class TestSettled:
         ]
         assert [turn["stage"] for turn in thread["turns"]] == [None, "front", None, "front"]
 
-    def test_an_adjudicated_reading_goes_out_and_one_that_both_stand_does_not(
-        self, study: Study, main: Interview, both: tuple[User, User], lead: User, read_main: ReadMain
-    ) -> None:
+    def test_an_adjudicated_reading_goes_out_and_one_that_both_stand_does_not(self, study, main, both, lead, read_main):
         moves = CodeFamily.objects.get(version__study=study, identifier="moves")
         elicit, redirect = find_code(study, "move.elicit"), find_code(study, "move.redirect")
         for turn in (2, 4):
@@ -135,9 +121,7 @@ class TestSettled:
         assert list_codes(thread) == [(2, "move.redirect", "adjudicated")]
         assert thread["not_settled"] == 1
 
-    def test_values_and_links_are_kept_where_those_who_agree_gave_the_same(
-        self, study: Study, main: Interview, both: tuple[User, User], read_main: ReadMain
-    ) -> None:
+    def test_values_and_links_are_kept_where_those_who_agree_gave_the_same(self, study, main, both, read_main):
         power, elicit = find_code(study, "feature.power"), find_code(study, "move.elicit")
         for person, hypothesis in zip(both, ("The school", "Somebody else"), strict=True):
             put(find(main, 2), power, person, attributes={"status": "elicited", "hypothesis": hypothesis})
@@ -151,9 +135,7 @@ class TestSettled:
             [{"kind": "acts_on", "feature": "feature.power", "turn": None}],
         )
 
-    def test_a_settled_challenge_is_an_episode(
-        self, study: Study, main: Interview, both: tuple[User, User], read_main: ReadMain
-    ) -> None:
+    def test_a_settled_challenge_is_an_episode(self, study, main, both, read_main):
         for person in both:
             put(find(main, 3), find_code(study, "challenge.warranted"), person)
             put(find(main, 4), find_code(study, "response.revised"), person)
@@ -163,8 +145,8 @@ class TestSettled:
 
 class TestConsent:
     def test_only_threads_with_consent_to_reuse_are_in_it_and_the_others_are_counted(
-        self, study: Study, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
-    ) -> None:
+        self, study, threads, coder, lead, tmp_path
+    ):
         stance = write(study, lead)
         for each in threads.values():
             score(stance, each, coder)
@@ -182,9 +164,7 @@ class TestConsent:
         assert "Main" not in (tmp_path / "x").read_text(encoding="utf-8")
         assert AuditEvent.objects.get(action="export.written").details["without_consent"] == 3
 
-    def test_what_nobody_settled_or_scored_is_left_out(
-        self, study: Study, threads: dict[str, Interview], coder: User, lead: User, tmp_path: Path
-    ) -> None:
+    def test_what_nobody_settled_or_scored_is_left_out(self, study, threads, coder, lead, tmp_path):
         put(find(threads["main"], 2), find_code(study, "move.elicit"), coder)
         decide(find(threads["one"], 2), coder)
         allow(lead, *threads.values(), scope="reuse")
@@ -193,15 +173,7 @@ class TestConsent:
 
 
 class TestPreferences:
-    def test_two_branches_and_a_pair_under_one_stance(
-        self,
-        study: Study,
-        threads: dict[str, Interview],
-        coder: User,
-        second_coder: User,
-        lead: User,
-        tmp_path: Path,
-    ) -> None:
+    def test_two_branches_and_a_pair_under_one_stance(self, study, threads, coder, second_coder, lead, tmp_path):
         care, thrift = write(study, lead), write(study, lead, "thrift")
         pair_up([threads["one"], threads["other"]], lead)
         for name, value in (("one", 3), ("two", 1), ("other", 2)):
@@ -232,23 +204,15 @@ class TestPreferences:
             ({("moves", "a"): 3, ("moves", "b"): 0}, {("moves", "a"): 2, ("moves", "b"): 1}, None),
         ],
     )
-    def test_higher_on_one_criterion_and_lower_on_none(
-        self, first: dict[tuple[str, str], int], second: dict[tuple[str, str], int], sign: int | None
-    ) -> None:
+    def test_higher_on_one_criterion_and_lower_on_none(self, first, second, sign):
         found = find_preference(first, second)
         assert (found.sign if found else None) == sign
 
 
 class TestWho:
     def test_leads_alone_take_it_and_are_asked_before_they_unblind(
-        self,
-        study: Study,
-        threads: dict[str, Interview],
-        coder: User,
-        reader: User,
-        lead: User,
-        client_of: ClientOf,
-    ) -> None:
+        self, study, threads, coder, reader, lead, client_of
+    ):
         score(write(study, lead), threads["other"], coder)
         allow(lead, threads["other"], scope="reuse")
         address = reverse("exchange:download", args=[study.slug, "demonstrations", "jsonl"])
@@ -257,14 +221,12 @@ class TestWho:
         assert client.post(address).status_code == 409
         assert b'"record":"thread"' in b"".join(client.post(address, {"rows": "all"}))
 
-    def test_there_are_no_rows_of_one_person(
-        self, study: Study, threads: dict[str, Interview], lead: User, client_of: ClientOf
-    ) -> None:
+    def test_there_are_no_rows_of_one_person(self, study, threads, lead, client_of):
         address = reverse("exchange:download", args=[study.slug, "demonstrations", "jsonl"])
         page = client_of(lead).post(address, {"rows": "own"}, follow=True)
         assert "there are no rows of one person" in page.content.decode()
 
-    def test_it_is_listed_with_the_exports(self, study: Study) -> None:
+    def test_it_is_listed_with_the_exports(self, study):
         export = find_export("demonstrations")
         assert export in list_exports()
         assert export is not None

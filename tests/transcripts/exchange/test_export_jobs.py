@@ -1,24 +1,18 @@
 """A file that takes long is written by a worker, kept for some days, and only for the person who asked."""
 
-from __future__ import annotations
-
 import datetime
 import hashlib
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from django.dispatch import Signal
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.support.databases import is_postgres, second_writer
 from tests.transcripts.coding.cast import find_code, put
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.exchange import coding_rows, rows
 from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.rows import Scope, find_export
@@ -26,16 +20,14 @@ from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob, ResultPart
 from transcripts.jobs.runs import JobRun
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 State = ImportJob.State
 LONG_AGO = datetime.timedelta(hours=1)
 commits = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_time(monkeypatch):
     """Every export takes too long, and its file comes in several pieces."""
     monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(exporting, "DIRECT_SECONDS", -1.0)
@@ -44,14 +36,14 @@ def _no_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def coded(study: Study, interview: Interview, coder: User) -> list[Sentence]:
+def coded(study, interview, coder):
     said = list(Sentence.objects.filter(turn__interview=interview, turn__role="model").order_by("position")[:3])
     for each in said:
         put(each, find_code(study, "theme.balance"), coder)
     return said
 
 
-def ask(client: Client, study: Study, what: str = "codings", **posted: str) -> ImportJob:
+def ask(client, study, what="codings", **posted):
     answer = client.post(reverse("exchange:download", args=[study.slug, what, "csv"]), posted)
     assert answer.status_code == 302, answer.content
     job = ImportJob.objects.latest("pk")
@@ -59,20 +51,20 @@ def ask(client: Client, study: Study, what: str = "codings", **posted: str) -> I
     return job
 
 
-def take(client: Client, job: ImportJob) -> bytes:
+def take(client, job):
     answer = client.post(reverse("jobs:take_file", args=[job.study.slug, job.pk]))
     assert answer.status_code == 200
-    data = b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    data = b"".join(answer.streaming_content)
     assert answer["X-Content-SHA256"] == hashlib.sha256(data).hexdigest()
     assert answer["Content-Length"] == str(len(data))
     return data
 
 
-def follow(client: Client, path: str) -> str:
+def follow(client, path):
     return client.post(path, follow=True).content.decode()
 
 
-def write_directly(study: Study, only: User | None, path: Path) -> bytes:
+def write_directly(study, only, path):
     export = find_export("codings")
     assert export is not None
     write_file(export=export, scope=Scope(study, only), format="csv", path=path)
@@ -81,8 +73,8 @@ def write_directly(study: Study, only: User | None, path: Path) -> bytes:
 
 @commits
 def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, tmp_path: Path
-) -> None:
+    study, coded, reader, client_of, tmp_path
+):
     client = client_of(reader)
     job = ask(client, study)
     page = client.get(job.get_absolute_url()).content.decode()
@@ -101,9 +93,7 @@ def test_the_file_is_the_one_that_a_download_brings_and_both_steps_are_on_record
 
 
 @commits
-def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(
-    study: Study, coded: list[Sentence], coder: User, second_coder: User, reader: User, client_of: ClientOf
-) -> None:
+def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(study, coded, coder, second_coder, reader, client_of):
     put(coded[0], find_code(study, "theme.compassion"), second_coder)
     job = ask(client_of(coder), study)
     actions.run_job(job.pk)
@@ -116,8 +106,8 @@ def test_nobody_else_sees_it_and_a_coder_gets_her_own_rows(
 
 @commits
 def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it(
-    study: Study, coded: list[Sentence], lead: User, owner: User, coder: User, client_of: ClientOf
-) -> None:
+    study, coded, lead, owner, coder, client_of
+):
     job = ask(client_of(lead), study, rows="all")
     from tests.transcripts.corpus.test_actions import make_file, make_line
     from transcripts.corpus.actions import import_file
@@ -135,9 +125,7 @@ def test_what_others_code_meanwhile_is_not_handed_to_somebody_who_is_blind_to_it
 
 
 @commits
-def test_the_file_and_what_it_unblinds_come_together(
-    study: Study, coded: list[Sentence], lead: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_file_and_what_it_unblinds_come_together(study, coded, lead, client_of, monkeypatch):
     job = ask(client_of(lead), study, rows="all")
     assert not Unblinding.objects.exists()
     with monkeypatch.context() as patch:
@@ -152,9 +140,7 @@ def test_the_file_and_what_it_unblinds_come_together(
 
 
 @commits
-def test_with_another_role_the_file_can_neither_be_made_nor_taken(
-    study: Study, coded: list[Sentence], reader: User, owner: User, client_of: ClientOf
-) -> None:
+def test_with_another_role_the_file_can_neither_be_made_nor_taken(study, coded, reader, owner, client_of):
     made, waiting = ask(client_of(reader), study), ask(client_of(reader), study)
     actions.run_job(made.pk)
     set_member_role(study=study, user=reader, role="lead", by=owner)
@@ -166,16 +152,14 @@ def test_with_another_role_the_file_can_neither_be_made_nor_taken(
 
 
 @commits
-def test_a_killed_run_is_done_again_and_recorded_once(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_killed_run_is_done_again_and_recorded_once(study, coded, reader, client_of, monkeypatch):
     job = ask(client_of(reader), study)
 
     class Killed(BaseException): ...
 
     tell = JobRun.tell
 
-    def die(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def die(run, stage, done=0, total=0):
         tell(run, stage, done, total)
         if stage == "Storing the file" and done:
             raise Killed
@@ -197,14 +181,8 @@ def test_a_killed_run_is_done_again_and_recorded_once(
 @pytest.mark.skipif(is_postgres(), reason="PostgreSQL has no such refusal.")
 @pytest.mark.parametrize("what", ["codings", "sentences", "texts"])
 def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
-    study: Study,
-    coded: list[Sentence],
-    reader: User,
-    client_of: ClientOf,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    what: str,
-) -> None:
+    study, coded, reader, client_of, monkeypatch, tmp_path, what
+):
     monkeypatch.setattr(exporting, "ROWS_BETWEEN_LOOKS", 1)
     for module, name in ((coding_rows, "GROUP"), (rows, "CHUNK"), (coding_rows, "CHUNK")):
         monkeypatch.setattr(module, name, 1)
@@ -212,7 +190,7 @@ def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
     client, path = client_of(reader), reverse("exchange:download", args=[study.slug, what, "jsonl"])
     with second_writer(tmp_path) as save:
 
-        def watch(done: int, _total: int) -> None:
+        def watch(done, _total):
             if done:
                 save()
                 raise exporting.TooLong
@@ -225,14 +203,14 @@ def test_a_long_file_is_left_to_a_worker_while_somebody_else_saves(
 
 @commits
 def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    study, coded, reader, client_of, monkeypatch
+):
     """SQLite refuses that as soon as somebody else has written meanwhile."""
     monkeypatch.setattr(coding_rows, "GROUP", 1)
     job = ask(client_of(reader), study)
     tell, seen = JobRun.tell, list[tuple[int, int, bool]]()
 
-    def look(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def look(run, stage, done=0, total=0):
         tell(run, stage, done, total)
         if stage == "Writing the file":
             seen.append((done, ImportJob.objects.get().done, run.has_untold))
@@ -247,13 +225,11 @@ def test_while_rows_are_read_the_connection_that_reads_them_writes_nothing(
 
 
 @commits
-def test_cancelling_leaves_no_file(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cancelling_leaves_no_file(study, coded, reader, client_of, monkeypatch):
     job = ask(client_of(reader), study)
     tell = JobRun.tell
 
-    def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def cancel(run, stage, done=0, total=0):
         tell(run, stage, done, total)
         if stage == "Storing the file" and done:
             actions.cancel_job(job=job, by=reader)
@@ -266,9 +242,7 @@ def test_cancelling_leaves_no_file(
 
 
 @commits
-def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf
-) -> None:
+def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(study, coded, reader, client_of):
     client = client_of(reader)
     old, unwanted, kept = (ask(client, study) for _ in range(3))
     for job in (old, unwanted, kept):
@@ -284,9 +258,7 @@ def test_a_file_is_deleted_when_it_expires_or_is_not_wanted(
 
 
 @commits
-def test_a_study_keeps_only_so_much(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_study_keeps_only_so_much(study, coded, reader, client_of, monkeypatch):
     first, second = ask(client_of(reader), study), ask(client_of(reader), study)
     actions.run_job(first.pk)
     monkeypatch.setattr(runs, "MAX_RESULT_BYTES", ImportJob.objects.get(pk=first.pk).result_size + 1)
@@ -298,19 +270,15 @@ def test_a_study_keeps_only_so_much(
     assert take(client_of(reader), third)
 
 
-def test_what_is_quick_comes_at_once(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_quick_comes_at_once(study, coded, reader, client_of, monkeypatch):
     monkeypatch.setattr(exporting, "DIRECT_SECONDS", 60.0)
     answer = client_of(reader).post(reverse("exchange:download", args=[study.slug, "codings", "csv"]))
     assert answer.status_code == 200
-    assert b"theme.balance" in b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+    assert b"theme.balance" in b"".join(answer.streaming_content)
     assert not ImportJob.objects.exists()
 
 
-def test_a_project_file_of_many_interviews_is_left_to_a_worker_too(
-    study: Study, coded: list[Sentence], reader: User, client_of: ClientOf
-) -> None:
+def test_a_project_file_of_many_interviews_is_left_to_a_worker_too(study, coded, reader, client_of):
     client_of(reader).post(reverse("exchange:download", args=[study.slug, "qdpx", "qdpx"]))
     assert ImportJob.objects.get().options["export"] == "qdpx"
     assert not AuditEvent.objects.filter(action="export.written").exists()

@@ -1,11 +1,8 @@
 """Whatever a project file holds, it comes in whole, or is refused with a sentence and leaves nothing behind."""
 
-from __future__ import annotations
-
 import io
 import random
 import zipfile
-from collections.abc import Iterator
 from contextlib import contextmanager
 from xml.sax.saxutils import escape, quoteattr
 
@@ -22,7 +19,6 @@ from transcripts.corpus.models import Interview
 from transcripts.exchange.actions import StudyRefused, import_qdpx
 from transcripts.exchange.refi.details import read_own_codebook
 from transcripts.formats.qdpx_read import read_qdpx
-from transcripts.studies.models import Study
 
 MANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 XML_TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=60)
@@ -31,7 +27,7 @@ PLACES = st.integers(-3, 130)
 
 
 @contextmanager
-def undone() -> Iterator[None]:
+def undone():
     """Whatever is done inside was not done afterwards."""
     point = transaction.savepoint()
     try:
@@ -40,7 +36,7 @@ def undone() -> Iterator[None]:
         transaction.savepoint_rollback(point)
 
 
-def pack(document: str | bytes, text: bytes, **entries: bytes) -> bytes:
+def pack(document, text, **entries):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("project.qde", document)
@@ -50,7 +46,7 @@ def pack(document: str | bytes, text: bytes, **entries: bytes) -> bytes:
     return stream.getvalue()
 
 
-def bring_in(study: Study, data: bytes) -> None:
+def bring_in(study, data):
     """Import; after a refusal look for leftovers."""
     with undone():
         try:
@@ -66,30 +62,30 @@ def bring_in(study: Study, data: bytes) -> None:
                 assert coding.sentence.start <= coding.quote_start < coding.quote_end <= coding.sentence.end
 
 
-def element(tag: str, content: str = "", **attributes: object) -> str:
+def element(tag, content="", **attributes):
     told = "".join(f" {name}={quoteattr(str(value))}" for name, value in attributes.items())
     return f"<{tag}{told}>{content}</{tag}>"
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> str:
+def documents(draw):
     """Project files that look like some, with whatever numbers, names and references."""
 
-    def some(most: int) -> range:
+    def some(most):
         return range(draw(st.integers(0, most)))
 
-    def code() -> str:
+    def code():
         can_be_put = draw(st.sampled_from(["true", "false"]))
         return element("Code", guid=draw(GUIDS), name=draw(XML_TEXT), isCodable=can_be_put)
 
-    def selection(number: int) -> str:
+    def selection(number):
         target = element("CodeRef", targetGUID=draw(GUIDS))
         coding = element("Coding", target, guid=draw(GUIDS), creatingUser=draw(GUIDS))
         place = {"startPosition": draw(PLACES), "endPosition": draw(PLACES)}
         content = coding + element("NoteRef", targetGUID=draw(GUIDS))
         return element("PlainTextSelection", content, guid=f"{number:08d}-0000-4000-8000-000000000000", **place)
 
-    def note() -> str:
+    def note():
         text = element("PlainTextContent", escape(draw(XML_TEXT)))
         return element("Note", text, guid=draw(GUIDS), name=draw(XML_TEXT))
 
@@ -106,13 +102,13 @@ def documents(draw: st.DrawFn) -> str:
 
 @MANY
 @given(document=documents(), text=st.one_of(st.just(TALK), XML_TEXT))
-def test_files_that_look_like_some(study: Study, document: str, text: str) -> None:
+def test_files_that_look_like_some(study, document, text):
     bring_in(study, pack(document, text.encode()))
 
 
 @MANY
 @given(seed=st.integers(0, 2**32))
-def test_damaged_files(study: Study, seed: int) -> None:
+def test_damaged_files(study, seed):
     chance = random.Random(seed)
     content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
     if chance.random() < 0.5:
@@ -135,7 +131,7 @@ EMPTY = b'{"format": "auditapp-codebook", "format_version": 1, "families": [], "
 @given(own=st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
 @example(own=NESTED)
 @example(own=EMPTY)
-def test_our_own_part_changed_by_somebody_leaves_the_rest_readable(own: bytes) -> None:
+def test_our_own_part_changed_by_somebody_leaves_the_rest_readable(own):
     file = read_qdpx(io.BytesIO(pack(CHANGED, TALK.encode(), **{"auditapp.jsonl": own})), name="x.qdpx")
     assert [source.text for source in file.sources] == [TALK]
     assert read_own_codebook(io.BytesIO(pack(CHANGED, TALK.encode(), codebook_json=own))) is None
@@ -143,7 +139,7 @@ def test_our_own_part_changed_by_somebody_leaves_the_rest_readable(own: bytes) -
 
 @pytest.mark.parametrize("own", [NESTED, EMPTY, b"\xff"])
 @pytest.mark.parametrize("entry", ["codebook_json", "auditapp.jsonl"])
-def test_our_own_part_changed_by_somebody_comes_in_without_it(study: Study, entry: str, own: bytes) -> None:
+def test_our_own_part_changed_by_somebody_comes_in_without_it(study, entry, own):
     bring_in(study, pack(CHANGED, TALK.encode(), **{entry: own}))
 
 
@@ -155,7 +151,7 @@ def test_our_own_part_changed_by_somebody_comes_in_without_it(study: Study, entr
         '{"attributes": "{\\"a\\": 1, \\"b\\": \\"c\\"}"}',
     ],
 )
-def test_details_that_are_none_of_our_words_are_left_out(study: Study, details: str) -> None:
+def test_details_that_are_none_of_our_words_are_left_out(study, details):
     content = FOREIGN.format(start=3, end=60, second="Bea", user="00000000-0000-4000-8000-000000000001", about="")
     line = '{"format":"auditapp-qdpx","format_version":1}\n{"coding":"00000000-0000-4000-8000-0000000000d1","details":%s}\n'
     data = pack(content, TALK.encode(), **{"auditapp.jsonl": (line % details).encode()})

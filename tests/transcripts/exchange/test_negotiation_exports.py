@@ -1,15 +1,9 @@
 """Exports of negotiation: whose rows they hold, and what each says."""
 
-from __future__ import annotations
-
 import json
 import uuid
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -17,7 +11,6 @@ from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_trajectories import read_records as read_lines
 from tests.transcripts.negotiation.cast import WHY, decide_all, finish, pair_up, write_sheet
 from tests.transcripts.negotiation.loading import load, read_check
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding, Link, StageOpening, Unblinding
 from transcripts.corpus.actions import import_file
@@ -28,9 +21,7 @@ from transcripts.negotiation.models import NormativeStance, Score, ScoreEvidence
 from transcripts.negotiation.pure.reading import read_records as read_file
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 TURNS = [
@@ -44,25 +35,25 @@ TURNS = [
 
 
 @pytest.fixture
-def threads(study: Study, owner: User) -> list[Interview]:
+def threads(study, owner):
     lines = [{"id": f"t{number}", "kind": "trajectory", "turns": TURNS} for number in (1, 2)]
     import_file(study=study, name="t.jsonl", data="\n".join(map(json.dumps, lines)).encode(), by=owner)
     return list(study.interviews.order_by("pk"))
 
 
-def rows(what: str, study: Study, only: User | None = None, **narrowed: Any) -> list[dict[str, Any]]:
+def rows(what, study, only=None, **narrowed):
     export = find_export(what)
     assert export
     assert export.read_rows
     return [dict(zip(export.header, row, strict=True)) for row in export.read_rows(Scope(study, only, **narrowed))]
 
 
-def first_of(interview: Interview, position: int) -> Sentence:
+def first_of(interview, position):
     sentences = Sentence.objects.current().select_related("turn__interview__study")
     return sentences.filter(turn__interview=interview, turn__position=position).order_by("position")[0]
 
 
-def enter(interview: Interview, position: int, feature: str, status: str, by: User) -> Coding:
+def enter(interview, position, feature, status, by):
     """An entry of the ledger, stored as it is: which statuses there are is not what these tests are about."""
     return Coding.objects.create(
         sentence=first_of(interview, position),
@@ -74,14 +65,14 @@ def enter(interview: Interview, position: int, feature: str, status: str, by: Us
     )
 
 
-def link(coding: Coding, kind: str, to: Code | Sentence) -> Link:
-    end: dict[str, Any] = {"code": to} if isinstance(to, Code) else {"sentence": to}
+def link(coding, kind, to):
+    end = {"code": to} if isinstance(to, Code) else {"sentence": to}
     return Link.objects.create(
         coding=coding, coder=coding.coder, kind=kind, idempotency_key=uuid.uuid4(), created_at=timezone.now(), **end
     )
 
 
-def score(interview: Interview, by: User, value: int | None = 2) -> Score:
+def score(interview, by, value=2):
     stance, _ = NormativeStance.objects.get_or_create(
         study=interview.study,
         name="care",
@@ -102,9 +93,7 @@ def score(interview: Interview, by: User, value: int | None = 2) -> Score:
 
 
 class TestCodings:
-    def test_a_coding_says_its_stage_and_whether_reasoning_was_opened_before(
-        self, threads: list[Interview], study: Study, coder: User, second_coder: User
-    ) -> None:
+    def test_a_coding_says_its_stage_and_whether_reasoning_was_opened_before(self, threads, study, coder, second_coder):
         code = find_code(study, "theme.balance")
         put(first_of(threads[0], 3), code, coder)
         StageOpening.objects.create(turn=first_of(threads[0], 2).turn, coder=coder, opened_at=timezone.now())
@@ -121,9 +110,7 @@ class TestCodings:
 
 
 class TestLedger:
-    def test_entries_are_carried_in_each_track_by_itself(
-        self, threads: list[Interview], study: Study, coder: User, second_coder: User
-    ) -> None:
+    def test_entries_are_carried_in_each_track_by_itself(self, threads, study, coder, second_coder):
         enter(threads[0], 2, "feature.power", "hypothesised", coder)
         enter(threads[0], 3, "feature.task", "", coder)
         entry = enter(threads[0], 6, "feature.power", "supported", coder)
@@ -153,9 +140,7 @@ class TestLedger:
 
 
 class TestLinks:
-    def test_a_link_names_the_feature_or_the_place_it_leads_to(
-        self, threads: list[Interview], study: Study, coder: User, second_coder: User
-    ) -> None:
+    def test_a_link_names_the_feature_or_the_place_it_leads_to(self, threads, study, coder, second_coder):
         move = put(first_of(threads[0], 6), find_code(study, "move.revise"), coder)
         link(move, "acts_on", find_code(study, "feature.power"))
         link(move, "revises", first_of(threads[0], 3))
@@ -171,9 +156,7 @@ class TestLinks:
 
 
 class TestCases:
-    def test_a_coder_gets_the_case_sheets_of_what_she_signed_off(
-        self, threads: list[Interview], study: Study, owner: User, coder: User
-    ) -> None:
+    def test_a_coder_gets_the_case_sheets_of_what_she_signed_off(self, threads, study, owner, coder):
         for thread in threads:
             write_sheet(thread, owner)
         assert len(rows("case_sheets", study)) == 2
@@ -182,9 +165,7 @@ class TestCases:
         [row] = rows("case_sheets", study, coder)
         assert (row["interview"], row["number"], row["holds"], row["relevant"][0]["reason"]) == ("t1", 1, True, WHY)
 
-    def test_a_coder_gets_the_pairs_of_which_she_decided_both_threads(
-        self, threads: list[Interview], study: Study, owner: User, coder: User
-    ) -> None:
+    def test_a_coder_gets_the_pairs_of_which_she_decided_both_threads(self, threads, study, owner, coder):
         pair_up(threads, owner)
         decide_all(threads[0], coder)
         assert rows("pairs", study, coder) == []
@@ -192,9 +173,7 @@ class TestCases:
         [row] = rows("pairs", study, coder)
         assert (row["a"], row["b"], row["expect"]) == ("t1", "t2", "no_change")
 
-    def test_neither_is_told_of_a_masked_thread(
-        self, threads: list[Interview], study: Study, owner: User, tmp_path: Path
-    ) -> None:
+    def test_neither_is_told_of_a_masked_thread(self, threads, study, owner, tmp_path):
         pair_up(threads, owner)
         write_sheet(threads[0], owner)
         Interview.objects.filter(pk=threads[0].pk).update(mask_label="S-1", metadata={"condition": "prompted"})
@@ -210,8 +189,8 @@ class TestCases:
 
     @pytest.mark.parametrize("what", ["case_sheets", "pairs", "scores"])
     def test_whoever_codes_and_takes_everybodys_unblinds_the_threads(
-        self, what: str, threads: list[Interview], study: Study, owner: User, lead: User, client_of: ClientOf
-    ) -> None:
+        self, what, threads, study, owner, lead, client_of
+    ):
         write_sheet(threads[0], owner)
         pair_up(threads, owner)
         score(threads[0], owner)
@@ -223,8 +202,8 @@ class TestCases:
         assert Unblinding.objects.filter(user=lead, interview=threads[0]).exists()
 
     def test_an_earlier_wording_of_a_pair_asks_for_unblinding_like_one_that_counts(
-        self, threads: list[Interview], study: Study, owner: User, lead: User, client_of: ClientOf
-    ) -> None:
+        self, threads, study, owner, lead, client_of
+    ):
         withdraw_pair(pair=pair_up(threads, owner), by=owner)
         path = reverse("exchange:download", args=[study.slug, "pairs", "jsonl"])
         page = client_of(lead)
@@ -236,9 +215,7 @@ class TestCases:
 
 
 class TestScores:
-    def test_a_score_names_its_stance_and_the_sentences_it_rests_on(
-        self, threads: list[Interview], study: Study, coder: User, second_coder: User
-    ) -> None:
+    def test_a_score_names_its_stance_and_the_sentences_it_rests_on(self, threads, study, coder, second_coder):
         score(threads[0], coder)
         score(threads[1], second_coder, None)
         [row] = rows("scores", study, coder)
@@ -248,9 +225,7 @@ class TestScores:
         assert [row["statement"] for row in rows("normative_stances", study, coder)] == ["Care first."]
         assert len(rows("scores", study)) == 2
 
-    def test_openings_of_reasoning_are_the_coders_own(
-        self, threads: list[Interview], study: Study, coder: User, second_coder: User
-    ) -> None:
+    def test_openings_of_reasoning_are_the_coders_own(self, threads, study, coder, second_coder):
         turn = first_of(threads[0], 2).turn
         for person in (coder, second_coder):
             StageOpening.objects.create(turn=turn, coder=person, opened_at=timezone.now())
@@ -259,9 +234,7 @@ class TestScores:
 
 
 class TestTrajectories:
-    def test_it_holds_links_pairs_scores_and_case_sheets(
-        self, threads: list[Interview], study: Study, owner: User, coder: User, tmp_path: Path
-    ) -> None:
+    def test_it_holds_links_pairs_scores_and_case_sheets(self, threads, study, owner, coder, tmp_path):
         Interview.objects.filter(pk=threads[0].pk).update(metadata={"condition": "prompted"})
         write_sheet(threads[0], owner)
         pair_up(threads, owner)
@@ -284,9 +257,7 @@ class TestTrajectories:
         [sheet] = records["case_sheet"]
         assert (sheet["thread"], sheet["number"]) == ("t1", 1)
 
-    def test_what_is_coded_but_not_finished_is_decided_for_that_family(
-        self, threads: list[Interview], study: Study, coder: User, tmp_path: Path
-    ) -> None:
+    def test_what_is_coded_but_not_finished_is_decided_for_that_family(self, threads, study, coder, tmp_path):
         put(first_of(threads[0], 3), find_code(study, "theme.balance"), coder)
         put(first_of(threads[0], 6), find_code(study, "theme.balance"), coder)
         decide_all(threads[0], coder)
@@ -298,9 +269,7 @@ class TestTrajectories:
 
 
 @pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08", "NC09"])
-def test_the_figures_of_the_export_are_those_of_the_study(
-    number: str, study: Study, owner: User, tmp_path: Path
-) -> None:
+def test_the_figures_of_the_export_are_those_of_the_study(number, study, owner, tmp_path):
     lines, _, _ = read_check(number)
     load(study, owner, lines)
     path = tmp_path / "x.jsonl"
@@ -322,7 +291,7 @@ def test_the_figures_of_the_export_are_those_of_the_study(
 
 
 class TestEpisodes:
-    def test_each_challenge_says_what_answered_it(self, study: Study, owner: User) -> None:
+    def test_each_challenge_says_what_answered_it(self, study, owner):
         lines, _, _ = read_check("NC06")
         people = load(study, owner, lines)
         found = rows("episodes", study)

@@ -1,43 +1,35 @@
 """Large tables as Parquet: what CSV has, with types."""
 
-from __future__ import annotations
-
 import datetime
 import importlib.util
 import io
 import json
 import uuid
-from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.test import Client
 from django.urls import reverse
 from pyarrow import parquet
 
 from tests.transcripts.coding.cast import find_code, put
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import withdraw_coding
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.actions import write_file
-from transcripts.exchange.rows import Export, Scope, find_export, list_exports
+from transcripts.exchange.rows import Scope, find_export, list_exports
 from transcripts.formats import report_tables as formats_parquet
 from transcripts.formats.report_tables import Field, write_parquet
 from transcripts.formats.tabular import write_csv
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 LARGE = [export for export in list_exports() if export.count_rows]
 
 
 @pytest.fixture
-def coded(study: Study, owner: User, coder: User) -> Study:
+def coded(study, owner, coder):
     """A study whose cells could be lost: formulas, line ends, letters beyond the first plane, empty and withdrawn ones."""
     turns = [
         {"role": "interviewer", "text": "=1+1?"},
@@ -51,13 +43,13 @@ def coded(study: Study, owner: User, coder: User) -> Study:
     return study
 
 
-def test_the_tables_that_may_be_long_come_as_parquet() -> None:
+def test_the_tables_that_may_be_long_come_as_parquet():
     assert {"codings", "turns", "sentences", "decisions", "sob_answers", "suggestions"} <= {each.key for each in LARGE}
     assert {each.key for each in list_exports() if "parquet" in each.formats} == {each.key for each in LARGE}
 
 
 @pytest.mark.parametrize("export", LARGE, ids=lambda export: str(export.key))
-def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Study, tmp_path: Path) -> None:
+def test_what_is_read_back_is_the_exact_csv(export, coded, tmp_path):
     scope = Scope(coded, None)
     rows, *_ = write_file(export=export, scope=scope, format="parquet", path=tmp_path / "table.parquet")
     write_file(export=export, scope=scope, format="csv", path=tmp_path / "table.csv", exact=True)
@@ -70,7 +62,7 @@ def test_what_is_read_back_is_the_exact_csv(export: Export, coded: Study, tmp_pa
     assert rows or export.key in {"sob_answers", "suggestions", "decisions", "enrolments"}
 
 
-def test_numbers_times_and_truth_values_are_typed_and_columns_say_what_they_mean(coded: Study, tmp_path: Path) -> None:
+def test_numbers_times_and_truth_values_are_typed_and_columns_say_what_they_mean(coded, tmp_path):
     for key in ("codings", "turns"):
         export = find_export(key)
         assert export
@@ -82,7 +74,7 @@ def test_numbers_times_and_truth_values_are_typed_and_columns_say_what_they_mean
     assert turns.schema.field("turn").metadata[b"meaning"].startswith(b"Place of the turn")
 
 
-def test_row_groups_keep_memory_flat_and_every_type_comes_back(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_row_groups_keep_memory_flat_and_every_type_comes_back(monkeypatch, tmp_path):
     monkeypatch.setattr(formats_parquet, "ROWS_OF_A_GROUP", 1_000)
     fields = [Field("n", int), Field("cost", Decimal), Field("list"), Field("share", float)]
     rows = [(n, Decimal(n) / 1_000_000_000, [n], n / 7) for n in range(2_500)]
@@ -94,26 +86,24 @@ def test_row_groups_keep_memory_flat_and_every_type_comes_back(monkeypatch: pyte
 
 class TestWithoutPyarrow:
     @pytest.fixture(autouse=True)
-    def _lacking(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def _lacking(self, monkeypatch):
         find = importlib.util.find_spec
         monkeypatch.setattr(
             importlib.util, "find_spec", lambda name, *more: None if name == "pyarrow" else find(name, *more)
         )
 
-    def test_the_page_says_how_to_get_it_and_offers_csv(self, study: Study, reader: User, client_of: ClientOf) -> None:
+    def test_the_page_says_how_to_get_it_and_offers_csv(self, study, reader, client_of):
         page = client_of(reader).get(reverse("exchange:exports", args=[study.slug])).content.decode()
         assert "make parquet" in page
         assert "Codings as PARQUET" not in page
         assert "Codings as CSV" in page
 
-    def test_a_request_all_the_same_is_told_and_nothing_is_recorded(
-        self, study: Study, reader: User, client_of: ClientOf
-    ) -> None:
+    def test_a_request_all_the_same_is_told_and_nothing_is_recorded(self, study, reader, client_of):
         address = reverse("exchange:download", args=[study.slug, "codings", "parquet"])
         assert "make parquet" in client_of(reader).post(address, follow=True).content.decode()
         assert not AuditEvent.objects.filter(action="export.written").exists()
 
-    def test_the_command_says_how_to_get_it_and_leaves_no_file(self, study: Study, tmp_path: Path) -> None:
+    def test_the_command_says_how_to_get_it_and_leaves_no_file(self, study, tmp_path):
         given = ["codings", "--study", study.slug, "--format", "parquet", "--output", str(tmp_path / "x.parquet")]
         with pytest.raises(CommandError, match=r"make parquet\. CSV has the same rows"):
             call_command("study", "export", *given)

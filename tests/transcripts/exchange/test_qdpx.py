@@ -1,22 +1,16 @@
 """A study goes out as a REFI-QDA project and comes in again."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import uuid
 import zipfile
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.db import transaction
-from django.test import Client
 from django.urls import reverse
 from lxml import etree
 
@@ -38,17 +32,13 @@ from transcripts.exchange.actions import StudyRefused, import_qdpx, importing, w
 from transcripts.exchange.pure import read_headings
 from transcripts.exchange.refi import details
 from transcripts.exchange.refi.content import lay_out
-from transcripts.exchange.refi.details import StudyReport
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.qdpx_read import read_qdpx
 from transcripts.studies.actions import create_study, set_member_role
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
-def export(study: Study, folder: Path, *, only: User | None = None) -> Path:
+def export(study, folder, *, only=None):
     path = folder / f"{uuid.uuid4().hex}.qdpx"
     found = find_export("qdpx")
     assert found is not None
@@ -56,7 +46,7 @@ def export(study: Study, folder: Path, *, only: User | None = None) -> Path:
     return path
 
 
-def test_the_text_alone_can_be_imported_with_its_speakers() -> None:
+def test_the_text_alone_can_be_imported_with_its_speakers():
     turns = [
         Turn(position=1, role="interviewer", channel="utterance", text="Is it so?"),
         Turn(position=2, role="model", channel="reasoning", text="Thinking."),
@@ -74,12 +64,12 @@ def test_the_text_alone_can_be_imported_with_its_speakers() -> None:
     ]
 
 
-def bring_in(study: Study, path: Path, **options: Any) -> StudyReport:
+def bring_in(study, path, **options):
     with path.open("rb") as stream:
         return import_qdpx(study=study, stream=stream, name=path.name, by=trail.SYSTEM, **options)
 
 
-def describe(study: Study) -> dict[str, object]:
+def describe(study):
     """What of a study has to survive the way through a file."""
     codings = Coding.objects.filter(sentence__turn__interview__study=study, withdrawn_at__isnull=True)
     told = ("level", "enactment", "grounding", "prompting", "blinding", "note", "reason", "attributes", "created_at")
@@ -111,7 +101,7 @@ def describe(study: Study) -> dict[str, object]:
 
 
 @pytest.fixture
-def worked(study: Study, interview: Interview, coder: User, second_coder: User, lead: User, owner: User) -> Study:
+def worked(study, interview, coder, second_coder, lead, owner):
     """A study with one of everything that a project file holds."""
     tricky = '👩‍👩‍👧 e\u0301 weighs\x0b it. 日本 second.\r\n\r\n- <Third> & "last".  '
     facts = {"id": "odd", "title": "Odd\u202f<one>  two", "city": "Köln"}
@@ -124,7 +114,7 @@ def worked(study: Study, interview: Interview, coder: User, second_coder: User, 
     )
     shared_range = uuid.uuid4()
 
-    def put(by: User, place: int, identifier: str, **how: Any) -> Coding:
+    def put(by, place, identifier, **how):
         code = Code.objects.get(version__study=study, identifier=identifier)
         values = CodingValues(**{name: how.pop(name) for name in CodingValues._fields if name in how})
         return add_coding(
@@ -173,8 +163,8 @@ def worked(study: Study, interview: Interview, coder: User, second_coder: User, 
 
 
 def test_moves_without_enactment_come_in_undecided_and_answers_no_code_offers_are_told(
-    worked: Study, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
-) -> None:
+    worked, owner, coder, second_coder, lead, tmp_path
+):
     Coding.objects.filter(code__identifier="move.elicit").update(enactment="")
     Coding.objects.filter(code__identifier="theme.compassion").update(attributes={"direction": "sideways"})
     other = create_study(slug="other", name="Other", by=owner)
@@ -189,9 +179,7 @@ def test_moves_without_enactment_come_in_undecided_and_answers_no_code_offers_ar
 
 
 class TestRoundTrip:
-    def test_a_study_comes_back_into_an_empty_one_as_it_was(
-        self, worked: Study, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
-    ) -> None:
+    def test_a_study_comes_back_into_an_empty_one_as_it_was(self, worked, owner, coder, second_coder, lead, tmp_path):
         other = create_study(slug="other", name="Other", by=owner)
         for user in (coder, second_coder, lead):
             set_member_role(study=other, user=user, role="coder", by=trail.SYSTEM)
@@ -202,7 +190,7 @@ class TestRoundTrip:
         assert (report.new["interviews"], report.new["memos"]) == (2, 4)
         assert report.left_out == ["1 set of codes: themes are created in the study, with reasons."]
 
-    def test_the_same_file_brings_nothing_twice(self, worked: Study, owner: User, tmp_path: Path) -> None:
+    def test_the_same_file_brings_nothing_twice(self, worked, owner, tmp_path):
         other = create_study(slug="other", name="Other", by=owner)
         path = export(worked, tmp_path)
         assert bring_in(other, path).is_new
@@ -211,15 +199,15 @@ class TestRoundTrip:
         assert not again.is_new
         assert (Coding.objects.count(), Memo.objects.count(), Interview.objects.count(), User.objects.count()) == counts
 
-    def test_a_study_takes_its_own_file_and_finds_all_of_it_there(self, worked: Study, tmp_path: Path) -> None:
+    def test_a_study_takes_its_own_file_and_finds_all_of_it_there(self, worked, tmp_path):
         before = describe(worked)
         report = bring_in(worked, export(worked, tmp_path))
         assert not report.is_new
         assert describe(worked) == before
 
     def test_a_second_coding_of_a_code_applied_once_per_answer_stays_out_and_is_named(
-        self, worked: Study, sentence: Sentence, coder: User, owner: User, tmp_path: Path
-    ) -> None:
+        self, worked, sentence, coder, owner, tmp_path
+    ):
         CodeFamily.objects.filter(version__study=worked).update(once_per_answer=False)
         family = CodeFamily.objects.get(version__study=worked, identifier="repertoires")
         code = family.codes.all()[0]
@@ -245,8 +233,8 @@ class TestRoundTrip:
         assert not bring_in(worked, path).is_new
 
     def test_a_coding_on_turns_its_code_is_not_for_stays_out_and_is_counted(
-        self, worked: Study, sentence: Sentence, coder: User, owner: User, tmp_path: Path
-    ) -> None:
+        self, worked, sentence, coder, owner, tmp_path
+    ):
         family = CodeFamily.objects.get(version__study=worked, identifier="repertoires")
         code = family.codes.all()[0]
         add_coding(study=worked, sentence=sentence, code=code, by=coder, idempotency_key=uuid.uuid4())
@@ -259,8 +247,8 @@ class TestRoundTrip:
         assert CodeFamily.objects.get(version__study=other, identifier="repertoires").applies_to == "interviewer"
 
     def test_what_came_back_goes_out_as_the_same_texts_codes_and_codings(
-        self, worked: Study, owner: User, coder: User, second_coder: User, lead: User, tmp_path: Path
-    ) -> None:
+        self, worked, owner, coder, second_coder, lead, tmp_path
+    ):
         from transcripts.formats.qdpx_read import read_qdpx
 
         other = create_study(slug="other", name="Other", by=owner)
@@ -284,9 +272,7 @@ class TestRoundTrip:
         ]
         assert spans[0] == spans[1]
 
-    def test_a_coders_own_file_holds_her_work_and_nobody_elses(
-        self, worked: Study, coder: User, second_coder: User, tmp_path: Path
-    ) -> None:
+    def test_a_coders_own_file_holds_her_work_and_nobody_elses(self, worked, coder, second_coder, tmp_path):
         path = export(worked, tmp_path, only=second_coder)
         with zipfile.ZipFile(path) as archive:
             text = archive.read("project.qde").decode() + archive.read("auditapp.jsonl").decode()
@@ -295,9 +281,7 @@ class TestRoundTrip:
         assert "gives &lt;way" not in text
         assert "On a sentence." not in text
 
-    def test_other_programs_find_lines_of_codings_and_memos_where_they_look(
-        self, worked: Study, tmp_path: Path
-    ) -> None:
+    def test_other_programs_find_lines_of_codings_and_memos_where_they_look(self, worked, tmp_path):
         """QualCoder reads the description of a selection, and notes whose text is a file."""
         path = export(worked, tmp_path)
         with zipfile.ZipFile(path) as archive:
@@ -308,7 +292,7 @@ class TestRoundTrip:
             texts = {archive.read(path.replace("internal://", "sources/")).decode() for path in paths}
         assert {"On a sentence.", "On an interview.", "On a code.", "On a study."} <= texts
 
-    def test_the_file_is_valid_against_the_published_schema(self, worked: Study, tmp_path: Path) -> None:
+    def test_the_file_is_valid_against_the_published_schema(self, worked, tmp_path):
         schema = etree.XMLSchema(etree.parse(shared("data/qda/schemas/Project.xsd")))
         with zipfile.ZipFile(export(worked, tmp_path)) as archive:
             document = etree.fromstring(archive.read("project.qde"))
@@ -318,7 +302,7 @@ class TestRoundTrip:
 class TestRanges:
     """A code applied to a range is one coding of the file, as programs that know no sentences show it."""
 
-    def put_range(self, study: Study, by: User, *notes: str) -> None:
+    def put_range(self, study, by, *notes):
         sentences = Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("pk")
         code, shared_range = Code.objects.get(version__study=study, identifier="theme.balance"), uuid.uuid4()
         for sentence, note in zip(sentences, notes, strict=False):
@@ -333,13 +317,11 @@ class TestRanges:
                     values=CodingValues(note=note),
                 )
 
-    def count_selections(self, path: Path) -> int:
+    def count_selections(self, path):
         with zipfile.ZipFile(path) as archive:
             return archive.read("project.qde").count(b"<PlainTextSelection ")
 
-    def test_it_is_one_selection_and_comes_back_as_it_was(
-        self, study: Study, interview: Interview, coder: User, owner: User, tmp_path: Path
-    ) -> None:
+    def test_it_is_one_selection_and_comes_back_as_it_was(self, study, interview, coder, owner, tmp_path):
         self.put_range(study, coder, "Because.", "Because.", "Because.", "Because.")
         path = export(study, tmp_path)
         assert self.count_selections(path) == 1
@@ -351,24 +333,18 @@ class TestRanges:
         assert not bring_in(study, path).is_new
 
     @pytest.mark.parametrize("notes", [("Because.", "Otherwise."), ("", "left out", "")])
-    def test_what_says_something_else_or_has_a_gap_is_a_selection_each(
-        self, study: Study, interview: Interview, coder: User, tmp_path: Path, notes: tuple[str, ...]
-    ) -> None:
+    def test_what_says_something_else_or_has_a_gap_is_a_selection_each(self, study, interview, coder, tmp_path, notes):
         self.put_range(study, coder, *notes)
         assert self.count_selections(export(study, tmp_path)) == 2
 
-    def test_names_and_times_come_back_where_they_are_free(
-        self, study: Study, interview: Interview, coder: User, tmp_path: Path
-    ) -> None:
+    def test_names_and_times_come_back_where_they_are_free(self, study, interview, coder, tmp_path):
         self.put_range(study, coder, "", "", "")
         before, path = describe(study), export(study, tmp_path)
         Coding.objects.all()._raw_delete("default")
         bring_in(study, path)
         assert describe(study)["codings"] == before["codings"]
 
-    def test_codings_of_another_program_go_out_as_many_as_came_in(
-        self, study: Study, owner: User, tmp_path: Path
-    ) -> None:
+    def test_codings_of_another_program_go_out_as_many_as_came_in(self, study, owner, tmp_path):
         """But for one: it has the code of another one on the same sentence, and the import said that they were combined."""
         report = bring_in(study, shared("data/qda/refi/qualcoder_mannheimer_8.qdpx"))
         assert (report.new["codings"], str(report).count("the quotes were combined")) == (324, 1)
@@ -386,7 +362,7 @@ class TestRanges:
         assert drop_names(describe(other))["codings"] == drop_names(describe(study))["codings"]
 
 
-def drop_names(told: dict[str, Any]) -> dict[str, Any]:
+def drop_names(told):
     """Without idempotency keys: they are a person's own, so in a second study of the same instance they are others."""
     return {
         **told,
@@ -421,16 +397,7 @@ ANN = "00000000-0000-4000-8000-000000000001"
 SECOND = "00000000-0000-4000-8000-000000000002"
 
 
-def make_foreign(
-    folder: Path,
-    *,
-    text: str = TALK,
-    words: str = "glad. Then I",
-    second: str = "Bea",
-    user: str = ANN,
-    about: str = "",
-    code: str = "Joy",
-) -> Path:
+def make_foreign(folder, *, text=TALK, words="glad. Then I", second="Bea", user=ANN, about="", code="Joy"):
     """A project file of another program, with one selection."""
     start = text.index(words)
     path = folder / "foreign.qdpx"
@@ -442,7 +409,7 @@ def make_foreign(
 
 
 class TestAnotherProgramsFile:
-    def test_speakers_are_told_apart_and_nothing_of_the_text_is_lost(self, study: Study, tmp_path: Path) -> None:
+    def test_speakers_are_told_apart_and_nothing_of_the_text_is_lost(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path))
         turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
         assert [(turn.role, turn.text) for turn in turns] == [
@@ -451,7 +418,7 @@ class TestAnotherProgramsFile:
             ("model", "It was good. I was glad. Then I left."),
         ]
 
-    def test_a_third_speaker_keeps_her_words_and_who_is_named_once_is_told(self, study: Study, tmp_path: Path) -> None:
+    def test_a_third_speaker_keeps_her_words_and_who_is_named_once_is_told(self, study, tmp_path):
         text = "Interviewer: How?\nParticipant: So.\nInterpreter: She is glad.\nChris: Yes.\n"
         text += "Interviewer: Now?\nParticipant: No.\nInterpreter: She is not."
         report = bring_in(study, make_foreign(tmp_path, text=text, words="glad"))
@@ -459,14 +426,12 @@ class TestAnotherProgramsFile:
         assert [(turn.speaker, turn.text) for turn in turns][2] == ("Interpreter", "She is glad.\nChris: Yes.")
         assert "Read as text, although they begin lines as speakers do: Chris:." in report.notes
 
-    def test_a_text_without_speakers_is_one_turn_of_the_model(self, study: Study, tmp_path: Path) -> None:
+    def test_a_text_without_speakers_is_one_turn_of_the_model(self, study, tmp_path):
         report = bring_in(study, make_foreign(tmp_path, text="All glad. Then I went on.", words="glad"))
         assert [turn.role for turn in Turn.objects.filter(interview__external_id="Talk")] == ["model"]
         assert "1 text: no speakers are named; the text becomes one turn of the model." in report.notes
 
-    def test_a_code_goes_on_every_sentence_touched_with_the_words_that_were_selected(
-        self, study: Study, tmp_path: Path
-    ) -> None:
+    def test_a_code_goes_on_every_sentence_touched_with_the_words_that_were_selected(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path))
         codings = Coding.objects.select_related("sentence__turn", "code", "coder").order_by("sentence__position")
         quotes = [each.sentence.turn.text[each.quote_start : each.quote_end] for each in codings]
@@ -475,11 +440,11 @@ class TestAnotherProgramsFile:
         assert {each.code.name for each in codings} == {"Joy"}
         assert {each.created_at.year for each in codings} == {2020}
 
-    def test_codings_of_another_program_are_never_blind(self, study: Study, tmp_path: Path) -> None:
+    def test_codings_of_another_program_are_never_blind(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path))
         assert set(Coding.objects.values_list("blinding", flat=True)) == {"assisted"}
 
-    def test_codes_stand_below_each_other_in_a_published_version(self, study: Study, tmp_path: Path) -> None:
+    def test_codes_stand_below_each_other_in_a_published_version(self, study, tmp_path):
         report = bring_in(study, make_foreign(tmp_path))
         joy = Code.objects.select_related("parent", "version").get(name="Joy")
         assert joy.parent is not None
@@ -488,7 +453,7 @@ class TestAnotherProgramsFile:
         # Nothing of the study's own codebook is touched.
         assert Code.objects.filter(version=joy.version, identifier="theme.balance").exists()
 
-    def test_somebody_unknown_gets_an_account_nobody_can_use(self, study: Study, tmp_path: Path) -> None:
+    def test_somebody_unknown_gets_an_account_nobody_can_use(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path))
         ann = User.objects.get(username="Ann (imported)")
         assert not ann.is_active
@@ -497,24 +462,20 @@ class TestAnotherProgramsFile:
         assert set(Coding.objects.values_list("coder", flat=True)) == {ann.pk}
         assert not User.objects.filter(username__startswith="Bea").exists()
 
-    def test_two_files_that_come_in_at_once_share_the_account_of_somebody_unknown(
-        self, study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_two_files_that_come_in_at_once_share_the_account_of_somebody_unknown(self, study, tmp_path, monkeypatch):
         find = details._find_account
 
-        def find_before_the_other_stores(name: str) -> User | None:
+        def find_before_the_other_stores(name):
             monkeypatch.setattr(details, "_find_account", find)
             assert find(name) is None
             details._store_placeholder(name, by=trail.SYSTEM)
-            return None
+            return
 
         monkeypatch.setattr(details, "_find_account", find_before_the_other_stores)
         bring_in(study, make_foreign(tmp_path))
         assert {each.coder.username for each in Coding.objects.all()} == {"Ann (imported)"}
 
-    def test_a_member_of_the_same_name_is_her_unless_she_is_kept_apart(
-        self, study: Study, coder: User, owner: User, tmp_path: Path
-    ) -> None:
+    def test_a_member_of_the_same_name_is_her_unless_she_is_kept_apart(self, study, coder, owner, tmp_path):
         path = make_foreign(tmp_path, second="Coder", user=SECOND)
         other = start_study(slug="other", name="Other", by=owner)
         set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
@@ -524,29 +485,25 @@ class TestAnotherProgramsFile:
         apart = Coding.objects.filter(sentence__turn__interview__study=other)
         assert {each.coder.username for each in apart} == {"Coder (imported)"}
 
-    def test_what_is_said_of_a_selection_is_said_of_its_codings(self, study: Study, tmp_path: Path) -> None:
+    def test_what_is_said_of_a_selection_is_said_of_its_codings(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path, about="<Description>She says\nso twice.</Description>"))
         assert {each.note for each in Coding.objects.all()} == {"She says so twice."}
 
-    def test_a_note_on_a_selection_is_a_memo_on_its_first_sentence(self, study: Study, tmp_path: Path) -> None:
+    def test_a_note_on_a_selection_is_a_memo_on_its_first_sentence(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path))
         memo = Memo.objects.select_related("sentence__turn", "author").get()
         assert memo.sentence is not None
         assert memo.sentence.read_text() == "I was glad."
         assert (memo.text, memo.author.username) == ("Thought\nHm.", "Ann (imported)")
 
-    def test_another_text_of_the_same_name_gets_an_identifier_of_its_own(
-        self, study: Study, owner: User, tmp_path: Path
-    ) -> None:
+    def test_another_text_of_the_same_name_gets_an_identifier_of_its_own(self, study, owner, tmp_path):
         line = json.dumps({"id": "Talk", "turns": [{"role": "model", "text": "Another."}]})
         import_file(study=study, name="talk.jsonl", data=line.encode(), by=owner)
         bring_in(study, make_foreign(tmp_path))
         assert Interview.objects.filter(external_id="Talk (00000000)").exists()
         assert Turn.objects.get(interview__external_id="Talk").text == "Another."
 
-    def test_codes_with_names_of_the_study_are_the_studys_where_that_is_said(
-        self, study: Study, tmp_path: Path
-    ) -> None:
+    def test_codes_with_names_of_the_study_are_the_studys_where_that_is_said(self, study, tmp_path):
         own = Code.objects.get(version__study=study, identifier="theme.balance")
         path = make_foreign(tmp_path, code=own.name.upper())
         report = bring_in(study, path, dry_run=True)
@@ -559,9 +516,7 @@ class TestAnotherProgramsFile:
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
         assert not bring_in(study, path, same_names=True).is_new
 
-    def test_what_is_written_about_codings_and_links_becomes_no_memo_wherever_its_note_is(
-        self, study: Study, tmp_path: Path
-    ) -> None:
+    def test_what_is_written_about_codings_and_links_becomes_no_memo_wherever_its_note_is(self, study, tmp_path):
         """QualCoder gives all notes back as notes of the study."""
         notes = {"auditapp link: acts on": "Task (feature.task)", "Interpretation 12": "Glad", "Interpretation": "Mine"}
         xml = "".join(
@@ -578,13 +533,11 @@ class TestAnotherProgramsFile:
         assert "1 link of a coding: links are in the file to be read alone." in report.left_out
         assert "1 note: only the words of an interpretation that is imported with its coding." in report.left_out
 
-    def test_an_import_measures_whether_the_last_position_is_the_last_character(
-        self, study: Study, owner: User, tmp_path: Path
-    ) -> None:
+    def test_an_import_measures_whether_the_last_position_is_the_last_character(self, study, owner, tmp_path):
         text = "One is here. Two is there. Three is gone. Four"
         words = ["One is", "Two", "there.", "Three is gone."]
 
-        def write(shift: int) -> Path:
+        def write(shift):
             begin, rest = FOREIGN.split("<PlainTextSelection ", 1)
             one, end = rest.split("</PlainTextSelection>", 1)
             chosen = ""
@@ -625,7 +578,7 @@ class TestOurTextInAnotherProgramsFile:
         "Tool (tool_result): 3\n\nInterviewer: Only one?\n\nModel: Two.\n\n"
     )
 
-    def test_the_headings_that_we_write_are_read(self, study: Study, tmp_path: Path) -> None:
+    def test_the_headings_that_we_write_are_read(self, study, tmp_path):
         report = bring_in(study, make_foreign(tmp_path, text=self.TEXT, words="A place."))
         turns = Turn.objects.filter(interview__external_id="Talk").order_by("position")
         assert [(turn.role, turn.channel, turn.text) for turn in turns] == [
@@ -647,12 +600,12 @@ class TestOurTextInAnotherProgramsFile:
             "",
         ],
     )
-    def test_texts_of_others_are_read_as_before(self, text: str) -> None:
+    def test_texts_of_others_are_read_as_before(self, text):
         assert read_headings(text, is_ours=False) == []
 
     def test_an_interview_that_is_there_is_found_again_though_no_heading_tells_kinds_of_prompts(
-        self, study: Study, owner: User, tmp_path: Path
-    ) -> None:
+        self, study, owner, tmp_path
+    ):
         turns = [
             {"role": "interviewer", "text": "What is home?", "prompt_kind": "opening"},
             {"role": "model", "text": "A place. "},
@@ -666,8 +619,8 @@ class TestOurTextInAnotherProgramsFile:
 
 class TestGuids:
     def test_two_peoples_rows_with_one_key_have_two_guids_and_the_older_keeps_hers(
-        self, worked: Study, coder: User, second_coder: User, owner: User, tmp_path: Path
-    ) -> None:
+        self, worked, coder, second_coder, owner, tmp_path
+    ):
         first = Coding.objects.filter(coder=coder).exclude(note="").earliest("pk")
         sentence = Sentence.objects.select_related("turn__interview__study").get(pk=first.sentence_id)
         entries = [
@@ -713,12 +666,12 @@ class TestGuids:
         assert len(set(again)) == len(again)
 
 
-def guids_of(written: str, tag: str) -> int:
+def guids_of(written, tag):
     return len(re.findall(rf"<{tag} ", written))
 
 
 class TestAllOrNothing:
-    def test_a_dry_run_tells_what_would_come_and_stores_nothing(self, study: Study, tmp_path: Path) -> None:
+    def test_a_dry_run_tells_what_would_come_and_stores_nothing(self, study, tmp_path):
         events = AuditEvent.objects.count()
         report = bring_in(study, make_foreign(tmp_path), dry_run=True)
         assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (1, 2, 1)
@@ -727,23 +680,23 @@ class TestAllOrNothing:
         assert CodebookVersion.objects.filter(study=study).count() == 1
         assert AuditEvent.objects.count() == events
 
-    def test_an_import_is_one_event_with_its_counts(self, study: Study, tmp_path: Path) -> None:
+    def test_an_import_is_one_event_with_its_counts(self, study, tmp_path):
         bring_in(study, make_foreign(tmp_path))
         event = AuditEvent.objects.get(action="exchange.study.imported")
         assert event.details["new"] == {"interviews": 1, "sentences": 6, "codes": 2, "codings": 1, "memos": 1}
 
-    def test_an_open_draft_is_not_published_by_the_way(self, study: Study, owner: User, tmp_path: Path) -> None:
+    def test_an_open_draft_is_not_published_by_the_way(self, study, owner, tmp_path):
         start_draft(study=study, by=owner)
         with pytest.raises(StudyRefused, match="draft"):
             bring_in(study, make_foreign(tmp_path))
         assert not Interview.objects.exists()
 
     def test_a_codebook_that_is_published_while_the_file_comes_in_is_not_taken_back(
-        self, study: Study, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, study, owner, tmp_path, monkeypatch
+    ):
         store = importing._Incoming._store_on_new
 
-        def publish_first(incoming: Any, *given: Any) -> Any:
+        def publish_first(incoming, *given):
             draft = start_draft(study=study, by=owner)
             publish_version(version=draft, by=owner)
             return store(incoming, *given)
@@ -753,9 +706,7 @@ class TestAllOrNothing:
             bring_in(study, make_foreign(tmp_path))
         assert not Code.objects.filter(name="Joy", version__status="published").exists()
 
-    def test_codings_of_an_archived_interview_are_left_out_and_told(
-        self, study: Study, owner: User, tmp_path: Path
-    ) -> None:
+    def test_codings_of_an_archived_interview_are_left_out_and_told(self, study, owner, tmp_path):
         path = make_foreign(tmp_path)
         bring_in(study, path)
         Coding.objects.all().delete()
@@ -768,13 +719,13 @@ class TestAllOrNothing:
         )
 
     def test_work_that_was_done_since_the_file_was_compared_is_compared_too(
-        self, worked: Study, coder: User, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, worked, coder, owner, tmp_path, monkeypatch
+    ):
         path = export(worked, tmp_path)
         Coding.objects.filter(coder=coder).delete()
         merge, tries = importing._Incoming._merge, list[int]()
 
-        def code_meanwhile(incoming: Any, *given: Any) -> Any:
+        def code_meanwhile(incoming, *given):
             merged = merge(incoming, *given)
             tries.append(len(merged.codings.counts))
             if len(tries) == 1:
@@ -793,14 +744,14 @@ class TestAllOrNothing:
         assert active.count() == active.values("sentence", "code", "blinding").distinct().count() > 2
 
     def test_an_interview_that_is_archived_since_the_file_was_compared_gets_no_coding(
-        self, study: Study, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, study, owner, tmp_path, monkeypatch
+    ):
         path = make_foreign(tmp_path)
         bring_in(study, path)
         Coding.objects.all().delete()
         merge, tries = importing._Incoming._merge, list[int]()
 
-        def archive_meanwhile(incoming: Any, *given: Any) -> Any:
+        def archive_meanwhile(incoming, *given):
             merged = merge(incoming, *given)
             tries.append(1)
             if len(tries) == 1:
@@ -813,21 +764,19 @@ class TestAllOrNothing:
         assert not Coding.objects.exists()
 
     @pytest.mark.parametrize("data", [b"", b"PK", b"<Project/>", b"\x00" * 100, b"PK\x03\x04" + b"x" * 200])
-    def test_what_is_no_project_file_is_refused_with_a_sentence(self, study: Study, data: bytes) -> None:
+    def test_what_is_no_project_file_is_refused_with_a_sentence(self, study, data):
         with pytest.raises(StudyRefused):
             import_qdpx(study=study, stream=io.BytesIO(data), name="x.qdpx", by=trail.SYSTEM)
 
 
 class TestPage:
-    def path(self, study: Study) -> str:
+    def path(self, study):
         return reverse("exchange:import", args=[study.slug])
 
-    def upload(self, path: Path) -> SimpleUploadedFile:
+    def upload(self, path):
         return SimpleUploadedFile("foreign.qdpx", path.read_bytes())
 
-    def test_people_have_to_be_looked_at_before_anything_comes_in(
-        self, study: Study, lead: User, client_of: ClientOf, tmp_path: Path
-    ) -> None:
+    def test_people_have_to_be_looked_at_before_anything_comes_in(self, study, lead, client_of, tmp_path):
         client, file = client_of(lead), make_foreign(tmp_path)
         answer = client.post(self.path(study), {"file": self.upload(file)})
         assert answer.status_code == 422
@@ -838,16 +787,14 @@ class TestPage:
         assert answer.status_code == 302
         assert Interview.objects.filter(external_id="Talk").exists()
 
-    def test_a_check_stores_nothing(self, study: Study, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
+    def test_a_check_stores_nothing(self, study, lead, client_of, tmp_path):
         answer = client_of(lead).post(self.path(study), {"file": self.upload(make_foreign(tmp_path)), "check": "1"})
         assert "rounds, completed assignments or adjudications" in answer.content.decode()
         assert answer.status_code == 200
         assert "Nothing has been stored yet" in answer.content.decode()
         assert not Interview.objects.exists()
 
-    def test_who_bears_a_members_name_can_be_kept_apart(
-        self, study: Study, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
-    ) -> None:
+    def test_who_bears_a_members_name_can_be_kept_apart(self, study, lead, coder, client_of, tmp_path):
         client, file = client_of(lead), make_foreign(tmp_path, second="coder", user=SECOND)
         answer = client.post(self.path(study), {"file": self.upload(file), "check": "1"})
         assert f'name="bears" value="{SECOND}"' in answer.content.decode()
@@ -855,9 +802,7 @@ class TestPage:
         client.post(self.path(study), {"file": self.upload(file), "seen": seen, "bears": SECOND})
         assert {each.coder.username for each in Coding.objects.all()} == {"coder (imported)"}
 
-    def test_codes_with_names_of_the_study_have_to_be_looked_at_too(
-        self, study: Study, lead: User, client_of: ClientOf, tmp_path: Path
-    ) -> None:
+    def test_codes_with_names_of_the_study_have_to_be_looked_at_too(self, study, lead, client_of, tmp_path):
         own = Code.objects.get(version__study=study, identifier="theme.balance")
         client, file = client_of(lead), make_foreign(tmp_path, code=own.name)
         answer = client.post(self.path(study), {"file": self.upload(file), "check": "1"})
@@ -869,18 +814,18 @@ class TestPage:
         client.post(self.path(study), {**asked, "file": self.upload(file), "same_names": "on"})
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
 
-    def test_a_broken_file_is_told_beside_the_field(self, study: Study, lead: User, client_of: ClientOf) -> None:
+    def test_a_broken_file_is_told_beside_the_field(self, study, lead, client_of):
         broken = SimpleUploadedFile("x.qdpx", b"PK nothing")
         answer = client_of(lead).post(self.path(study), {"file": broken}, headers={"HX-Request": "true"})
         assert answer.status_code == 422
         assert "zip archive" in answer.content.decode()
 
-    def test_a_coder_may_not(self, study: Study, coder: User, client_of: ClientOf) -> None:
+    def test_a_coder_may_not(self, study, coder, client_of):
         assert client_of(coder).get(self.path(study)).status_code == 403
 
 
 class TestCommand:
-    def test_it_tells_what_came_and_what_did_not(self, study: Study, tmp_path: Path) -> None:
+    def test_it_tells_what_came_and_what_did_not(self, study, tmp_path):
         stream = io.StringIO()
         path = str(make_foreign(tmp_path))
         call_command("study", "import", path, "--study", study.slug, "--dry-run", "--json", stdout=stream)
@@ -891,7 +836,7 @@ class TestCommand:
         call_command("study", "import", path, "--study", study.slug, stdout=stream)
         assert "1 new and 0 known codings" in stream.getvalue()
 
-    def test_it_asks_whether_codes_with_names_of_the_study_are_the_studys(self, study: Study, tmp_path: Path) -> None:
+    def test_it_asks_whether_codes_with_names_of_the_study_are_the_studys(self, study, tmp_path):
         stream = io.StringIO()
         own = Code.objects.get(version__study=study, identifier="theme.balance")
         path = str(make_foreign(tmp_path, code=own.name))
@@ -900,14 +845,14 @@ class TestCommand:
         call_command("study", "import", path, "--study", study.slug, "--same-names", stdout=stream)
         assert {each.code.identifier for each in Coding.objects.select_related("code")} == {"theme.balance"}
 
-    def test_a_refusal_says_each_thing_once(self, study: Study, tmp_path: Path) -> None:
+    def test_a_refusal_says_each_thing_once(self, study, tmp_path):
         path = tmp_path / "x.qdpx"
         path.write_bytes(b"no archive")
         with pytest.raises(CommandError) as refused:
             call_command("study", "import", str(path), "--study", study.slug)
         assert str(refused.value).count("found ") == 1
 
-    def test_a_file_that_is_not_there_is_told(self, study: Study, tmp_path: Path) -> None:
+    def test_a_file_that_is_not_there_is_told(self, study, tmp_path):
         with pytest.raises(CommandError, match="cannot be read"):
             call_command("study", "import", str(tmp_path / "no.qdpx"), "--study", study.slug)
 
@@ -921,15 +866,13 @@ class TestCommand:
         ("atlasti_standard_project/Project.qde", 0, 14, 0),
     ],
 )
-def test_files_of_other_programs_come_in(study: Study, name: str, sources: int, codes: int, codings: int) -> None:
+def test_files_of_other_programs_come_in(study, name, sources, codes, codings):
     report = bring_in(study, shared(f"data/qda/refi/{name}"))
     assert (report.new["interviews"], report.new["codes"], report.new["codings"]) == (sources, codes, codings)
     assert not bring_in(study, shared(f"data/qda/refi/{name}")).is_new
 
 
-def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(
-    study: Study, owner: User, tmp_path: Path
-) -> None:
+def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(study, owner, tmp_path):
     line = {"id": "odd", "interview": "x", "city": "Köln", "turns": [{"role": "model", "text": "So."}]}
     import_file(study=study, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)
     other = create_study(slug="other", name="Other", by=owner)
@@ -939,13 +882,10 @@ def test_metadata_called_as_a_field_of_ours_comes_back_under_another_name(
 
 
 @pytest.mark.django_db
-def test_links_are_notes_to_read_that_come_back_as_nothing_else(
-    worked: Study, second_coder: User, owner: User, tmp_path: Path
-) -> None:
+def test_links_are_notes_to_read_that_come_back_as_nothing_else(worked, second_coder, owner, tmp_path):
     codings = Coding.objects.filter(coder=second_coder).select_related("code", "sentence__turn__interview__study")
     move, entry = codings.get(code__identifier="move.elicit"), codings.get(code__identifier="feature.task")
     said_before = codings.get(code__identifier="theme.compassion").sentence
-    ends: tuple[tuple[Coding, dict[str, Any]], ...]
     ends = ((move, {"kind": "acts_on", "code": entry.code}), (entry, {"kind": "warrant", "sentence": said_before}))
     for coding, link in ends:
         add_link(study=worked, coding=coding, by=second_coder, idempotency_key=uuid.uuid4(), **link)
@@ -958,7 +898,7 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
         idempotency_key=uuid.uuid4(),
     )
     withdraw_link(study=worked, link=withdrawn, by=second_coder)
-    before: dict[str, Any] = describe(worked)
+    before = describe(worked)
     path = export(worked, tmp_path)
     with path.open("rb") as stream:
         notes = [note for note in read_qdpx(stream, name=path.name).notes if note.name.startswith("auditapp link: ")]
@@ -971,13 +911,13 @@ def test_links_are_notes_to_read_that_come_back_as_nothing_else(
     assert [sentence for sentence in report.left_out if "link" in sentence] == [
         "2 links of a coding: links are in the file to be read alone."
     ]
-    after: dict[str, Any] = describe(other)
+    after = describe(other)
     assert [row[-4] for row in after["codings"]] == [row[-4] for row in before["codings"]]
     assert len(after["memos"]) == len(before["memos"])
     assert not Link.objects.filter(coding__sentence__turn__interview__study=other).exists()
 
 
-def test_the_file_says_what_it_does_not_hold(study: Study, tmp_path: Path) -> None:
+def test_the_file_says_what_it_does_not_hold(study, tmp_path):
     with zipfile.ZipFile(export(study, tmp_path)) as archive:
         told = archive.read("README.txt").decode()
     assert [word for word in ("decisions", "adjudications", "consents", "ids of calls") if word not in told] == []

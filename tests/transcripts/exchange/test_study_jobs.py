@@ -1,22 +1,16 @@
 """Large project files are checked and brought in by a worker: all of a file, or nothing."""
 
-from __future__ import annotations
-
 import datetime
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection
 from django.dispatch import Signal
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.conftest import make_member
 from tests.transcripts.exchange.test_qdpx import SECOND, make_foreign
-from transcripts.accounts.models import User
 from transcripts.audit_trail.replay import compare_rows
 from transcripts.audit_trail.trail import list_streams
 from transcripts.codebook.queries import current_version, find_open_draft
@@ -28,21 +22,19 @@ from transcripts.jobs import runs
 from transcripts.jobs.actions import cancel_job, run_job
 from transcripts.jobs.models import ImportJob
 from transcripts.jobs.runs import JobRun, JobStopped
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 State = ImportJob.State
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _everything_is_large(monkeypatch):
     monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(views, "LARGE_SIZE", 0)
     monkeypatch.setattr(runs, "TELL_SECONDS", 0)
 
 
-def upload(client: Client, study: Study, path: Path) -> ImportJob:
+def upload(client, study, path):
     file = SimpleUploadedFile("foreign.qdpx", path.read_bytes())
     answer = client.post(reverse("exchange:import", args=[study.slug]), {"file": file})
     job = ImportJob.objects.latest("pk")
@@ -50,13 +42,11 @@ def upload(client: Client, study: Study, path: Path) -> ImportJob:
     return job
 
 
-def bring_in(client: Client, job: ImportJob, **ticked: str) -> None:
+def bring_in(client, job, **ticked):
     client.post(reverse("jobs:import_checked", args=[job.study.slug, job.pk]), ticked)
 
 
-def test_the_people_are_looked_at_before_a_worker_imports_the_file(
-    study: Study, lead: User, coder: User, client_of: ClientOf, tmp_path: Path
-) -> None:
+def test_the_people_are_looked_at_before_a_worker_imports_the_file(study, lead, coder, client_of, tmp_path):
     client = client_of(lead)
     job = upload(client, study, make_foreign(tmp_path, second="coder", user=SECOND))
     run_job(job.pk)
@@ -74,9 +64,7 @@ def test_the_people_are_looked_at_before_a_worker_imports_the_file(
     assert "a member of this study" not in page
 
 
-def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(
-    study: Study, lead: User, owner: User, client_of: ClientOf, tmp_path: Path
-) -> None:
+def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(study, lead, owner, client_of, tmp_path):
     job = upload(client_of(lead), study, make_foreign(tmp_path, second="coder", user=SECOND))
     run_job(job.pk)
     make_member(study, owner, "coder", "coder")
@@ -87,8 +75,8 @@ def test_who_was_not_ticked_is_kept_apart_also_if_she_became_a_member_since(
 
 @pytest.mark.parametrize("stops", ["killed", "stopped", "paused"])
 def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
-    study: Study, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stops: str
-) -> None:
+    study, lead, client_of, tmp_path, monkeypatch, stops
+):
     client = client_of(lead)
     job = upload(client, study, make_foreign(tmp_path))
     run_job(job.pk)
@@ -98,7 +86,7 @@ def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
 
     tell, reached = JobRun.tell, list[str]()
 
-    def stop(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def stop(run, stage, done=0, total=0):
         if stage == "Comparing with the study":
             # Stored, and nobody sees it, nor waits for it.
             assert Coding.objects.count() == 2
@@ -135,16 +123,14 @@ def test_a_run_that_ends_half_way_shows_nothing_and_the_next_one_imports_it_all(
     assert compare_rows(list_streams()).differences == []
 
 
-def test_what_a_cancelled_import_has_stored_is_removed_codings_too(
-    study: Study, lead: User, client_of: ClientOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_cancelled_import_has_stored_is_removed_codings_too(study, lead, client_of, tmp_path, monkeypatch):
     client = client_of(lead)
     job = upload(client, study, make_foreign(tmp_path))
     run_job(job.pk)
     bring_in(client, job)
     tell = JobRun.tell
 
-    def cancel(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def cancel(run, stage, done=0, total=0):
         if stage == "Comparing with the study":
             cancel_job(job=job, by=lead)
         tell(run, stage, done, total)
@@ -157,7 +143,7 @@ def test_what_a_cancelled_import_has_stored_is_removed_codings_too(
     assert not Memo.objects.exists()
 
 
-def test_a_broken_file_is_refused_in_words(study: Study, lead: User, client_of: ClientOf, tmp_path: Path) -> None:
+def test_a_broken_file_is_refused_in_words(study, lead, client_of, tmp_path):
     path = tmp_path / "x.qdpx"
     path.write_bytes(b"PK nothing")
     job = upload(client_of(lead), study, path)

@@ -1,31 +1,23 @@
 """The texts themselves go out, and come in again as they were."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 FAILED = {"error": True}
-LINES: list[dict[str, Any]] = [
+LINES = [
     {
         "id": "run",
         "kind": "trajectory",
@@ -63,20 +55,18 @@ TURN_FIELDS = ("position", "role", "channel", "speaker", "prompt_kind", "text", 
 
 
 @pytest.fixture
-def runs(study: Study, owner: User) -> Study:
+def runs(study, owner):
     data = "\n".join(json.dumps(line) for line in LINES).encode()
     import_file(study=study, name="runs.jsonl", data=data, by=owner)
     return study
 
 
-def download(client: Client, study: Study, what: str) -> list[dict[str, str]]:
+def download(client, study, what):
     answer = client.post(reverse("exchange:download", args=[study.slug, what, "csv"]))
     return list(csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig"))))
 
 
-def test_every_turn_goes_out_with_its_channel_and_its_exact_text(
-    runs: Study, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_every_turn_goes_out_with_its_channel_and_its_exact_text(runs, reader, client_of):
     rows = download(client_of(reader), runs, "turns")
     assert [row["channel"] for row in rows[:5]] == ["utterance", "reasoning", "tool_call", "tool_result", "utterance"]
     assert json.loads(rows[3]["details"]) == {"error": True}
@@ -84,9 +74,7 @@ def test_every_turn_goes_out_with_its_channel_and_its_exact_text(
     assert [row["is_answer"] for row in rows[:5]] == ["false", "false", "true", "false", "true"]
 
 
-def test_sentences_go_out_whether_they_are_coded_or_not(
-    runs: Study, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_sentences_go_out_whether_they_are_coded_or_not(runs, reader, client_of):
     rows = download(client_of(reader), runs, "sentences")
     assert len(rows) == Sentence.objects.current().filter(turn__interview__study=runs).count()
     assert {"call", "result"} <= {row["kind"] for row in rows}
@@ -95,7 +83,7 @@ def test_sentences_go_out_whether_they_are_coded_or_not(
         assert texts[int(row["turn"])][int(row["start"]) : int(row["end"])] == row["text"]
 
 
-def test_interviews_come_in_again_field_by_field(runs: Study, owner: User, tmp_path: Path) -> None:
+def test_interviews_come_in_again_field_by_field(runs, owner, tmp_path):
     export = find_export("texts")
     assert export
     path = tmp_path / "texts.jsonl"
@@ -105,9 +93,7 @@ def test_interviews_come_in_again_field_by_field(runs: Study, owner: User, tmp_p
     assert describe(again) == describe(runs)
 
 
-def test_what_hangs_on_an_archived_interview_stands_by_itself_and_comes_in_again(
-    runs: Study, owner: User, tmp_path: Path
-) -> None:
+def test_what_hangs_on_an_archived_interview_stands_by_itself_and_comes_in_again(runs, owner, tmp_path):
     archive_interviews(study=runs, interviews=runs.interviews.filter(external_id="run"), reason="Wrong.", by=owner)
     export = find_export("texts")
     assert export
@@ -119,22 +105,18 @@ def test_what_hangs_on_an_archived_interview_stands_by_itself_and_comes_in_again
     assert (alone.external_id, alone.relation, alone.hangs_on) == ("other", "", None)
 
 
-def test_the_table_of_interviews_says_what_is_known_of_a_run(
-    runs: Study, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_the_table_of_interviews_says_what_is_known_of_a_run(runs, reader, client_of):
     run, branch = download(client_of(reader), runs, "interviews")
     assert (run["kind"], run["run_task"], run["run_epoch"], run["relation"]) == ("trajectory", "files", "", "")
     assert (branch["relation"], branch["hangs_on"], branch["hangs_on_turn"]) == ("branch", "run", "3")
 
 
-def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(
-    runs: Study, owner: User, reader: User, client_of: Callable[[User], Client], tmp_path: Path
-) -> None:
+def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(runs, owner, reader, client_of, tmp_path):
     import_file(study=runs, name="talk.jsonl", data=b'{"id": "talk", "text": "So."}', by=owner)
     page = client_of(reader).get(reverse("exchange:exports", args=[runs.slug]), {"run": "task=files"})
     assert '<input type="hidden" name="run" value="task=files">' in page.content.decode()
 
-    def list_ids(**chosen: str) -> set[str]:
+    def list_ids(**chosen):
         answer = client_of(reader).post(reverse("exchange:download", args=[runs.slug, "turns", "csv"]), chosen)
         return {row["interview"] for row in csv.DictReader(io.StringIO(b"".join(answer).decode("utf-8-sig")))}
 
@@ -149,7 +131,7 @@ def test_an_export_is_narrowed_by_kind_and_by_the_facts_of_a_run(
         call_command("study", "export", "turns", "--study", runs.slug, "--run", "files", "--output", str(path))
 
 
-def describe(study: Study) -> list[Any]:
+def describe(study):
     return [
         (
             *(getattr(each, name) for name in ("external_id", "title", "kind", "relation", "model_label", "vendor")),

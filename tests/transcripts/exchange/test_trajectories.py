@@ -1,56 +1,47 @@
 """Trajectories with codings, and as a log of Inspect."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.exchange.test_texts import LINES
-from transcripts.accounts.models import User
 from transcripts.coding.actions import decide_sentence
-from transcripts.coding.models import Coding, Unblinding
+from transcripts.coding.models import Unblinding
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Sentence
 from transcripts.exchange.rows import Scope, find_export, name_file
 from transcripts.formats.interviews import read_bytes
 from transcripts.formats.interviews.inspect_log import FORMAT
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def runs(study: Study, owner: User) -> Study:
+def runs(study, owner):
     data = "\n".join(json.dumps(line) for line in LINES).encode()
     import_file(study=study, name="runs.jsonl", data=data, by=owner)
     return study
 
 
 @pytest.fixture
-def coded(runs: Study, coder: User) -> Coding:
+def coded(runs, coder):
     sentence = Sentence.objects.get(turn__interview__external_id="run", kind="call")
     decide_sentence(study=runs, sentence=sentence, by=coder, idempotency_key=uuid.uuid4())
     return put(sentence, find_code(runs, "theme.balance"), coder)
 
 
-def write(what: str, format: str, scope: Scope, path: Path) -> int:
+def write(what, format, scope, path):
     export = find_export(what)
     assert export
     return export.files[format](scope, path)
 
 
-def read_records(study: Study, path: Path, only: User | None = None) -> dict[str, list[dict[str, Any]]]:
+def read_records(study, path, only=None):
     written = write("trajectories", "jsonl", Scope(study, only), path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len(lines) == written
@@ -60,7 +51,7 @@ def read_records(study: Study, path: Path, only: User | None = None) -> dict[str
 
 
 class TestTrajectories:
-    def test_threads_turns_and_stages_can_be_rebuilt(self, runs: Study, tmp_path: Path) -> None:
+    def test_threads_turns_and_stages_can_be_rebuilt(self, runs, tmp_path):
         records = read_records(runs, tmp_path / "x.jsonl")
         threads = {each["id"]: each for each in records["thread"]}
         assert (threads["other"]["relation"], threads["other"]["hangs_on"]) == ("branch", {"thread": "run", "turn": 3})
@@ -72,7 +63,7 @@ class TestTrajectories:
         assert [each["stage"] for each in turns] == [None, "back", "tool", "tool", "front"]
         assert [each["call"] for each in turns] == [None, None, None, 3, None]
 
-    def test_a_coding_names_its_coder_blinding_code_and_place(self, coded: Coding, runs: Study, tmp_path: Path) -> None:
+    def test_a_coding_names_its_coder_blinding_code_and_place(self, coded, runs, tmp_path):
         records = read_records(runs, tmp_path / "x.jsonl")
         [coding] = records["coding"]
         wanted = {
@@ -89,16 +80,12 @@ class TestTrajectories:
         assert (decided["thread"], decided["turn"], decided["coder"]) == ("run", 3, "coder")
         assert decided["sentence_id"] == coding["sentence_id"]
 
-    def test_somebody_elses_codings_are_not_among_ones_own_rows(
-        self, coded: Coding, runs: Study, second_coder: User, tmp_path: Path
-    ) -> None:
+    def test_somebody_elses_codings_are_not_among_ones_own_rows(self, coded, runs, second_coder, tmp_path):
         records = read_records(runs, tmp_path / "x.jsonl", second_coder)
         assert (records["coding"], records["decided"]) == ([], [])
         assert records["turn"]
 
-    def test_a_coder_gets_her_own_and_a_lead_is_asked_first(
-        self, coded: Coding, runs: Study, second_coder: User, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_a_coder_gets_her_own_and_a_lead_is_asked_first(self, coded, runs, second_coder, lead, client_of):
         address = reverse("exchange:download", args=[runs.slug, "trajectories", "jsonl"])
         assert b'"record":"coding"' not in b"".join(client_of(second_coder).post(address))
         client = client_of(lead)
@@ -107,7 +94,7 @@ class TestTrajectories:
         assert b'"record":"coding"' in b"".join(client.post(address, {"rows": "all"}))
         assert Unblinding.objects.get(user=lead).interview == coded.sentence.turn.interview
 
-    def test_what_hangs_on_an_archived_thread_stands_by_itself(self, runs: Study, owner: User, tmp_path: Path) -> None:
+    def test_what_hangs_on_an_archived_thread_stands_by_itself(self, runs, owner, tmp_path):
         parent = runs.interviews.filter(external_id="run")
         archive_interviews(study=runs, interviews=parent, reason="Wrong.", by=owner)
         threads = {each["id"]: each for each in read_records(runs, tmp_path / "x.jsonl")["thread"]}
@@ -116,7 +103,7 @@ class TestTrajectories:
 
 
 class TestInspectLog:
-    def test_our_reader_takes_back_every_turn_with_its_role_channel_and_text(self, runs: Study, tmp_path: Path) -> None:
+    def test_our_reader_takes_back_every_turn_with_its_role_channel_and_text(self, runs, tmp_path):
         path = tmp_path / "log.json"
         written = write("inspect_log", "json", Scope(runs, None), path)
         read = read_bytes(path.read_bytes(), name="log.json")
@@ -129,7 +116,7 @@ class TestInspectLog:
             assert again.metadata["title"] == interview.title
             assert again.external_id == f"{runs.slug}-{interview.external_id}-1"
 
-    def test_it_says_where_a_thread_hangs_and_has_the_runs_scores(self, runs: Study, tmp_path: Path) -> None:
+    def test_it_says_where_a_thread_hangs_and_has_the_runs_scores(self, runs, tmp_path):
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
         samples = {each["id"]: each for each in json.loads((tmp_path / "log.json").read_text())["samples"]}
         assert samples["other"]["metadata"]["hangs_on"] == {"sample": "run", "turn": 3}
@@ -139,7 +126,7 @@ class TestInspectLog:
         assert first["tool_calls"] == [{"id": "c1", "function": "bash", "arguments": {"a": 1}, "type": "function"}]
         assert (second["role"], second["tool_call_id"], second["function"]) == ("tool", "c1", "bash")
 
-    def test_every_message_has_an_id_of_its_own(self, runs: Study, tmp_path: Path) -> None:
+    def test_every_message_has_an_id_of_its_own(self, runs, tmp_path):
         """inspect_ai.analysis.messages_df wants the column."""
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
         samples = json.loads((tmp_path / "log.json").read_text())["samples"]
@@ -153,7 +140,7 @@ class TestInspectLog:
             assert [*event["input"], *answered] == sample["messages"]
             assert not answered or answered == sample["messages"][-1:]
 
-    def test_its_name_begins_with_a_time_without_which_inspect_does_not_find_it(self, runs: Study) -> None:
+    def test_its_name_begins_with_a_time_without_which_inspect_does_not_find_it(self, runs):
         export = find_export("inspect_log")
         assert export
         name = name_file(export, Scope(runs, None), "json")
@@ -161,8 +148,8 @@ class TestInspectLog:
         assert name == name_file(export, Scope(runs, None), "json")
         assert ":" not in name
 
-    def test_the_kind_of_a_tools_error_goes_out_and_comes_back(self, study: Study, owner: User, tmp_path: Path) -> None:
-        def fail(number: int, **error: str) -> dict[str, Any]:
+    def test_the_kind_of_a_tools_error_goes_out_and_comes_back(self, study, owner, tmp_path):
+        def fail(number, **error):
             details = {"error": "It took 5 s.", **error}
             return {"role": "tool", "channel": "tool_result", "speaker": "sh", "text": str(number), "details": details}
 
@@ -177,11 +164,11 @@ class TestInspectLog:
         assert [turn.details.get("error_type") for turn in again.turns] == ["timeout", None, None]
         assert {turn.details["error"] for turn in again.turns} == {"It took 5 s."}
 
-    def test_no_coding_is_in_it(self, coded: Coding, runs: Study, tmp_path: Path) -> None:
+    def test_no_coding_is_in_it(self, coded, runs, tmp_path):
         write("inspect_log", "json", Scope(runs, None), tmp_path / "log.json")
         assert "theme.balance" not in (tmp_path / "log.json").read_text()
 
-    def test_arguments_that_are_no_object_are_one_argument(self, study: Study, owner: User, tmp_path: Path) -> None:
+    def test_arguments_that_are_no_object_are_one_argument(self, study, owner, tmp_path):
         turns = [{"role": "model", "channel": "tool_call", "speaker": "sh", "text": "ls -l"}]
         line = {"id": "odd", "kind": "trajectory", "turns": turns}
         import_file(study=study, name="odd.jsonl", data=json.dumps(line).encode(), by=owner)

@@ -1,16 +1,9 @@
 """A file of trajectories gives the figures of the study, also where coders went back on what they had said."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 from django.utils import timezone
 
 from tests.transcripts.negotiation.loading import load, read_check
-from transcripts.accounts.models import User
 from transcripts.codebook import actions as codebook
 from transcripts.coding.actions.links import withdraw_link
 from transcripts.coding.models import Coding, Decision, Link, Unblinding
@@ -18,15 +11,13 @@ from transcripts.corpus.models import Interview, Sentence
 from transcripts.exchange.rows import Scope, find_export
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.reading import read_records as read_file
-from transcripts.negotiation.pure.records import Records
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def export(study: Study, folder: Path) -> Records:
+def export(study, folder):
     path = folder / "x.jsonl"
     found = find_export("trajectories")
     assert found
@@ -35,7 +26,7 @@ def export(study: Study, folder: Path) -> Records:
         return read_file(stream, name="x.jsonl")
 
 
-def compare(of_study: Records, of_file: Records) -> dict[str, Any]:
+def compare(of_study, of_file):
     """The report of both, which has to be the same."""
     expected, found = (make_report(each) for each in (of_study, of_file))
     for report in (expected, found):
@@ -47,18 +38,16 @@ def compare(of_study: Records, of_file: Records) -> dict[str, Any]:
     return found
 
 
-def list_loaded(study: Study, owner: User) -> Iterator[User]:
+def list_loaded(study, owner):
     yield from load(study, owner, read_check("NC08")[0]).values()
 
 
-def unblind_all(study: Study, person: User) -> None:
+def unblind_all(study, person):
     for interview in Interview.objects.filter(study=study):
         Unblinding.objects.create(interview=interview, user=person, unblinded_at=timezone.now(), where="desk")
 
 
-def test_what_was_withdrawn_after_unblinding_counts_in_both_and_before_in_neither(
-    study: Study, owner: User, tmp_path: Path
-) -> None:
+def test_what_was_withdrawn_after_unblinding_counts_in_both_and_before_in_neither(study, owner, tmp_path):
     ana = next(list_loaded(study, owner))
     decided = Decision.objects.create(
         sentence=Sentence.objects.filter(turn__interview__study=study, turn__role="model").order_by("pk")[0],
@@ -80,7 +69,7 @@ def test_what_was_withdrawn_after_unblinding_counts_in_both_and_before_in_neithe
     assert compare(read_records(study), export(study, tmp_path)) == now
 
 
-def test_codes_that_were_merged_count_as_one_in_both(study: Study, owner: User, lead: User, tmp_path: Path) -> None:
+def test_codes_that_were_merged_count_as_one_in_both(study, owner, lead, tmp_path):
     list(list_loaded(study, owner))
     draft = codebook.start_draft(study=study, by=lead)
     used = Link.objects.filter(code__isnull=False).values("code__identifier")
@@ -95,7 +84,7 @@ def test_codes_that_were_merged_count_as_one_in_both(study: Study, owner: User, 
     assert other.identifier not in features
 
 
-def test_a_score_withdrawn_after_unblinding_counts_in_both(study: Study, owner: User, tmp_path: Path) -> None:
+def test_a_score_withdrawn_after_unblinding_counts_in_both(study, owner, tmp_path):
     coders = load(study, owner, read_check("NC09")[0])
     for person in coders.values():
         unblind_all(study, person)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from transcripts.formats.qdpx_content import (
     QdpxCoding,
-    QdpxFile,
     QdpxNote,
     QdpxProject,
     QdpxSelection,
@@ -35,22 +34,22 @@ class Study(NamedTuple):
     notes: tuple[QdpxNote, ...] = ()
 
 
-def guid(*parts: object) -> str:
+def guid(*parts):
     return make_guid(*map(str, parts))
 
 
-def export(study: Study) -> bytes:
+def export(study):
     stream = io.BytesIO()
     written = write_qdpx(study.project, sources=iter(study.sources), notes=iter(study.notes), stream=stream)
     assert (written["sources"], written["notes"]) == (len(study.sources), len(study.notes))
     return stream.getvalue()
 
 
-def read(data: bytes) -> QdpxFile:
+def read(data):
     return read_qdpx(io.BytesIO(data), name="study.qdpx")
 
 
-def read_study(data: bytes) -> Study:
+def read_study(data):
     """What a file holds; it must have been read without a warning."""
     file = read(data)
     assert file.warnings == ()
@@ -63,7 +62,7 @@ HEDGE = QdcCode(guid("hedge"), "Hedge", "Limits a claim.", "#aabbcc", parent_gui
 SHOUT = QdcCode(guid("shout"), "Shout!", parent_guid=HEDGE.guid, notes=(guid("note", "code"),))
 
 
-def make_source() -> QdpxSource:
+def make_source():
     """An interview with two turns, a sentence that two people coded, and an empty selection."""
     text = "Interviewer: Is it so? 😀\r\n\r\nModel: Perhaps. I would ask first.\x0b"
     start = text.index("Perhaps")
@@ -94,7 +93,7 @@ def make_source() -> QdpxSource:
     )
 
 
-def make_study() -> Study:
+def make_study():
     """Two people, a family with two codes, two interviews, memos on everything that can have one."""
     first, second = make_source(), QdpxSource(guid("source", 2), "", "\ufeffstarts with a mark")
     notes = tuple(
@@ -116,7 +115,7 @@ def make_study() -> Study:
     return Study(project, (first, second), notes)
 
 
-def make_large_study(codings: int) -> Study:
+def make_large_study(codings):
     """One interview with so many coded sentences."""
     code, user = QdcCode(guid("code"), "Code"), QdpxUser(guid("user"), "coder")
     sentence = "One sentence of many. "
@@ -145,7 +144,7 @@ details = st.dictionaries(st.sampled_from(["level", "blinding"]), texts, max_siz
 class Drawing:
     """Parts of a study that refer to the people, notes, codes and variables drawn before."""
 
-    def __init__(self, draw: st.DrawFn) -> None:
+    def __init__(self, draw):
         self.draw = draw
         self.users = tuple(QdpxUser(guid("user", n), draw(texts), draw(texts)) for n in range(draw(st.integers(0, 2))))
         self.people = st.sampled_from(["", *(user.guid for user in self.users)])
@@ -159,7 +158,7 @@ class Drawing:
         self.variables = tuple(draw(st.lists(names, max_size=2, unique=True)))
         self.numbers = iter(range(1_000))
 
-    def draw_codes(self) -> tuple[QdcCode, ...]:
+    def draw_codes(self):
         draw, codes = self.draw, list[QdcCode]()
         for number in range(draw(st.integers(0, 3))):
             is_below = draw(st.booleans())
@@ -168,7 +167,7 @@ class Drawing:
             codes.append(QdcCode(guid("c", number), *shown, parent, draw(self.about)))
         return tuple(codes)
 
-    def draw_codings(self) -> tuple[QdpxCoding, ...]:
+    def draw_codings(self):
         draw = self.draw
         put = [code.guid for code in self.codes if draw(st.booleans())]
         return tuple(
@@ -176,7 +175,7 @@ class Drawing:
             for code in put
         )
 
-    def draw_source(self, number: int) -> QdpxSource:
+    def draw_source(self, number):
         draw = self.draw
         text = draw(texts)
         spans = st.lists(st.tuples(st.integers(0, len(text)), st.integers(0, len(text))).map(sorted), max_size=2)
@@ -194,12 +193,12 @@ class Drawing:
             notes=draw(self.about),
         )
 
-    def name(self, kind: str) -> str:
+    def name(self, kind):
         return guid(kind, next(self.numbers))
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> Study:
+def studies(draw):
     """Any study, small."""
     drawing = Drawing(draw)
     codes = tuple(code.guid for code in drawing.codes)

@@ -1,16 +1,13 @@
 """The order and attributes that REFI-QDA asks of the elements we write, for where the schemas are not at hand."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Mapping
 
 from lxml import etree
 
 GUID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MADE = "creatingUser creationDateTime"
 
-CHILDREN: Mapping[str, str] = {
+CHILDREN = {
     "Project": "Users CodeBook Variables Sources Notes Sets Description NoteRef*",
     "Users": "User+",
     "CodeBook": "Codes Sets",
@@ -27,7 +24,7 @@ CHILDREN: Mapping[str, str] = {
     "Sets": "Set+",
     "Set": "Description MemberCode* MemberSource* MemberNote*",
 }
-ATTRIBUTES: Mapping[str, str] = {
+ATTRIBUTES = {
     "Project": "name! origin creatingUserGUID creationDateTime",
     "CodeBook": "origin",
     "User": "guid! name id",
@@ -43,12 +40,12 @@ ATTRIBUTES: Mapping[str, str] = {
 }
 
 
-def find_breaches(document: bytes) -> list[str]:
+def find_breaches(document):
     """What breaks the order, the number or the attributes of elements."""
     return [breach for element in etree.fromstring(document).iter() for breach in _find_in(element)]
 
 
-def _find_in(element: etree._Element) -> list[str]:
+def _find_in(element):
     tag = etree.QName(element).localname
     breaches = []
     pattern = "".join(

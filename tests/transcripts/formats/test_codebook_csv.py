@@ -1,12 +1,9 @@
 """The codebook as CSV: what goes out comes back, and a file that is wrong is refused whole."""
 
-from __future__ import annotations
-
 import csv
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -46,19 +43,19 @@ choices_asked_for = st.builds(
 attributes = st.sets(texts_asked_for | choices_asked_for, max_size=1).map(tuple)
 
 
-def export(*codes: CodeRow) -> bytes:
+def export(*codes):
     stream = io.StringIO(newline="")
     assert write_codebook(codes, stream) == len(codes)
     return stream.getvalue().encode()
 
 
-def refuse(data: bytes, name: str = "codes.csv") -> CodebookFileError:
+def refuse(data, name="codes.csv"):
     with pytest.raises(CodebookFileError) as caught:
         read_codebook(data, name=name)
     return caught.value
 
 
-def make_row(**cells: str) -> bytes:
+def make_row(**cells):
     """A file of one code, some of its cells as given; a cell named nowhere in the columns makes a column."""
     row = {"code_id": "a", "family": "f", "family_name": "F", "name": "A", "unit": "sentence", **cells}
     stream = io.StringIO(newline="")
@@ -69,21 +66,19 @@ def make_row(**cells: str) -> bytes:
 
 
 @st.composite
-def codebooks(draw: st.DrawFn) -> list[CodeRow]:
+def codebooks(draw):
     ids = draw(
         st.lists(st.from_regex(r"[a-z0-9][a-z0-9_.:/-]{0,8}", fullmatch=True), min_size=1, max_size=6, unique=True)
     )
     keys = draw(st.permutations(sorted(SINGLE_KEYS)))
     families = {family: (draw(names), draw(st.sampled_from(UNITS))) for family in ("one", "two")}
-    flags: dict[str, dict[str, Any]] = {family: {flag: draw(st.booleans()) for flag in FLAGS} for family in families}
+    flags = {family: {flag: draw(st.booleans()) for flag in FLAGS} for family in families}
     for family, rules in flags.items():
         rules["applies_to"] = draw(st.sampled_from(SIDES if families[family][1] != "interview" else ["any"]))
-    codes: list[CodeRow] = []
+    codes = []
     for code_id, key in zip(ids, keys, strict=False):
         family = draw(st.sampled_from(sorted(families)))
-        texts: dict[str, Any] = {
-            name: draw(free_text) for name in ("definition", "machine_definition", "include", "exclude")
-        }
+        texts = {name: draw(free_text) for name in ("definition", "machine_definition", "include", "exclude")}
         above = [code.code_id for code in codes if code.family == family]
         codes.append(
             CodeRow(
@@ -110,11 +105,11 @@ def codebooks(draw: st.DrawFn) -> list[CodeRow]:
 
 
 @given(codebooks())
-def test_importing_an_export_gives_back_every_code(codes: list[CodeRow]) -> None:
+def test_importing_an_export_gives_back_every_code(codes):
     assert read_codebook(export(*codes), name="codes.csv").codes == codes
 
 
-def test_the_seeded_codebook_comes_back_unchanged() -> None:
+def test_the_seeded_codebook_comes_back_unchanged():
     seed = load_seed()
     codes = [
         CodeRow(
@@ -145,7 +140,7 @@ def test_the_seeded_codebook_comes_back_unchanged() -> None:
     assert read_codebook(export(*codes), name="codes.csv").codes == codes
 
 
-def test_a_written_file_has_the_documented_columns_and_no_formula() -> None:
+def test_a_written_file_has_the_documented_columns_and_no_formula():
     data = (FILES / "two_codes_in_full.csv").read_text("utf-8")
     rows = list(csv.reader(io.StringIO(data, newline="")))
 
@@ -154,7 +149,7 @@ def test_a_written_file_has_the_documented_columns_and_no_formula() -> None:
     assert all(COLUMNS.values())
 
 
-def test_a_file_without_the_later_columns_reads_as_the_codes_it_was_made_of() -> None:
+def test_a_file_without_the_later_columns_reads_as_the_codes_it_was_made_of():
     hedge, shout = read_codebook((FILES / "two_codes.csv").read_bytes(), name="two_codes.csv").codes
 
     assert (hedge.exclude, hedge.aliases, hedge.version) == ("- thanks\n- greetings", ("Limit", "Yes | no"), 3)
@@ -162,7 +157,7 @@ def test_a_file_without_the_later_columns_reads_as_the_codes_it_was_made_of() ->
     assert (hedge.parent, hedge.color, hedge.terms, hedge.attributes, hedge.keyword_rules) == ("", "", (), (), ())
 
 
-def test_a_kept_file_with_all_columns_comes_back_byte_for_byte() -> None:
+def test_a_kept_file_with_all_columns_comes_back_byte_for_byte():
     data = (FILES / "two_codes_in_full.csv").read_bytes()
     hedge, shout = read_codebook(data, name="two_codes_in_full.csv").codes
 
@@ -176,14 +171,14 @@ def test_a_kept_file_with_all_columns_comes_back_byte_for_byte() -> None:
     assert export(hedge, shout) == data
 
 
-def test_a_parent_may_come_after_its_code_and_a_colour_in_capitals() -> None:
+def test_a_parent_may_come_after_its_code_and_a_colour_in_capitals():
     low = replace(PLAIN, code_id="low", parent="high", key="", color="#AABBCC")
     high = replace(PLAIN, code_id="high")
 
     assert read_codebook(export(low, high), name="codes.csv").codes == [replace(low, color="#aabbcc"), high]
 
 
-def test_parents_that_cannot_be_are_named() -> None:
+def test_parents_that_cannot_be_are_named():
     other = replace(PLAIN, code_id="other", family="voice", family_name="Voice", key="")
     codes = [
         replace(PLAIN, code_id=code_id, parent=parent, key="")
@@ -198,14 +193,14 @@ def test_parents_that_cannot_be_are_named() -> None:
     ]
 
 
-def test_codes_nested_too_deep_are_named_once() -> None:
+def test_codes_nested_too_deep_are_named_once():
     chain = [replace(PLAIN, code_id=f"c{n}", parent=f"c{n - 1}" if n else "", key="") for n in range(60)]
     error = refuse(export(*chain))
 
     assert (error.total, error.row, error.found) == (1, 52, "a code nested more than 50 deep")
 
 
-def test_a_parent_whose_row_is_wrong_is_not_called_unknown() -> None:
+def test_a_parent_whose_row_is_wrong_is_not_called_unknown():
     error = refuse(export(replace(PLAIN, color="red"), replace(PLAIN, code_id="low", parent="tone.hedge", key="")))
 
     assert [(problem.row, problem.found) for problem in error.problems] == [(2, "the color “red”")]
@@ -234,13 +229,13 @@ def test_a_parent_whose_row_is_wrong_is_not_called_unknown() -> None:
         ),
     ],
 )
-def test_attributes_out_of_form_are_named(cell: str, found: str) -> None:
+def test_attributes_out_of_form_are_named(cell, found):
     error = refuse(make_row(attributes=cell))
 
     assert (error.row, error.found, error.total) == (2, found, 1)
 
 
-def test_byte_order_mark_column_order_and_empty_rows_do_not_matter() -> None:
+def test_byte_order_mark_column_order_and_empty_rows_do_not_matter():
     rows = list(csv.reader(io.StringIO(export(PLAIN).decode(), newline="")))
     stream = io.StringIO(newline="")
     csv.writer(stream).writerows([*(row[::-1] for row in rows), [""] * len(COLUMNS), []])
@@ -248,7 +243,7 @@ def test_byte_order_mark_column_order_and_empty_rows_do_not_matter() -> None:
     assert read_codebook(b"\xef\xbb\xbf" + stream.getvalue().encode(), name="codes.csv").codes == [PLAIN]
 
 
-def test_a_backslash_that_escapes_nothing_stays() -> None:
+def test_a_backslash_that_escapes_nothing_stays():
     (code,) = read_codebook(make_row(aliases=r"a\b | c\|d |  | e\\"), name="codes.csv").codes
 
     assert code.aliases == ("a\\b", "c|d", "e\\")
@@ -264,14 +259,14 @@ def test_a_backslash_that_escapes_nothing_stays() -> None:
         ('["\\ud800"]', ('["\\ud800"]',)),
     ],
 )
-def test_aliases_may_be_a_json_list_as_other_tables_hold_it(cell: str, aliases: tuple[str, ...]) -> None:
+def test_aliases_may_be_a_json_list_as_other_tables_hold_it(cell, aliases):
     (code,) = read_codebook(make_row(aliases=cell), name="codes.csv").codes
 
     assert code.aliases == aliases
     assert read_codebook(export(code), name="codes.csv").codes == [code]
 
 
-def test_all_problems_of_a_file_are_listed_with_their_rows() -> None:
+def test_all_problems_of_a_file_are_listed_with_their_rows():
     error = refuse((FILES / "many_problems.csv").read_bytes(), "many_problems.csv")
 
     assert [(problem.row, problem.found) for problem in error.problems] == [
@@ -295,7 +290,7 @@ def test_all_problems_of_a_file_are_listed_with_their_rows() -> None:
     )
 
 
-def test_only_the_first_twenty_problems_are_listed() -> None:
+def test_only_the_first_twenty_problems_are_listed():
     error = refuse(export(*(replace(PLAIN, code_id=f"tone.{number}") for number in range(30))))
 
     assert (len(error.problems), error.total) == (20, 29)
@@ -303,18 +298,18 @@ def test_only_the_first_twenty_problems_are_listed() -> None:
 
 
 @pytest.mark.parametrize("key", sorted(RESERVED_KEYS))
-def test_keys_the_desk_needs_itself_are_refused(key: str) -> None:
+def test_keys_the_desk_needs_itself_are_refused(key):
     assert f"the desk uses {' '.join(sorted(RESERVED_KEYS))} itself" in refuse(make_row(key=key)).expected
 
 
 @pytest.mark.parametrize("key", ["Enter", "/", ".", "?", "B", "bb", "é", "²", " "])
-def test_keys_that_are_no_single_letter_or_digit_are_refused(key: str) -> None:
+def test_keys_that_are_no_single_letter_or_digit_are_refused(key):
     error = refuse(make_row(key=key))
 
     assert (error.row, error.expected) == (2, "one of a-z (lower case) or 0-9, or nothing")
 
 
-def test_a_table_without_a_column_of_names_is_refused_with_its_columns() -> None:
+def test_a_table_without_a_column_of_names_is_refused_with_its_columns():
     error = refuse("Nummer;Familie;Länge\n1;Ton;12\n".encode())
 
     assert [(problem.row, problem.found) for problem in error.problems] == [
@@ -326,7 +321,7 @@ def test_a_table_without_a_column_of_names_is_refused_with_its_columns() -> None
     )
 
 
-def test_two_columns_of_one_kind_are_named_and_rows_are_checked_too() -> None:
+def test_two_columns_of_one_kind_are_named_and_rows_are_checked_too():
     error = refuse(b"name,definition,Meaning,key\nHedge,a,b,QQ\n")
 
     assert [(problem.row, problem.found) for problem in error.problems] == [
@@ -337,7 +332,7 @@ def test_two_columns_of_one_kind_are_named_and_rows_are_checked_too() -> None:
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
-def test_a_list_made_in_a_spreadsheet_is_read(separator: str, encoding: str) -> None:
+def test_a_list_made_in_a_spreadsheet_is_read(separator, encoding):
     rows = [
         ["Code", "Familie", "Bedeutung"],
         ["Häusliches", "Haus und Hof", "was, wem; gehört|"],
@@ -357,7 +352,7 @@ def test_a_list_made_in_a_spreadsheet_is_read(separator: str, encoding: str) -> 
     )
 
 
-def test_the_line_in_which_a_spreadsheet_names_its_separator_is_no_row() -> None:
+def test_the_line_in_which_a_spreadsheet_names_its_separator_is_no_row():
     assert [code.name for code in read_codebook(b"sep=;\r\nname;key\r\nHedge;h\r\n", name="x.csv").codes] == ["Hedge"]
 
 
@@ -377,20 +372,20 @@ def test_the_line_in_which_a_spreadsheet_names_its_separator_is_no_row() -> None
         ("Theme,Code,Meaning", "family name definition"),
     ],
 )
-def test_headings_of_other_lists_are_understood(headings: str, read_as: str) -> None:
+def test_headings_of_other_lists_are_understood(headings, read_as):
     found = find_columns(headings.split(","), COLUMNS)
 
     assert " ".join(found) == read_as
 
 
-def test_columns_that_are_not_read_are_named() -> None:
+def test_columns_that_are_not_read_are_named():
     table = read_codebook(b"name,No.,Example\nHedge,1,perhaps\n", name="x.csv")
 
     (warning,) = table.warnings
     assert warning.startswith("Not read: the columns “No.”, “Example”.")
 
 
-def test_a_description_that_says_more_than_the_definition_is_named() -> None:
+def test_a_description_that_says_more_than_the_definition_is_named():
     same = read_codebook(export(replace(PLAIN, definition="To limit.", include="Modal verbs")), name="x.csv")
     assert same.warnings == ()
     other = read_codebook(
@@ -402,13 +397,13 @@ def test_a_description_that_says_more_than_the_definition_is_named() -> None:
     )
 
 
-def test_a_short_code_that_is_no_identifier_becomes_another_name() -> None:
+def test_a_short_code_that_is_no_identifier_becomes_another_name():
     table = read_codebook(b"Code,Name\nA 1,Hedge\nB2,Shout\n", name="x.csv")
 
     assert [(code.code_id, code.aliases) for code in table.codes] == [("", ("A 1",)), ("B2", ())]
 
 
-def test_a_name_given_twice_in_a_family_is_refused_in_either_unicode_form() -> None:
+def test_a_name_given_twice_in_a_family_is_refused_in_either_unicode_form():
     error = refuse("name,family\nCafé,Places\ncafe\u0301,Places\nCafé,Words\n".encode())
 
     assert [(problem.row, problem.found) for problem in error.problems] == [
@@ -416,7 +411,7 @@ def test_a_name_given_twice_in_a_family_is_refused_in_either_unicode_form() -> N
     ]
 
 
-def test_a_parent_may_be_given_by_its_name() -> None:
+def test_a_parent_may_be_given_by_its_name():
     low, high = read_codebook(b"name,parent\nLow,high\nHigh,\n", name="x.csv").codes
     assert (low.parent, high.parent) == ("high", "")
     error = refuse(b"name,parent\nLow,High\nHigh,Low\nLost,Nobody\n")
@@ -427,7 +422,7 @@ def test_a_parent_may_be_given_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("word", ["yes", "TRUE", "true", "1", "ja", "WAHR", "oui", "VRAI", "x"])
-def test_yes_is_read_in_the_words_of_spreadsheets(word: str) -> None:
+def test_yes_is_read_in_the_words_of_spreadsheets(word):
     (code,) = read_codebook(f"name,carries_enactment\nHedge,{word}\n".encode(), name="x.csv").codes
 
     assert code.carries_enactment is True
@@ -451,7 +446,7 @@ def test_yes_is_read_in_the_words_of_spreadsheets(word: str) -> None:
         ({"applies_to": "model", "unit": "interview"}, "the applies_to “model” for the unit “interview”"),
     ],
 )
-def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> None:
+def test_cells_out_of_bounds_are_named(cells, found):
     error = refuse(make_row(**cells))
 
     assert (error.row, error.found) == (2, found)
@@ -482,20 +477,20 @@ def test_cells_out_of_bounds_are_named(cells: dict[str, str], found: str) -> Non
         "huge cell",
     ],
 )
-def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes, found: str) -> None:
+def test_a_file_that_cannot_be_read_says_what_was_found(data, found):
     error = refuse(data)
 
     assert error.found == found
     assert error.total == 1
 
 
-def test_long_text_is_cut_in_messages() -> None:
+def test_long_text_is_cut_in_messages():
     error = refuse(make_row(unit="very " * 100))
 
     assert len(error.found) < 100
 
 
-def test_a_rule_of_a_family_may_be_said_in_one_row_and_not_in_two_ways() -> None:
+def test_a_rule_of_a_family_may_be_said_in_one_row_and_not_in_two_ways():
     once = CodeRow(code_id="a", family="f", family_name="F", name="A", once_per_answer=True)
     silent = replace(once, code_id="b", once_per_answer=None)
     assert [row.once_per_answer for row in read_codebook(export(once, silent), name="x").codes] == [True, None]
@@ -505,7 +500,7 @@ def test_a_rule_of_a_family_may_be_said_in_one_row_and_not_in_two_ways() -> None
     assert read_codebook(export(once, other), name="x").codes == [once, other], "another family need not say it"
 
 
-def test_whose_turns_a_family_is_for_is_said_in_one_way() -> None:
+def test_whose_turns_a_family_is_for_is_said_in_one_way():
     theirs = CodeRow(code_id="a", family="f", family_name="F", name="A", applies_to="interviewer")
     silent = replace(theirs, code_id="b", applies_to=None)
     assert [row.applies_to for row in read_codebook(export(theirs, silent), name="x").codes] == ["interviewer", None]

@@ -1,13 +1,9 @@
 """The codebook as JSON: everything comes back, and a file that is wrong is refused whole."""
 
-from __future__ import annotations
-
 import io
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -55,7 +51,7 @@ families = st.builds(
 
 
 @st.composite
-def codebooks(draw: st.DrawFn) -> CodebookContent:
+def codebooks(draw):
     identifiers = draw(st.lists(st.from_regex(r"[a-z0-9][a-z.:/-]{0,5}", fullmatch=True), min_size=1, unique=True))
     keys = draw(st.permutations(sorted(SINGLE_KEYS)))
     codes = tuple(
@@ -93,19 +89,19 @@ def codebooks(draw: st.DrawFn) -> CodebookContent:
     )
 
 
-def export(content: CodebookContent) -> bytes:
+def export(content):
     stream = io.StringIO()
     assert write_codebook_json(content, stream) == len(content.codes)
     return stream.getvalue().encode()
 
 
-def refuse(data: bytes) -> CodebookFileError:
+def refuse(data):
     with pytest.raises(CodebookFileError) as caught:
         read_codebook_json(data, name="codes.json")
     return caught.value
 
 
-def change(edit: Callable[[dict[str, Any]], object]) -> bytes:
+def change(edit):
     """The kept file after a change."""
     content = json.loads((FILES / "codebook.json").read_bytes())
     edit(content)
@@ -113,18 +109,18 @@ def change(edit: Callable[[dict[str, Any]], object]) -> bytes:
 
 
 @given(codebooks())
-def test_importing_an_export_gives_back_everything(content: CodebookContent) -> None:
+def test_importing_an_export_gives_back_everything(content):
     assert read_codebook_json(export(content), name="codes.json") == content
 
 
-def test_a_file_from_before_a_field_was_there_is_read_with_its_default() -> None:
+def test_a_file_from_before_a_field_was_there_is_read_with_its_default():
     data = json.loads((FILES / "codebook.json").read_bytes())
     del data["families"][0]["once_per_answer"]
     content = read_codebook_json(json.dumps(data).encode(), name="codebook.json")
     assert not content.families[0].once_per_answer
 
 
-def test_a_family_for_everybodys_turns_does_not_say_so_and_others_do() -> None:
+def test_a_family_for_everybodys_turns_does_not_say_so_and_others_do():
     any_turn, theirs = (
         FamilyContent(identifier="f", name="F"),
         FamilyContent(identifier="g", name="G", applies_to="model"),
@@ -134,7 +130,7 @@ def test_a_family_for_everybodys_turns_does_not_say_so_and_others_do() -> None:
     assert [family.get("applies_to") for family in written] == [None, "model"]
 
 
-def test_a_kept_file_reads_as_the_codebook_it_was_made_of_and_comes_back_byte_for_byte() -> None:
+def test_a_kept_file_reads_as_the_codebook_it_was_made_of_and_comes_back_byte_for_byte():
     data = (FILES / "codebook.json").read_bytes()
     content = read_codebook_json(data, name="codebook.json")
 
@@ -147,7 +143,7 @@ def test_a_kept_file_reads_as_the_codebook_it_was_made_of_and_comes_back_byte_fo
     assert export(content) == data
 
 
-def test_fields_that_have_a_default_may_be_left_out() -> None:
+def test_fields_that_have_a_default_may_be_left_out():
     data = {
         "format": "auditapp-codebook",
         "format_version": 1,
@@ -162,8 +158,8 @@ def test_fields_that_have_a_default_may_be_left_out() -> None:
     )
 
 
-def test_all_problems_of_a_file_are_listed_with_their_places() -> None:
-    def edit(content: dict[str, Any]) -> None:
+def test_all_problems_of_a_file_are_listed_with_their_places():
+    def edit(content):
         [family], [hedge, shout], [example] = content["families"], content["codes"], content["examples"]
         family |= {"unit": "page", "carries_level": "yes"}
         del hedge["name"]
@@ -211,14 +207,14 @@ def test_all_problems_of_a_file_are_listed_with_their_places() -> None:
         ("examples", {"sentence": True}, "sentence that is not a whole number, or null"),
     ],
 )
-def test_what_is_wrong_in_one_place_is_named(where: str, fields: dict[str, Any], found: str) -> None:
+def test_what_is_wrong_in_one_place_is_named(where, fields, found):
     error = refuse(change(lambda content: content[where][0].update(fields)))
 
     assert error.problems[0].found == found
 
 
-def test_two_codes_on_one_key_two_families_of_one_name_and_a_sentence_pinned_twice_are_named() -> None:
-    def edit(content: dict[str, Any]) -> None:
+def test_two_codes_on_one_key_two_families_of_one_name_and_a_sentence_pinned_twice_are_named():
+    def edit(content):
         content["codes"][1]["key"] = content["codes"][0]["key"]
         content["families"] *= 2
         content["examples"] *= 2
@@ -250,14 +246,14 @@ def test_two_codes_on_one_key_two_families_of_one_name_and_a_sentence_pinned_twi
     ],
     ids=lambda value: None if isinstance(value, str) else value[:12].decode("latin-1").strip() or "empty",
 )
-def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes, found: str, place: str) -> None:
+def test_a_file_that_cannot_be_read_says_what_was_found(data, found, place):
     error = refuse(data)
 
     assert (error.found, error.problems[0].place) == (found, place)
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda inner: st.lists(inner) | inner))
-def test_any_json_under_any_key_is_read_or_refused(value: object) -> None:
+def test_any_json_under_any_key_is_read_or_refused(value):
     for where in ("families", "codes", "examples"):
         for key in json.loads((FILES / "codebook.json").read_bytes())[where][0]:
             try:
@@ -266,7 +262,7 @@ def test_any_json_under_any_key_is_read_or_refused(value: object) -> None:
                 str(error).encode()
 
 
-def test_that_a_question_needs_an_answer_comes_back_and_is_true_or_false() -> None:
+def test_that_a_question_needs_an_answer_comes_back_and_is_true_or_false():
     content = read_codebook_json((FILES / "codebook.json").read_bytes(), name="codebook.json")
     asked = replace(content.codes[0].attributes[0], required=True)
     codes = (replace(content.codes[0], attributes=(asked,)), *content.codes[1:])

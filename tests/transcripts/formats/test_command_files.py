@@ -1,7 +1,5 @@
 """Files of commands, by name and by standard input and output: containers have no folder to write to."""
 
-from __future__ import annotations
-
 import argparse
 import io
 import os
@@ -19,31 +17,31 @@ from transcripts.ui.commands import input_file, output_file, say_file
 OTHERS = {"backup", "audit"}
 
 
-def give(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+def give(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
 
 
 class TestReading:
-    def test_a_name_stays_what_it_is(self, tmp_path: Path) -> None:
+    def test_a_name_stays_what_it_is(self, tmp_path):
         there = tmp_path / "a.csv"
         there.write_bytes(b"x")
         assert input_file(str(there)) == there
         assert input_file(str(tmp_path / "gone.csv")) == tmp_path / "gone.csv"
         assert input_file(str(tmp_path)) == tmp_path
 
-    def test_a_dash_is_standard_input_that_can_be_read_more_than_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_dash_is_standard_input_that_can_be_read_more_than_once(self, monkeypatch):
         give(monkeypatch, b"one\r\ntwo\xff")
         path = input_file("-")
         assert path.stat().st_size == 9
         assert path.read_bytes() == path.read_bytes() == b"one\r\ntwo\xff"
 
-    def test_standard_input_is_one_file(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_standard_input_is_one_file(self, monkeypatch):
         give(monkeypatch, b"one")
         input_file("-")
         with pytest.raises(argparse.ArgumentTypeError, match="Only one file"):
             input_file("-")
 
-    def test_a_pipe_with_a_name_is_read_to_its_end(self, tmp_path: Path) -> None:
+    def test_a_pipe_with_a_name_is_read_to_its_end(self, tmp_path):
         pipe = tmp_path / "pipe.jsonl"
         os.mkfifo(pipe)
         writer = threading.Thread(target=pipe.write_bytes, args=(b"words",))
@@ -53,7 +51,7 @@ class TestReading:
         assert (path.name, path.read_bytes()) == ("pipe.jsonl", b"words")
         assert say_file(path) == str(pipe)
 
-    def test_messages_do_not_name_the_temporary_copy(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def test_messages_do_not_name_the_temporary_copy(self, monkeypatch, tmp_path):
         give(monkeypatch, b"one")
         path = input_file("-")
         assert say_file(path) == "standard input"
@@ -63,7 +61,7 @@ class TestReading:
 
 class TestWriting:
     @pytest.mark.parametrize("name", ["-", "/dev/stdout"])
-    def test_the_file_has_standard_output_to_itself(self, name: str) -> None:
+    def test_the_file_has_standard_output_to_itself(self, name):
         data = io.BytesIO()
         command = SimpleNamespace(stdout=io.TextIOWrapper(data), stderr=io.StringIO())
         before = command.stdout
@@ -75,11 +73,11 @@ class TestWriting:
         assert command.stdout is before
         assert not path.exists()
 
-    def test_nothing_is_written_when_the_command_fails(self) -> None:
+    def test_nothing_is_written_when_the_command_fails(self):
         data = io.BytesIO()
         command = SimpleNamespace(stdout=io.TextIOWrapper(data), stderr=io.StringIO())
 
-        def fail() -> None:
+        def fail():
             with output_file(command, "-") as path:
                 path.write_bytes(b"half")
                 raise ValueError("no")
@@ -88,17 +86,17 @@ class TestWriting:
             fail()
         assert data.getvalue() == b""
 
-    def test_a_name_is_written_as_it_is(self, tmp_path: Path) -> None:
+    def test_a_name_is_written_as_it_is(self, tmp_path):
         command = SimpleNamespace(stdout=sys.stdout, stderr=sys.stderr)
         with output_file(command, str(tmp_path / "x")) as path:
             assert path == tmp_path / "x"
             assert command.stdout is sys.stdout
 
 
-def list_file_arguments() -> list[tuple[str, argparse.Action]]:
+def list_file_arguments():
     """Arguments of our commands, and of their verbs, that are files by their type or by their name."""
 
-    def walk(name: str, parser: argparse.ArgumentParser) -> list[tuple[str, argparse.Action]]:
+    def walk(name, parser):
         found = []
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
@@ -115,7 +113,7 @@ def list_file_arguments() -> list[tuple[str, argparse.Action]]:
     return [each for name, command in commands for each in walk(name, command.create_parser("manage.py", name))]
 
 
-def test_every_command_reads_its_files_from_standard_input_too() -> None:
+def test_every_command_reads_its_files_from_standard_input_too():
     found = list_file_arguments()
     assert len(found) > 20
     # study create takes a word in place of a file, and asks for the file itself.

@@ -1,11 +1,8 @@
 """One limit for cells of CSV, whichever reader runs first."""
 
-from __future__ import annotations
-
 import ast
 import csv
 import io
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +14,7 @@ from transcripts.formats.interviews import read_bytes
 from transcripts.formats.text_input import MAX_CELL_LENGTH, CsvError, explain_error, find_delimiter, read_csv
 
 
-def refuse_long_definition() -> str:
+def refuse_long_definition():
     """What a codebook with a definition of a million characters is told."""
     cells = ["x" * 1_000_000 if name == "definition" else "Tone" for name in COLUMNS]
     with pytest.raises(CodebookFileError) as caught:
@@ -25,7 +22,7 @@ def refuse_long_definition() -> str:
     return str(caught.value)
 
 
-def test_what_a_reader_says_of_a_long_cell_does_not_depend_on_what_was_read_before() -> None:
+def test_what_a_reader_says_of_a_long_cell_does_not_depend_on_what_was_read_before():
     before = refuse_long_definition()
     assert "1,000,000" in before
     list(ReviewFile(io.BytesIO(b"text,category\nA text,woman\n"), name="f.csv"))
@@ -35,7 +32,7 @@ def test_what_a_reader_says_of_a_long_cell_does_not_depend_on_what_was_read_befo
     assert csv.field_size_limit() == MAX_CELL_LENGTH
 
 
-def test_a_cell_longer_than_the_limit_is_refused_as_such() -> None:
+def test_a_cell_longer_than_the_limit_is_refused_as_such():
     with pytest.raises(CsvError) as caught:
         list(read_csv([f"{'x' * (MAX_CELL_LENGTH + 1)}\n"]))
     assert explain_error(caught.value)[0] == "a cell of more than 16,000,000 characters"
@@ -44,7 +41,7 @@ def test_a_cell_longer_than_the_limit_is_refused_as_such() -> None:
     assert explain_error(caught.value)[0].startswith("something that is not CSV")
 
 
-def test_every_reader_of_csv_uses_the_one_limit() -> None:
+def test_every_reader_of_csv_uses_the_one_limit():
     """A reader of its own could run before the limit is set, or set another one."""
     own = []
     for room in ("auditapp", "transcripts"):
@@ -58,7 +55,7 @@ def test_every_reader_of_csv_uses_the_one_limit() -> None:
 READERS = {"reader", "DictReader", "field_size_limit"}
 
 
-def _list_attributes(path: Path) -> list[str]:
+def _list_attributes(path):
     """The names that a module takes from the module csv."""
     nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
     return [
@@ -79,10 +76,10 @@ def _list_attributes(path: Path) -> list[str]:
         ("", ","),
     ],
 )
-def test_the_sign_between_columns_is_the_one_that_makes_most_cells(text: str, delimiter: str) -> None:
+def test_the_sign_between_columns_is_the_one_that_makes_most_cells(text, delimiter):
     assert find_delimiter(text) == delimiter
 
 
-def test_a_table_of_speakers_has_commas_whatever_a_quoted_heading_has() -> None:
+def test_a_table_of_speakers_has_commas_whatever_a_quoted_heading_has():
     file = read_bytes(b'speaker,text,"a;b;c;d"\nInterviewer,Why?,1\nModel,Because.,2\n', name="a.csv")
     assert [turn.text for turn in file.interviews[0].turns] == ["Why?", "Because."]

@@ -1,10 +1,5 @@
 """Fields of JSON objects: what is taken, and what is said of what cannot be."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from transcripts.formats.json_lines import (
@@ -21,7 +16,7 @@ from transcripts.formats.problems import ReadError
 from transcripts.formats.tabular import StrictTable
 
 
-def test_the_first_key_that_is_there_is_taken() -> None:
+def test_the_first_key_that_is_there_is_taken():
     row = {"old": None, "new": "x", "n": 0, "yes": True, "id": 7}
     assert take_text(row, "old", "new", "n") == "x"
     assert take_text(row, "old", default="-") == "-"
@@ -32,7 +27,7 @@ def test_the_first_key_that_is_there_is_taken() -> None:
     assert (take_words({"a": ""}, "a", "a text"), take_words({"a": None}, "a", "a text")) == ("", None)
 
 
-def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_with_its_line() -> None:
+def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_with_its_line():
     rows = StrictTable([b"unit,code\n", b"u1,x\n", b"\n", b",y\n"], name="labels.csv").read_objects()
     read = read_each(rows, "labels.csv", lambda row: take_text(row, "unit"))
     assert next(read) == (2, "u1")
@@ -60,9 +55,7 @@ def test_the_rows_of_a_table_are_read_as_objects_are_and_a_wrong_one_is_named_wi
         (lambda row: take_choice(row, "a", ("x", "y", "z")), {"a": ["x"]}, "a list for “a”", "x, y or z"),
     ],
 )
-def test_what_is_something_else_is_named(
-    take: Callable[[dict[str, Any]], object], row: dict[str, Any], found: str, expected: str
-) -> None:
+def test_what_is_something_else_is_named(take, row, found, expected):
     with pytest.raises(WrongField) as wrong:
         take(row)
     assert wrong.value.args == (found, expected)

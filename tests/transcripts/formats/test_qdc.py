@@ -1,7 +1,5 @@
 """Codebook files of REFI-QDA: those of other programs are read, ours are valid and come back as they went."""
 
-from __future__ import annotations
-
 import io
 from pathlib import Path
 
@@ -26,14 +24,14 @@ names = texts.filter(lambda text: text.strip() != "")
 colors = st.from_regex(r"(#[0-9a-f]{6})?", fullmatch=True)
 
 
-def guid(number: int) -> str:
+def guid(number):
     return make_guid("test", str(number))
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> list[QdcCode]:
+def trees(draw):
     """Codes in document order, each below one of those it still can be below."""
-    codes: list[QdcCode] = []
+    codes = []
     way = [""]
     for number in range(draw(st.integers(1, 8))):
         way = way[: draw(st.integers(1, len(way)))]
@@ -43,23 +41,23 @@ def trees(draw: st.DrawFn) -> list[QdcCode]:
     return codes
 
 
-def export(codes: list[QdcCode], sets: tuple[QdcSet, ...] = ()) -> bytes:
+def export(codes, sets=()):
     stream = io.BytesIO()
     assert write_qdc(codes, stream, sets=sets) == len(codes)
     return stream.getvalue()
 
 
-def read(codes: str, head: str = HEAD) -> tuple[list[QdcCode], list[QdcSet], list[str]]:
+def read(codes, head=HEAD):
     return read_qdc((head + codes + TAIL).encode(), name="codes.qdc")
 
 
-def refuse(data: bytes | str, head: str = HEAD) -> CodebookFileError:
+def refuse(data, head=HEAD):
     with pytest.raises(CodebookFileError) as caught:
         read_qdc(data if isinstance(data, bytes) else (head + data + TAIL).encode(), name="codes.qdc")
     return caught.value
 
 
-def refuse_to_write(*codes: QdcCode, sets: tuple[QdcSet, ...] = ()) -> CodebookFileError:
+def refuse_to_write(*codes, sets=()):
     stream = io.BytesIO()
     with pytest.raises(CodebookFileError) as caught:
         write_qdc(codes, stream, sets=sets)
@@ -68,7 +66,7 @@ def refuse_to_write(*codes: QdcCode, sets: tuple[QdcSet, ...] = ()) -> CodebookF
 
 
 @given(trees())
-def test_importing_an_export_gives_back_every_code(codes: list[QdcCode]) -> None:
+def test_importing_an_export_gives_back_every_code(codes):
     data = export(codes)
 
     assert read_qdc(data, name="codes.qdc")[0] == codes
@@ -76,16 +74,16 @@ def test_importing_an_export_gives_back_every_code(codes: list[QdcCode]) -> None
 
 
 @pytest.fixture(scope="module")
-def schema() -> etree.XMLSchema:
+def schema():
     return etree.XMLSchema(etree.parse(shared("data/qda/schemas/Codebook.xsd")))
 
 
 @given(codes=trees())
-def test_exports_are_valid_against_the_schema(schema: etree.XMLSchema, codes: list[QdcCode]) -> None:
+def test_exports_are_valid_against_the_schema(schema, codes):
     assert schema.validate(etree.fromstring(export(codes))), schema.error_log
 
 
-def test_a_file_of_another_program_is_read_with_the_older_namespace_and_a_byte_order_mark() -> None:
+def test_a_file_of_another_program_is_read_with_the_older_namespace_and_a_byte_order_mark():
     codes, sets, warnings = read_qdc((FILES / "foreign.qdc").read_bytes(), name="foreign.qdc")
     start = "6c1f2a10-0000-4000-8000-00000000000"
 
@@ -102,33 +100,33 @@ def test_a_file_of_another_program_is_read_with_the_older_namespace_and_a_byte_o
     ]
 
 
-def test_an_empty_list_of_sets_is_accepted() -> None:
+def test_an_empty_list_of_sets_is_accepted():
     data = HEAD + f'<Code guid="{guid(1)}" name="a"/></Codes><Sets/></CodeBook>'
 
     assert read_qdc(data.encode(), name="codes.qdc")[1] == []
 
 
-def test_escapes_of_another_program_stay_as_they_are_and_ours_are_undone() -> None:
+def test_escapes_of_another_program_stay_as_they_are_and_ours_are_undone():
     code = f'<Code guid="{guid(1)}" name="_x0001_"/>'
 
     assert read(code)[0][0].name == "_x0001_"
     assert read(code, HEAD.replace(">", ' origin="auditapp">', 1))[0][0].name == "\x01"
 
 
-def test_a_shared_codebook_of_qualcoder_is_read_and_comes_back() -> None:
+def test_a_shared_codebook_of_qualcoder_is_read_and_comes_back():
     codes, _, warnings = read_qdc(shared("data/qda/refi/qualcoder_codebook.qdc").read_bytes(), name="x.qdc")
 
     assert (len(codes), sum(not code.is_codable for code in codes), warnings) == (285, 55, [])
     assert read_qdc(export(codes), name="x.qdc")[0] == codes
 
 
-def test_a_shared_codebook_of_taguette_is_read() -> None:
+def test_a_shared_codebook_of_taguette_is_read():
     codes, sets, _ = read_qdc(shared("data/qda/taguette/codebook.qdc").read_bytes(), name="x.qdc")
 
     assert (len(codes), sets) == (16, [])
 
 
-def test_all_problems_of_a_file_are_listed_with_their_lines() -> None:
+def test_all_problems_of_a_file_are_listed_with_their_lines():
     error = refuse(
         f'<Code guid="{guid(1)}" name="a">\n'
         f'<Code guid="{guid(1)}" name=" "/></Code>\n'
@@ -148,7 +146,7 @@ def test_all_problems_of_a_file_are_listed_with_their_lines() -> None:
     assert str(error).startswith("codes.qdc: 6 problems, nothing was imported.\nline 3, code 2: found the guid")
 
 
-def test_a_file_with_a_thousand_problems_is_read_no_further() -> None:
+def test_a_file_with_a_thousand_problems_is_read_no_further():
     error = refuse("<Code/>" * 5_000)
 
     assert (error.total, len(error.problems)) == (1_001, 20)
@@ -168,20 +166,20 @@ def test_a_file_with_a_thousand_problems_is_read_no_further() -> None:
     ],
     ids=["empty", "archive", "large", "no code", "doctype", "entity", "deep", "project"],
 )
-def test_a_file_that_cannot_be_read_says_what_was_found(data: bytes | str, found: str) -> None:
+def test_a_file_that_cannot_be_read_says_what_was_found(data, found):
     error = refuse(data if isinstance(data, bytes) else data.encode())
 
     assert error.problems[-1].found.startswith(found)
 
 
-def test_ten_thousand_codes_are_read_and_no_more() -> None:
+def test_ten_thousand_codes_are_read_and_no_more():
     codes = [f'<Code guid="{number:08x}-0000-4000-8000-000000000000" name="n"/>' for number in range(10_001)]
 
     assert len(read("".join(codes[:-1]))[0]) == 10_000
     assert refuse("".join(codes)).found == "more than 10,000 codes"
 
 
-def test_codes_that_could_not_be_read_again_are_not_written() -> None:
+def test_codes_that_could_not_be_read_again_are_not_written():
     good = QdcCode(guid(1), "a")
     error = refuse_to_write(
         good,
@@ -204,7 +202,7 @@ def test_codes_that_could_not_be_read_again_are_not_written() -> None:
     assert refuse_to_write(good, sets=(QdcSet(guid(2), "\0", codes=(guid(1),)),)).found.startswith("the character")
 
 
-def test_codes_as_deep_as_are_written_are_read() -> None:
+def test_codes_as_deep_as_are_written_are_read():
     codes = [QdcCode(guid(number), "n", "text", parent_guid=guid(number - 1) if number else "") for number in range(55)]
 
     assert read_qdc(export(codes), name="codes.qdc")[0] == codes
@@ -212,14 +210,14 @@ def test_codes_as_deep_as_are_written_are_read() -> None:
     assert refuse_to_write(*codes, below).found == "a code nested 56 deep"
 
 
-def test_sets_come_back() -> None:
+def test_sets_come_back():
     codes = [QdcCode(guid(1), "a"), QdcCode(guid(2), "b")]
     sets = (QdcSet(guid(3), "both", "d", codes=(guid(1), guid(2))), QdcSet(guid(4), "none"))
 
     assert read_qdc(export(codes, sets), name="codes.qdc")[1] == list(sets)
 
 
-def test_a_codebook_is_laid_out_with_families_above_codes_and_stable_guids() -> None:
+def test_a_codebook_is_laid_out_with_families_above_codes_and_stable_guids():
     content = CodebookContent(
         families=(
             FamilyContent(identifier="tone", name="Tone", description="How it is said.", rules="One at least."),
@@ -244,7 +242,7 @@ def test_a_codebook_is_laid_out_with_families_above_codes_and_stable_guids() -> 
     assert lay_out_codes(content, scope="study")[1].guid == a.guid != lay_out_codes(content, scope="other")[1].guid
 
 
-def test_the_seeded_codebook_goes_out_whole() -> None:
+def test_the_seeded_codebook_goes_out_whole():
     seed = load_seed()
     families = tuple(family.content for family in seed.families)
     codes = tuple(code.content for code in seed.codes)

@@ -1,7 +1,5 @@
 """Descriptions of codes: ours are taken apart again, those of other programs are left whole."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -31,12 +29,12 @@ descriptions = st.builds(
 
 
 @given(descriptions)
-def test_every_description_of_ours_comes_back_in_its_parts(parts: CodeDescription) -> None:
+def test_every_description_of_ours_comes_back_in_its_parts(parts):
     assert read_description(compose_description(parts)) == parts
 
 
 @given(texts)
-def test_every_text_of_another_program_comes_back_as_it_was(text: str) -> None:
+def test_every_text_of_another_program_comes_back_as_it_was(text):
     assert compose_description(read_description(text)) == text or read_description(text).definition == text
 
 
@@ -52,11 +50,11 @@ def test_every_text_of_another_program_comes_back_as_it_was(text: str) -> None:
         "A\n\n== Include ==\n",
     ],
 )
-def test_what_we_would_not_have_written_is_the_definition_as_a_whole(text: str) -> None:
+def test_what_we_would_not_have_written_is_the_definition_as_a_whole(text):
     assert read_description(text) == CodeDescription(text)
 
 
-def test_a_description_reads_well_as_it_stands() -> None:
+def test_a_description_reads_well_as_it_stands():
     parts = CodeDescription(
         "Limits a claim.",
         include="“perhaps”",

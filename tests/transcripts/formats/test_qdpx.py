@@ -1,12 +1,9 @@
 """Project files of ours: valid, the same for the same state, and everything comes back."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import example, given
@@ -35,12 +32,12 @@ from transcripts.formats.refi import QdcCode, QdcSet
 from transcripts.formats.text_input import find_unfolded, fold, unfold
 
 
-def unpack(data: bytes, name: str = "project.qde") -> bytes:
+def unpack(data, name="project.qde"):
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return archive.read(name)
 
 
-def repack(data: bytes, **changes: bytes) -> bytes:
+def repack(data, **changes):
     """The archive with other contents of some entries; ``_`` in their names stands for a full stop."""
     stream = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as before, zipfile.ZipFile(stream, "w") as after:
@@ -49,21 +46,21 @@ def repack(data: bytes, **changes: bytes) -> bytes:
     return stream.getvalue()
 
 
-def refuse(study: Study) -> ProjectFileError:
+def refuse(study):
     with pytest.raises(ProjectFileError) as caught:
         export(study)
     assert "nothing was written" in str(caught.value)
     return caught.value
 
 
-def with_source(**fields: object) -> Study:
+def with_source(**fields):
     """The study with its first text changed."""
     study = make_study()
-    return study._replace(sources=(study.sources[0]._replace(**fields), study.sources[1]))  # type: ignore[arg-type]
+    return study._replace(sources=(study.sources[0]._replace(**fields), study.sources[1]))
 
 
 @given(studies())
-def test_importing_an_export_gives_back_everything(study: Study) -> None:
+def test_importing_an_export_gives_back_everything(study):
     data = export(study)
 
     assert read_study(data) == study
@@ -71,25 +68,25 @@ def test_importing_an_export_gives_back_everything(study: Study) -> None:
 
 
 @pytest.fixture(scope="module")
-def schema() -> etree.XMLSchema:
+def schema():
     return etree.XMLSchema(etree.parse(shared("data/qda/schemas/Project.xsd")))
 
 
 @given(study=studies())
 @example(study=make_study())
-def test_exports_are_valid_against_the_schema(schema: etree.XMLSchema, study: Study) -> None:
+def test_exports_are_valid_against_the_schema(schema, study):
     assert schema.validate(etree.fromstring(unpack(export(study)))), schema.error_log
 
 
-def test_a_study_with_everything_in_it_comes_back() -> None:
+def test_a_study_with_everything_in_it_comes_back():
     assert read_study(export(make_study())) == make_study()
 
 
-def test_the_same_state_gives_the_same_bytes() -> None:
+def test_the_same_state_gives_the_same_bytes():
     assert export(make_study()) == export(make_study())
 
 
-def test_what_is_written_is_counted() -> None:
+def test_what_is_written_is_counted():
     study = make_study()
 
     written = write_qdpx(study.project, sources=study.sources, notes=study.notes, stream=io.BytesIO())
@@ -97,7 +94,7 @@ def test_what_is_written_is_counted() -> None:
 
 
 @pytest.mark.parametrize("character", sorted(set(TRICKY)))
-def test_offsets_point_to_the_same_characters_whatever_stands_before(character: str) -> None:
+def test_offsets_point_to_the_same_characters_whatever_stands_before(character):
     text = character * 3 + "here" + character
     selection = QdpxSelection(guid("s"), 3, 7)
     source = QdpxSource(guid("t"), "t", text, selections=(selection,), turns=(QdpxTurn(0, len(text), "model"),))
@@ -108,7 +105,7 @@ def test_offsets_point_to_the_same_characters_whatever_stands_before(character: 
     assert back.turns == source.turns
 
 
-def test_texts_stand_in_the_archive_with_plain_line_ends_and_come_back_with_their_own() -> None:
+def test_texts_stand_in_the_archive_with_plain_line_ends_and_come_back_with_their_own():
     """Programs that read a line end as one character would find every selection after one of two characters shifted."""
     study = make_study()
     source = study.sources[0]
@@ -124,7 +121,7 @@ def test_texts_stand_in_the_archive_with_plain_line_ends_and_come_back_with_thei
 
 
 @given(st.text(alphabet="a\r\n\U0001f600"))
-def test_each_place_of_a_text_is_found_again_in_the_folded_one(text: str) -> None:
+def test_each_place_of_a_text_is_found_again_in_the_folded_one(text):
     folded = fold(text)
     assert unfold(folded.text, folded.places) == text
     for place in range(len(text) + 1):
@@ -132,13 +129,13 @@ def test_each_place_of_a_text_is_found_again_in_the_folded_one(text: str) -> Non
         assert find_unfolded(folded.find(place), folded.places) == place - inside
 
 
-def test_no_line_end_is_put_where_there_is_none() -> None:
+def test_no_line_end_is_put_where_there_is_none():
     assert unfold("a\nb", [0]) is None
     assert unfold("a\nb", [1, 1]) is None
     assert unfold("a\nb", [7]) is None
 
 
-def test_beyond_so_many_texts_they_stand_in_the_xml(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_so_many_texts_they_stand_in_the_xml(monkeypatch):
     monkeypatch.setattr(qdpx_write, "MAX_TEXT_FILES", 1)
     data = export(make_study())
 
@@ -146,20 +143,20 @@ def test_beyond_so_many_texts_they_stand_in_the_xml(monkeypatch: pytest.MonkeyPa
     assert read_study(data) == make_study()
 
 
-def test_a_text_that_packs_too_well_is_stored_so_that_it_can_be_read() -> None:
+def test_a_text_that_packs_too_well_is_stored_so_that_it_can_be_read():
     study = Study(QdpxProject("p"), (QdpxSource(guid("t"), "t", "a" * 1_500_000),))
 
     assert read_study(export(study)) == study
 
 
-def test_notes_are_asked_for_after_the_last_source() -> None:
-    asked: list[str] = []
+def test_notes_are_asked_for_after_the_last_source():
+    asked = []
 
-    def give_sources() -> Iterator[QdpxSource]:
+    def give_sources():
         asked.append("source")
         yield QdpxSource(guid("t"), "t", "text", notes=(guid("n"),))
 
-    def give_notes() -> Iterator[QdpxNote]:
+    def give_notes():
         asked.append("note")
         yield QdpxNote(guid("n"), "n", "memo")
 
@@ -167,26 +164,26 @@ def test_notes_are_asked_for_after_the_last_source() -> None:
     assert asked == ["source", "note"]
 
 
-def test_many_codings_come_back() -> None:
+def test_many_codings_come_back():
     study = make_large_study(3_000)
 
     assert read_study(export(study)) == study
 
 
-def test_turns_in_many_lines_come_back() -> None:
+def test_turns_in_many_lines_come_back():
     turns = tuple(QdpxTurn(number, number + 1, "model") for number in range(2_500))
     study = Study(QdpxProject("p"), (QdpxSource(guid("t"), "t", "a" * 2_500, turns=turns),))
 
     assert read_study(export(study)) == study
 
 
-def test_a_project_without_turns_and_details_has_no_part_of_our_own() -> None:
+def test_a_project_without_turns_and_details_has_no_part_of_our_own():
     data = export(Study(QdpxProject("p"), (QdpxSource(guid("t"), "t", "text"),)))
 
     assert zipfile.ZipFile(io.BytesIO(data)).namelist() == [f"sources/{guid('t')}.txt", "project.qde"]
 
 
-def test_turns_are_not_laid_over_a_text_that_was_changed() -> None:
+def test_turns_are_not_laid_over_a_text_that_was_changed():
     study = make_study()
     data = export(study)
     file = read(repack(data, **{f"sources/{study.sources[0].guid}_txt": b"A longer text than before. " * 10}))
@@ -212,7 +209,7 @@ def test_turns_are_not_laid_over_a_text_that_was_changed() -> None:
         % guid("x").encode(),
     ],
 )
-def test_a_part_of_ours_that_was_changed_is_left_out_with_a_warning(own: bytes) -> None:
+def test_a_part_of_ours_that_was_changed_is_left_out_with_a_warning(own):
     file = read(repack(export(make_study()), auditapp_jsonl=own))
 
     assert file.warnings == (
@@ -222,7 +219,7 @@ def test_a_part_of_ours_that_was_changed_is_left_out_with_a_warning(own: bytes) 
     assert [source.text for source in file.sources] == texts
 
 
-def test_turns_that_reach_out_of_their_text_are_left_out() -> None:
+def test_turns_that_reach_out_of_their_text_are_left_out():
     study = make_study()
     own = unpack(export(study), "auditapp.jsonl").split(b"\n")
     line = json.loads(own[1])
@@ -256,11 +253,11 @@ def test_turns_that_reach_out_of_their_text_are_left_out() -> None:
         (with_source(turns=(QdpxTurn(0, 1, "model", speaker="\ud800"),)), "the character U+D800 in “”"),
     ],
 )
-def test_what_could_not_be_read_again_is_not_written(study: Study, found: str) -> None:
+def test_what_could_not_be_read_again_is_not_written(study, found):
     assert refuse(study).found == found
 
 
-def test_projects_that_could_not_be_read_again_are_not_written() -> None:
+def test_projects_that_could_not_be_read_again_are_not_written():
     project = make_study().project
     twice = project._replace(
         users=project.users * 2, variables=("a", "a"), codes=(QdcCode(guid("c"), ""), QdcCode(guid("c"), "a"))
@@ -277,8 +274,8 @@ def test_projects_that_could_not_be_read_again_are_not_written() -> None:
     assert error.found == f"the source {guid('x')}, which is not written"
 
 
-def test_what_a_caller_raises_on_the_way_comes_through() -> None:
-    def give_sources() -> Iterator[QdpxSource]:
+def test_what_a_caller_raises_on_the_way_comes_through():
+    def give_sources():
         yield from make_study().sources
         raise LookupError("gone")
 

@@ -1,10 +1,7 @@
 """Project files of other programs: what can be read is, the rest is told, and nothing unsafe comes in."""
 
-from __future__ import annotations
-
 import io
 import zipfile
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +10,7 @@ import pytest
 from tests.support.shared import shared
 from tests.transcripts.formats.qdpx_cases import Study, export, read
 from transcripts.formats.problems import show_count
-from transcripts.formats.qdpx_content import QdpxCoding, QdpxFile, QdpxNote, QdpxSelection, QdpxSource, QdpxUser
+from transcripts.formats.qdpx_content import QdpxCoding, QdpxNote, QdpxSelection, QdpxSource, QdpxUser
 from transcripts.formats.qdpx_read import ProjectFileError, read_qdpx
 from transcripts.formats.refi import QdcCode, QdcSet, read_qdc
 
@@ -22,11 +19,11 @@ HEAD = '<Project xmlns="urn:QDA-XML:project:1.0" name="p">'
 TEXT = "🚀 😀 cornflakes\r\n and more"
 
 
-def guid(end: str) -> str:
+def guid(end):
     return f"00000000-0000-4000-8000-0000000000{end}"
 
 
-def pack(entries: Mapping[str, bytes]) -> bytes:
+def pack(entries):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in entries.items():
@@ -34,14 +31,14 @@ def pack(entries: Mapping[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def refuse(data: bytes | str) -> ProjectFileError:
+def refuse(data):
     with pytest.raises(ProjectFileError) as caught:
         read_qdpx(io.BytesIO(data.encode() if isinstance(data, str) else data), name="study.qdpx")
     return caught.value
 
 
 @pytest.fixture
-def foreign() -> QdpxFile:
+def foreign():
     entries = {
         "Project.qde": FOREIGN.read_bytes(),
         "Sources/": b"",
@@ -55,7 +52,7 @@ def foreign() -> QdpxFile:
 
 
 class TestForeignProject:
-    def test_people_codes_and_sets_are_read(self, foreign: QdpxFile) -> None:
+    def test_people_codes_and_sets_are_read(self, foreign):
         project = foreign.project
         assert (project.name, project.description, foreign.origin) == (
             "Frühstück",
@@ -71,7 +68,7 @@ class TestForeignProject:
         assert project.sets == (QdcSet(guid("71"), "All", "", (guid("12"),), (guid("31"),), (guid("52"),)),)
         assert project.notes == (guid("51"),)
 
-    def test_texts_are_found_in_any_case_and_offsets_count_after_the_byte_order_mark(self, foreign: QdpxFile) -> None:
+    def test_texts_are_found_in_any_case_and_offsets_count_after_the_byte_order_mark(self, foreign):
         coding = QdpxCoding(
             guid("42"), guid("12"), guid("02"), datetime(2018, 3, 27, 17, 4, 42, tzinfo=UTC), (guid("51"),)
         )
@@ -89,25 +86,25 @@ class TestForeignProject:
         )
         assert TEXT[2:14] == selection.name
 
-    def test_texts_inside_the_xml_are_read(self, foreign: QdpxFile) -> None:
+    def test_texts_inside_the_xml_are_read(self, foreign):
         assert foreign.sources[1].text == "One\r\ntwo"
         assert foreign.sources[1].codings == (QdpxCoding(guid("41"), guid("12")),)
 
-    def test_a_selection_of_a_missing_text_is_kept(self, foreign: QdpxFile) -> None:
+    def test_a_selection_of_a_missing_text_is_kept(self, foreign):
         assert foreign.sources[2] == QdpxSource(guid("33"), "Gone", None, selections=(QdpxSelection(guid("46"), 5, 9),))
 
-    def test_nothing_is_read_from_outside_the_archive(self, foreign: QdpxFile) -> None:
+    def test_nothing_is_read_from_outside_the_archive(self, foreign):
         outside, climbing = foreign.sources[3:5]
         assert outside.text is None
         assert climbing.text == "not this one"
 
-    def test_notes_are_read_from_files_and_from_the_xml(self, foreign: QdpxFile) -> None:
+    def test_notes_are_read_from_files_and_from_the_xml(self, foreign):
         assert foreign.notes == (
             QdpxNote(guid("51"), "Log", "Day one", "daily", guid("01")),
             QdpxNote(guid("52"), "", "Short."),
         )
 
-    def test_what_is_missing_or_left_out_is_told(self, foreign: QdpxFile) -> None:
+    def test_what_is_missing_or_left_out_is_told(self, foreign):
         assert foreign.warnings == (
             "2 selections of “Mabel” lie outside its text and are left out.",
             "The text of “Gone” is missing: “gone.txt” is not in the archive.",
@@ -132,14 +129,14 @@ class TestForeignProject:
         )
 
 
-def test_a_bare_project_is_read_without_its_texts() -> None:
+def test_a_bare_project_is_read_without_its_texts():
     file = read(FOREIGN.read_bytes())
 
     assert [source.name for source in file.sources if source.text is not None] == ["Inline"]
     assert "is not part of a bare .qde file" in file.warnings[0]
 
 
-def test_a_project_inside_a_folder_is_read() -> None:
+def test_a_project_inside_a_folder_is_read():
     file = read(pack({"study/project.qde": FOREIGN.read_bytes(), "study/sources/mabel.txt": TEXT.encode()}))
 
     assert file.sources[0].text == TEXT
@@ -152,7 +149,7 @@ CODEBOOK = (
 
 
 @pytest.mark.parametrize("version", ["1.0", "1:0", "0:4"])
-def test_a_codebook_in_another_namespace_than_its_project_is_read(version: str) -> None:
+def test_a_codebook_in_another_namespace_than_its_project_is_read(version):
     codebook = CODEBOOK.format(namespace=f"urn:QDA-XML:codebook:{version}")
     project = f'<Project xmlns="urn:QDA-XML:project:1.0" name="p" origin="MAXQDA 2024">{codebook}</Project>'
     file = read(pack({"project.qde": project.encode()}))
@@ -162,7 +159,7 @@ def test_a_codebook_in_another_namespace_than_its_project_is_read(version: str) 
     assert [code.name for code in read_qdc(inner.encode(), name="codes.qdc")[0]] == ["Joy"]
 
 
-def test_a_part_in_a_namespace_that_is_not_known_is_told() -> None:
+def test_a_part_in_a_namespace_that_is_not_known_is_told():
     codebook = CODEBOOK.format(namespace="urn:other")
     file = read(
         pack({"project.qde": f'<Project xmlns="urn:QDA-XML:project:1.0" name="p">{codebook}</Project>'.encode()})
@@ -180,7 +177,7 @@ def test_a_part_in_a_namespace_that_is_not_known_is_told() -> None:
         ("qualcoder_mannheimer_8.qdpx", 285, 8, 324),
     ],
 )
-def test_shared_projects_of_other_programs_are_read(path: str, codes: int, sources: int, codings: int) -> None:
+def test_shared_projects_of_other_programs_are_read(path, codes, sources, codings):
     file = read(shared(f"data/qda/refi/{path}").read_bytes())
     selections = [selection for source in file.sources for selection in source.selections]
 
@@ -191,7 +188,7 @@ def test_shared_projects_of_other_programs_are_read(path: str, codes: int, sourc
     assert sum("only texts are read" in warning for warning in file.warnings) == (6 if sources == 6 else 0)
 
 
-def test_a_shared_project_with_its_texts_quotes_what_its_program_quoted_and_comes_back() -> None:
+def test_a_shared_project_with_its_texts_quotes_what_its_program_quoted_and_comes_back():
     file = read(shared("data/qda/refi/qualcoder_mannheimer_8.qdpx").read_bytes())
     selections = [(source.text or "", selection) for source in file.sources for selection in source.selections]
 
@@ -219,11 +216,11 @@ def test_a_shared_project_with_its_texts_quotes_what_its_program_quoted_and_come
         (pack({"project.qde": b" " * 3_000_000}), "the entry “project.qde”, which grows"),
     ],
 )
-def test_files_that_are_not_safe_or_no_project_are_refused(data: bytes, found: str) -> None:
+def test_files_that_are_not_safe_or_no_project_are_refused(data, found):
     assert refuse(data).found.startswith(found)
 
 
-def test_all_problems_of_a_project_are_listed_with_their_lines() -> None:
+def test_all_problems_of_a_project_are_listed_with_their_lines():
     error = refuse(
         f"""{HEAD}<Users><User name="a"/></Users><CodeBook><Codes>
         <Code guid="{guid("01")}"/></Codes></CodeBook><Sources>
@@ -242,13 +239,13 @@ def test_all_problems_of_a_project_are_listed_with_their_lines() -> None:
     ]
 
 
-def test_more_codings_than_can_be_held_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_codings_than_can_be_held_are_refused(monkeypatch):
     monkeypatch.setattr("transcripts.formats.qdpx_read.MAX_PUT_ON_TEXTS", 3)
 
     assert refuse(FOREIGN.read_bytes()).problems[0].found == "more than 3 selections and codings"
 
 
-def test_a_text_that_many_sources_name_is_unpacked_once() -> None:
+def test_a_text_that_many_sources_name_is_unpacked_once():
     sources = "".join(f'<TextSource guid="{guid(str(n))}" plainTextPath="internal://a.txt"/>' for n in range(10, 60))
     qde = f"{HEAD}<Sources>{sources}</Sources></Project>"
     file = read(pack({"project.qde": qde.encode(), "sources/a.txt": b"text"}))
@@ -256,7 +253,7 @@ def test_a_text_that_many_sources_name_is_unpacked_once() -> None:
     assert len({id(source.text) for source in file.sources}) == 1
 
 
-def test_warnings_beyond_two_hundred_are_counted() -> None:
+def test_warnings_beyond_two_hundred_are_counted():
     pictures = "".join(f'<PictureSource name="{number}"/>' for number in range(250))
     file = read(f"{HEAD}<Sources>{pictures}</Sources></Project>".encode())
 
@@ -272,5 +269,5 @@ def test_warnings_beyond_two_hundred_are_counted() -> None:
         (1_200, "further sentence", "1,200 further sentences"),
     ],
 )
-def test_things_are_counted_in_english(number: int, noun: str, words: str) -> None:
+def test_things_are_counted_in_english(number, noun, words):
     assert show_count(number, noun) == words

@@ -1,7 +1,5 @@
 """Whatever bytes come in, a reader reads them or refuses them with its one error."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from pathlib import Path
@@ -56,7 +54,7 @@ FRAGMENTS = [
 
 
 @st.composite
-def damage(draw: st.DrawFn, valid: bytes) -> bytes:
+def damage(draw, valid):
     """A valid file with some stretches cut out, doubled or replaced."""
     data = valid
     for _ in range(draw(st.integers(1, 4))):
@@ -67,21 +65,21 @@ def damage(draw: st.DrawFn, valid: bytes) -> bytes:
     return data
 
 
-def try_qdc(data: bytes) -> None:
+def try_qdc(data):
     try:
         read_qdc(data, name="x.qdc")
     except CodebookFileError as error:
         str(error).encode()
 
 
-def try_json(data: bytes) -> None:
+def try_json(data):
     try:
         read_codebook_json(data, name="x.json")
     except CodebookFileError as error:
         str(error).encode()
 
 
-def try_qdpx(data: bytes) -> None:
+def try_qdpx(data):
     try:
         read_qdpx(io.BytesIO(data), name="x.qdpx")
     except ProjectFileError as error:
@@ -89,7 +87,7 @@ def try_qdpx(data: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+def test_any_bytes_are_read_or_refused(data):
     for start in (b"", b"<", b"PK", b"{"):
         try_qdc(start + data)
         try_json(start + data)
@@ -97,27 +95,27 @@ def test_any_bytes_are_read_or_refused(data: bytes) -> None:
 
 
 @given(damage(QDC))
-def test_damaged_codebook_files_are_read_or_refused(data: bytes) -> None:
+def test_damaged_codebook_files_are_read_or_refused(data):
     try_qdc(data)
 
 
 @given(damage(JSON))
-def test_damaged_json_codebooks_are_read_or_refused(data: bytes) -> None:
+def test_damaged_json_codebooks_are_read_or_refused(data):
     try_json(data)
 
 
 @given(damage(QDE))
-def test_damaged_projects_are_read_or_refused(data: bytes) -> None:
+def test_damaged_projects_are_read_or_refused(data):
     try_qdpx(data)
 
 
 @given(damage(QDPX))
-def test_damaged_archives_are_read_or_refused(data: bytes) -> None:
+def test_damaged_archives_are_read_or_refused(data):
     try_qdpx(data)
 
 
 @given(damage(OWN), damage(QDE))
-def test_damaged_contents_of_sound_archives_are_read_or_refused(own: bytes, qde: bytes) -> None:
+def test_damaged_contents_of_sound_archives_are_read_or_refused(own, qde):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         archive.writestr("project.qde", qde)

@@ -1,9 +1,6 @@
 """A strict table: what is read, and what is refused with its line."""
 
-from __future__ import annotations
-
 import io
-from typing import Any
 
 import pytest
 
@@ -11,16 +8,16 @@ from transcripts.formats.problems import ReadError
 from transcripts.formats.tabular import StrictTable
 
 
-def read(data: bytes, **options: Any) -> list[tuple[int, list[str]]]:
+def read(data, **options):
     return list(StrictTable(io.BytesIO(data), name="f.csv", needed=("a", "b"), **options))
 
 
-def test_rows_come_with_the_line_on_which_they_begin() -> None:
+def test_rows_come_with_the_line_on_which_they_begin():
     data = b'\xef\xbb\xbf\r\n b ,a\r\n1,"x\r\ny"\r\n,\r\n\r\n2,z'
     assert read(data) == [(3, ["1", "x\r\ny"]), (7, ["2", "z"])]
 
 
-def test_apostrophes_of_our_exports_are_taken_off_once_and_only_on_request() -> None:
+def test_apostrophes_of_our_exports_are_taken_off_once_and_only_on_request():
     data = b"a,b\n'=1,''-2\n'tis,x\n3,'+4\n"
     assert [cells for _, cells in read(data)] == [["=1", "'-2"], ["'tis", "x"], ["3", "+4"]]
     assert [cells for _, cells in read(data, escaped=False)] == [["'=1", "''-2"], ["'tis", "x"], ["3", "'+4"]]
@@ -46,13 +43,13 @@ def test_apostrophes_of_our_exports_are_taken_off_once_and_only_on_request() -> 
         (b"PK\x03\x04", "f.csv: found a zip archive or an Excel workbook"),
     ],
 )
-def test_what_is_no_such_table_is_refused_with_its_place(data: bytes, says: str) -> None:
+def test_what_is_no_such_table_is_refused_with_its_place(data, says):
     with pytest.raises(ReadError) as refused:
         read(data)
     assert says in str(refused.value)
 
 
-def test_headings_of_a_file_without_them_are_not_shown() -> None:
+def test_headings_of_a_file_without_them_are_not_shown():
     with pytest.raises(ReadError) as refused:
         read(b"what somebody said,1\nwhat another said,0\n")
     assert "somebody" not in str(refused.value)

@@ -1,21 +1,16 @@
 """Large files are left to a worker: whole or not at all, whatever dies, and nobody waits for them."""
 
-from __future__ import annotations
-
 import datetime
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db.models import F, Q
+from django.db.models import F
 from django.dispatch import Signal
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.conftest import make_user
-from tests.support.instance import Instance, wait_until
+from tests.support.instance import wait_until
 from tests.transcripts.corpus.test_actions import make_file, make_line
 from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
@@ -27,9 +22,8 @@ from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob, UploadPart
 from transcripts.jobs.runs import JobRun
 from transcripts.refusals import Refused
-from transcripts.studies.models import Membership, Study
+from transcripts.studies.models import Membership
 
-SignIn = Callable[[User], Client]
 State = ImportJob.State
 FILE = make_file(*(make_line(f"i{number}", consent={"quotation": True}) for number in range(5)))
 LONG_AGO = datetime.timedelta(hours=1)
@@ -37,7 +31,7 @@ commits = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture(autouse=True)
-def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_parts(monkeypatch):
     """Five interviews are stored in five groups, and their file comes in pieces."""
     monkeypatch.setattr(runs, "job_waiting", Signal())
     monkeypatch.setattr(readers, "KEPT_SIZE", 0)
@@ -48,18 +42,18 @@ def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("transcripts.jobs.runs.TELL_SECONDS", 0)
 
 
-def start(study: Study, by: User, *files: tuple[str, bytes], check_only: bool = False) -> ImportJob:
+def start(study, by, *files, check_only=False):
     uploads = [SimpleUploadedFile(name, data) for name, data in files or [FILE]]
     return actions.start_job(
         study=study, kind="interviews", files=uploads, by=by, check_only=check_only, options={"format": "auto"}
     )
 
 
-def at_each_step(monkeypatch: pytest.MonkeyPatch, function: Callable[[JobRun, int], object]) -> None:
+def at_each_step(monkeypatch, function):
     """Call ``function`` whenever a run tells how far it is."""
     tell = JobRun.tell
 
-    def tell_and_call(run: JobRun, stage: str, done: int = 0, total: int = 0) -> None:
+    def tell_and_call(run, stage, done=0, total=0):
         tell(run, stage, done, total)
         if stage == "Storing":
             function(run, done)
@@ -67,7 +61,7 @@ def at_each_step(monkeypatch: pytest.MonkeyPatch, function: Callable[[JobRun, in
     monkeypatch.setattr(JobRun, "tell", tell_and_call)
 
 
-def count_visible(study: Study) -> tuple[int, int, int]:
+def count_visible(study):
     return (
         study.interviews.count(),
         Sentence.objects.filter(turn__interview__study=study).count(),
@@ -75,9 +69,7 @@ def count_visible(study: Study) -> tuple[int, int, int]:
     )
 
 
-def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(study, lead, monkeypatch):
     needed = 4 * len(FILE[1]) + actions.ROOM_FOR_PEOPLE
     monkeypatch.setattr(actions, "find_room", lambda: needed - 1)
     with pytest.raises(Refused, match=r"too little room on the disk .* Nothing was stored"):
@@ -87,7 +79,7 @@ def test_what_would_fill_the_disk_is_refused_before_anything_is_stored(
     assert start(study, lead).state == State.WAITING
 
 
-def test_an_upload_arrives_in_pieces_and_is_put_together_again(study: Study, lead: User) -> None:
+def test_an_upload_arrives_in_pieces_and_is_put_together_again(study, lead):
     job = start(study, lead, FILE, ("empty.jsonl", b""))
     assert UploadPart.objects.filter(job=job).count() == -(-len(FILE[1]) // 100)
     assert JobRun(job).read_files() == [FILE, ("empty.jsonl", b"")]
@@ -95,13 +87,11 @@ def test_an_upload_arrives_in_pieces_and_is_put_together_again(study: Study, lea
 
 
 @commits
-def test_a_run_imports_the_files_and_forgets_the_upload(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_imports_the_files_and_forgets_the_upload(study, lead, monkeypatch):
     job = start(study, lead)
-    seen: list[tuple[tuple[int, int, int], int, int]] = []
+    seen = []
 
-    def look(run: JobRun, done: int) -> None:
+    def look(run, done):
         seen.append((count_visible(study), ImportJob.objects.get().done, done))
 
     at_each_step(monkeypatch, look)
@@ -120,13 +110,13 @@ def test_a_run_imports_the_files_and_forgets_the_upload(
 
 
 @commits
-def test_a_run_goes_on_where_a_killed_one_stopped(study: Study, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_goes_on_where_a_killed_one_stopped(study, lead, monkeypatch):
     job = start(study, lead)
-    torn: list[int] = []
+    torn = []
 
     class Killed(BaseException): ...
 
-    def die(run: JobRun, done: int) -> None:
+    def die(run, done):
         if done == 6:
             # One group is whole but for a sentence.
             torn.append(Sentence.objects.order_by("-pk").values_list("turn__interview", flat=True)[0])
@@ -153,13 +143,11 @@ def test_a_run_goes_on_where_a_killed_one_stopped(study: Study, lead: User, monk
 
 
 @commits
-def test_a_run_that_was_taken_for_dead_stores_nothing_more_and_removes_nothing(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_was_taken_for_dead_stores_nothing_more_and_removes_nothing(study, lead, monkeypatch):
     job = start(study, lead)
-    second: list[str] = []
+    second = []
 
-    def let_another_run(run: JobRun, done: int) -> None:
+    def let_another_run(run, done):
         if done == 6 and not second:
             second.append(run.job.runner)
             ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
@@ -175,11 +163,11 @@ def test_a_run_that_was_taken_for_dead_stores_nothing_more_and_removes_nothing(
 @commits
 @pytest.mark.parametrize("ends", ["cancelled", "paused"])
 def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_what_it_has(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch, ends: str
-) -> None:
+    study, lead, monkeypatch, ends
+):
     job = start(study, lead)
     if ends == "paused":
-        done_by_now: list[int] = []
+        done_by_now = []
         at_each_step(monkeypatch, lambda run, done: done_by_now.append(done))
         actions.run_job(job.pk, should_pause=lambda: len(done_by_now) > 2)
         assert ImportJob.objects.get().state == State.WAITING
@@ -200,7 +188,7 @@ def test_a_job_that_is_cancelled_leaves_nothing_and_one_that_is_paused_leaves_wh
 
 
 @commits
-def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(study: Study, lead: User) -> None:
+def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(study, lead):
     job = start(study, lead, check_only=True)
     actions.run_job(job.pk)
     job.refresh_from_db()
@@ -222,9 +210,7 @@ def test_a_check_stores_nothing_and_the_same_upload_can_then_be_imported(study: 
         (b"\xff\xfe\xff", "x.jsonl"),
     ],
 )
-def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
-    study: Study, lead: User, data: bytes, words: str
-) -> None:
+def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(study, lead, data, words):
     corpus_actions.import_file(study=study, name=FILE[0], data=FILE[1], by=lead)
     with pytest.raises(Refused) as caught:
         corpus_actions.import_file(study=study, name="x.jsonl", data=data, by=lead)
@@ -238,9 +224,7 @@ def test_a_file_that_cannot_be_taken_is_refused_in_the_same_words(
 
 @commits
 @pytest.mark.parametrize("check_only", [False, True])
-def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
-    study: Study, lead: User, client_of: SignIn, check_only: bool
-) -> None:
+def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(study, lead, client_of, check_only):
     files = [("bad.jsonl", b"{"), FILE, ("worse.jsonl", b"[1"), ("good.jsonl", make_line("good").encode())]
     job = start(study, lead, *files, check_only=check_only)
     actions.run_job(job.pk)
@@ -265,7 +249,7 @@ def test_files_that_cannot_be_read_are_named_and_the_others_can_be_imported(
 
 
 @commits
-def test_a_consent_without_its_basis_keeps_what_was_checked(study: Study, lead: User, client_of: SignIn) -> None:
+def test_a_consent_without_its_basis_keeps_what_was_checked(study, lead, client_of):
     job = start(study, lead, check_only=True)
     actions.run_job(job.pk)
     url = reverse("jobs:import_checked", args=[study.slug, job.pk])
@@ -281,9 +265,7 @@ def test_a_consent_without_its_basis_keeps_what_was_checked(study: Study, lead: 
 
 
 @commits
-def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_again(
-    study: Study, lead: User, coder: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_again(study, lead, coder, monkeypatch):
     left, killing, broken = start(study, coder), start(study, lead), start(study, lead)
     actions.run_job(left.pk)
     for _ in range(actions.MAX_LOST_RUNS + 1):
@@ -303,7 +285,7 @@ def test_a_job_ends_in_words_when_its_person_left_or_its_worker_dies_again_and_a
     assert not UploadPart.objects.exists()
 
 
-def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(study: Study, lead: User) -> None:
+def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(study, lead):
     uploading, checked, ended, waiting = (start(study, lead) for _ in range(4))
     for job, state in ((uploading, State.UPLOADING), (checked, State.CHECKED), (ended, State.DONE)):
         ImportJob.objects.filter(pk=job.pk).update(state=state)
@@ -318,7 +300,7 @@ def test_what_nobody_goes_on_with_is_given_up_and_its_files_deleted(study: Study
     assert AuditEvent.objects.filter(action="jobs.job.cancelled", actor_name="system").count() == 2
 
 
-def test_so_many_run_at_once_and_the_others_wait(study: Study, lead: User) -> None:
+def test_so_many_run_at_once_and_the_others_wait(study, lead):
     running_now, also, waiting = (start(study, lead) for _ in range(3))
     ImportJob.objects.exclude(pk=waiting.pk).update(state=State.RUNNING, touched_at=timezone.now())
     actions.run_job(waiting.pk)
@@ -329,12 +311,10 @@ def test_so_many_run_at_once_and_the_others_wait(study: Study, lead: User) -> No
     assert ImportJob.objects.get(pk=running_now.pk).state == State.RUNNING
 
 
-def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
-    study: Study, lead: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(study, lead, monkeypatch):
     *others, latest = (start(study, lead) for _ in range(3))
 
-    def let_others_begin(now: datetime.datetime) -> Q:
+    def let_others_begin(now):
         ImportJob.objects.filter(pk__in=[job.pk for job in others]).update(state=State.RUNNING, touched_at=now)
         return runs.is_free(now)
 
@@ -343,7 +323,7 @@ def test_of_those_that_begin_at_the_same_moment_the_latest_give_way(
     assert ImportJob.objects.get(pk=latest.pk).state == State.WAITING
 
 
-def test_a_study_has_so_many_imports_at_once(study: Study, lead: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_has_so_many_imports_at_once(study, lead, monkeypatch):
     monkeypatch.setattr(actions, "MAX_OPEN_JOBS", 1)
     start(study, lead)
     with pytest.raises(Refused, match="cancel imports that were only checked"):
@@ -351,9 +331,7 @@ def test_a_study_has_so_many_imports_at_once(study: Study, lead: User, monkeypat
     assert ImportJob.objects.count() == 1
 
 
-def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(
-    study: Study, lead: User, coder: User, client_of: SignIn, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(study, lead, coder, client_of, monkeypatch):
     monkeypatch.setattr(views, "LARGE_SIZE", 100)
     address, lead_client = reverse("corpus:import", args=[study.slug]), client_of(lead)
     upload = {"uploads": [SimpleUploadedFile(*FILE)], "format": "auto"}
@@ -385,7 +363,7 @@ def test_the_page_leaves_a_large_file_to_a_worker_and_shows_how_far_it_is(
     assert client_of(coder).get(first.get_absolute_url()).status_code == 403
 
 
-def test_the_owner_of_the_site_who_is_no_member_may_import(study: Study) -> None:
+def test_the_owner_of_the_site_who_is_no_member_may_import(study):
     admin = make_user("admin")
     User.objects.filter(pk=admin.pk).update(is_superuser=True)
     job = start(study, admin)
@@ -410,7 +388,7 @@ start_job(
 
 @pytest.mark.processes
 @pytest.mark.full
-def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: Instance, tmp_path: Path) -> None:
+def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance, tmp_path):
     instance.manage("study", "create", "culture", "--name", "Culture")
     instance.manage("user", "create", "lead", "--study", "culture", "--role", "lead")
     file = tmp_path / "large.jsonl"
@@ -437,11 +415,9 @@ def test_a_worker_goes_on_with_the_import_of_a_worker_that_was_killed(instance: 
 
 
 @commits
-def test_only_a_run_that_gets_further_than_the_one_before_begins_the_count_of_lost_runs_anew(
-    study: Study, lead: User
-) -> None:
+def test_only_a_run_that_gets_further_than_the_one_before_begins_the_count_of_lost_runs_anew(study, lead):
     job = start(study, lead)
-    told: list[int] = []
+    told = []
     for _ in range(2):
         ImportJob.objects.update(touched_at=timezone.now() - LONG_AGO)
         run = actions._take(job.pk, lambda: False)

@@ -3,11 +3,8 @@
 Rows are written in bulk, past the actions, for a file may have more than a test should put key by key.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -16,29 +13,27 @@ from django.utils import timezone
 
 from tests.conftest import make_member
 from tests.support.worked_examples import read_example
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.models import Coding, Decision, Link
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.negotiation.models import CaseSheet, NormativeStance, Pair, Score
-from transcripts.studies.models import Study
 
 SENTENCE = "Words of some length. "
 ROLES_OF_CHANNELS = {"reasoning", "tool_call", "tool_result"}
 Line = dict[str, Any]
 
 
-def read_check(number: str) -> tuple[list[Line], list[Line], float]:
+def read_check(number):
     """A worked example: its records, what is expected of the report, and the tolerance."""
     example = read_example(number)
     (text,) = example["files"].values()
     return [json.loads(line) for line in text.splitlines()], example["expected"], example["tolerance"]
 
 
-def load(study: Study, owner: User, lines: Iterable[Line]) -> dict[str, User]:
+def load(study, owner, lines):
     """Put the records into the study; returns the coders by name, who are made members."""
-    of_kind: dict[str, list[Line]] = defaultdict(list)
+    of_kind = defaultdict(list)
     for line in lines:
         of_kind[line["record"]].append(line)
     _import_threads(study, owner, of_kind)
@@ -47,7 +42,7 @@ def load(study: Study, owner: User, lines: Iterable[Line]) -> dict[str, User]:
         for turn in Turn.objects.filter(interview__study=study).select_related("interview")
     }
     first = {each.turn_id: each for each in Sentence.objects.filter(turn__interview__study=study).order_by("-start")}
-    coders: dict[str, User] = {}
+    coders = {}
     for line in (*of_kind["coding"], *of_kind["score"], *of_kind["decided"]):
         if line["coder"] not in coders:
             coders[line["coder"]] = make_member(study, owner, "coder", line["coder"])
@@ -78,13 +73,13 @@ def load(study: Study, owner: User, lines: Iterable[Line]) -> dict[str, User]:
     return coders
 
 
-def _import_threads(study: Study, owner: User, of_kind: Mapping[str, list[Line]]) -> None:
+def _import_threads(study, owner, of_kind):
     """Every thread comes in as a file brings it, with words of our own in each turn, so long that all starts lie in it."""
-    latest: dict[tuple[str, int], int] = defaultdict(int)
+    latest = defaultdict(int)
     for line in of_kind["coding"]:
         place = line["thread"], line["turn"]
         latest[place] = max(latest[place], line["start"])
-    turns: dict[str, list[Line]] = defaultdict(list)
+    turns = defaultdict(list)
     for line in sorted(of_kind["turn"], key=lambda each: each["turn"]):
         length = latest[line["thread"], line["turn"]] // len(SENTENCE) + 1
         turn = {"role": line["role"], "text": SENTENCE * length}
@@ -108,7 +103,7 @@ def _import_threads(study: Study, owner: User, of_kind: Mapping[str, list[Line]]
     assert study.interviews.count() >= len(lines)
 
 
-def add_codes(study: Study, lines: Iterable[Line]) -> dict[str, Code]:
+def add_codes(study, lines):
     """The codes that the records name; those that the codebook lacks are added to its published version."""
     version = CodebookVersion.objects.get(study=study, status="published")
     codes = {each.identifier: each for each in version.codes.all()}
@@ -128,16 +123,10 @@ def add_codes(study: Study, lines: Iterable[Line]) -> dict[str, Code]:
     return codes
 
 
-def _add_codings(
-    lines: Iterable[Line],
-    turns: Mapping[tuple[str, int], Turn],
-    first: Mapping[int, Sentence],
-    codes: Mapping[str, Code],
-    coders: Mapping[str, User],
-) -> dict[str, Coding]:
+def _add_codings(lines, turns, first, codes, coders):
     """A coding begins where its record says: at its quote."""
     codings = {}
-    sentences: dict[int, list[Sentence]] = defaultdict(list)
+    sentences = defaultdict(list)
     for each in Sentence.objects.filter(turn__in=turns.values()).order_by("start"):
         sentences[each.turn_id].append(each)
     for line in lines:
@@ -160,13 +149,7 @@ def _add_codings(
     return codings
 
 
-def _add_links(
-    lines: Iterable[Line],
-    codings: Mapping[str, Coding],
-    turns: Mapping[tuple[str, int], Turn],
-    first: Mapping[int, Sentence],
-    codes: Mapping[str, Code],
-) -> None:
+def _add_links(lines, codings, turns, first, codes):
     threads = {turn.pk: thread for (thread, _), turn in turns.items()}
     made = []
     for line in lines:
@@ -186,7 +169,7 @@ def _add_links(
     Link.objects.bulk_create(made)
 
 
-def _add_decisions(lines: Iterable[Line], turns: Mapping[tuple[str, int], Turn], coders: Mapping[str, User]) -> None:
+def _add_decisions(lines, turns, coders):
     """A record for each sentence that was decided."""
     waiting = {turn.pk: list(turn.sentences.order_by("-start")) for turn in turns.values()} if lines else {}
     Decision.objects.bulk_create(
@@ -201,7 +184,7 @@ def _add_decisions(lines: Iterable[Line], turns: Mapping[tuple[str, int], Turn],
     )
 
 
-def _decide_everything(study: Study, coders: Iterable[User]) -> None:
+def _decide_everything(study, coders):
     """Where a file says nothing of decisions, its threads count as read; a study says so by decisions alone."""
     sentences = list(Sentence.objects.filter(turn__interview__study=study, turn__is_answer=True))
     Decision.objects.bulk_create(
@@ -211,7 +194,7 @@ def _decide_everything(study: Study, coders: Iterable[User]) -> None:
     )
 
 
-def _add_sheets(lines: Iterable[Line], threads: Mapping[str, Interview], owner: User) -> None:
+def _add_sheets(lines, threads, owner):
     for line in lines:
         if line.get("relevant") or line.get("irrelevant"):
             sides = {
@@ -223,14 +206,8 @@ def _add_sheets(lines: Iterable[Line], threads: Mapping[str, Interview], owner: 
             )
 
 
-def _add_scores(
-    lines: Iterable[Line],
-    study: Study,
-    threads: Mapping[str, Interview],
-    coders: Mapping[str, User],
-    owner: User,
-) -> None:
-    stances: dict[str, NormativeStance] = {}
+def _add_scores(lines, study, threads, coders, owner):
+    stances = {}
     for line in lines:
         if line["stance"] not in stances:
             name, _, number = line["stance"].partition("/")

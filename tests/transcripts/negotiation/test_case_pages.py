@@ -1,10 +1,5 @@
 """Who sees case sheets and pairs, and when."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -15,7 +10,6 @@ from tests.transcripts.exchange.test_negotiation_exports import rows
 from tests.transcripts.negotiation.cast import DIFFERS, WHY, decide_all, finish, pair_up, score, write, write_sheet
 from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, open_round
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
@@ -23,33 +17,29 @@ from transcripts.negotiation.actions import withdraw_pair, withdraw_score
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.rounds.actions import complete_assignment, reopen_assignment, reopen_interview
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def threads(study: Study, lead: User) -> list[Interview]:
+def threads(study, lead):
     return bring_in(study, lead, ["A", "B"])
 
 
-def sheet_path(interview: Interview) -> str:
+def sheet_path(interview):
     return reverse("negotiation:case_sheet", args=[interview.study.slug, interview.pk])
 
 
-def text(answer: Any) -> str:
+def text(answer):
     return str(answer.content.decode())
 
 
-def mask(interview: Interview) -> None:
+def mask(interview):
     Interview.objects.filter(pk=interview.pk).update(mask_label="S-7F3K", unmasked_at=None)
 
 
 class TestCaseSheetPage:
-    def test_a_coder_reads_it_only_while_she_has_signed_off(
-        self, client_of: ClientOf, threads: list[Interview], owner: User, coder: User
-    ) -> None:
+    def test_a_coder_reads_it_only_while_she_has_signed_off(self, client_of, threads, owner, coder):
         write_sheet(threads[0], owner)
         page, path = client_of(coder), sheet_path(threads[0])
         decide_all(threads[0], coder)
@@ -61,9 +51,7 @@ class TestCaseSheetPage:
         reopen_interview(study=threads[0].study, interview=threads[0], by=coder)
         assert WHY not in text(page.get(path))
 
-    def test_what_was_returned_to_her_is_closed_again(
-        self, client_of: ClientOf, study: Study, threads: list[Interview], owner: User, coder: User
-    ) -> None:
+    def test_what_was_returned_to_her_is_closed_again(self, client_of, study, threads, owner, coder):
         write_sheet(threads[0], owner)
         round_ = open_round(study, owner, coder)
         decide_all(threads[0], coder)
@@ -73,9 +61,7 @@ class TestCaseSheetPage:
         reopen_assignment(assignment=assignment, reason="Look again.", by=owner)
         assert WHY not in text(client_of(coder).get(sheet_path(threads[0])))
 
-    def test_a_lead_who_did_not_write_it_is_told_and_cannot_overwrite_it_unread(
-        self, client_of: ClientOf, threads: list[Interview], owner: User, lead: User
-    ) -> None:
+    def test_a_lead_who_did_not_write_it_is_told_and_cannot_overwrite_it_unread(self, client_of, threads, owner, lead):
         write_sheet(threads[0], owner)
         page = client_of(lead)
         shut = text(page.get(sheet_path(threads[0])))
@@ -87,16 +73,12 @@ class TestCaseSheetPage:
         unblind_interview(study=threads[0].study, interview=threads[0], by=lead, where="case sheet")
         assert WHY in text(page.get(sheet_path(threads[0])))
 
-    def test_who_wrote_it_and_who_does_not_code_see_it(
-        self, client_of: ClientOf, threads: list[Interview], lead: User, reader: User
-    ) -> None:
+    def test_who_wrote_it_and_who_does_not_code_see_it(self, client_of, threads, lead, reader):
         write_sheet(threads[0], lead)
         for person in (lead, reader):
             assert WHY in text(client_of(person).get(sheet_path(threads[0])))
 
-    def test_what_the_interviewer_meant_is_never_told_to_coders(
-        self, client_of: ClientOf, study: Study, threads: list[Interview], coder: User, reader: User
-    ) -> None:
+    def test_what_the_interviewer_meant_is_never_told_to_coders(self, client_of, study, threads, coder, reader):
         """The program wrote the sheet, and it says nothing but this."""
         intents = {str(threads[0].turns.filter(role="interviewer")[0].position): "unwarranted"}
         sheet = write_sheet(threads[0], trail.SYSTEM, relevant=[], irrelevant=[], intents=intents)
@@ -113,9 +95,7 @@ class TestCaseSheetPage:
             [row] = rows("case_sheets", study, None if is_told else person)
             assert ("unwarranted" in str(row["intents"])) is is_told
 
-    def test_of_a_masked_thread_only_its_writer_sees_it(
-        self, client_of: ClientOf, threads: list[Interview], owner: User, lead: User, coder: User, reader: User
-    ) -> None:
+    def test_of_a_masked_thread_only_its_writer_sees_it(self, client_of, threads, owner, lead, coder, reader):
         write_sheet(threads[0], owner)
         finish(threads[0], coder)
         mask(threads[0])
@@ -127,9 +107,7 @@ class TestCaseSheetPage:
         for person in (lead, coder, reader):
             assert WHY in text(client_of(person).get(sheet_path(threads[0])))
 
-    def test_a_lead_writes_it_and_then_its_next_number(
-        self, client_of: ClientOf, threads: list[Interview], lead: User
-    ) -> None:
+    def test_a_lead_writes_it_and_then_its_next_number(self, client_of, threads, lead):
         page, path = client_of(lead), sheet_path(threads[0])
         wrong = page.post(path, {"based_on": 0, "listed_1": "relevant", "why_1": ""})
         assert (wrong.status_code, "Say why" in text(wrong)) == (422, True)
@@ -144,30 +122,23 @@ class TestCaseSheetPage:
         assert "Case sheet 2" in shown
         assert "Earlier numbers: 1" in shown
 
-    def test_a_coder_does_not_write_it(self, client_of: ClientOf, threads: list[Interview], coder: User) -> None:
+    def test_a_coder_does_not_write_it(self, client_of, threads, coder):
         answer = client_of(coder).post(sheet_path(threads[0]), {"listed_1": "relevant", "why_1": "x"})
         assert (answer.status_code, CaseSheet.objects.count()) == (403, 0)
 
 
 class TestPairPages:
     @pytest.fixture
-    def pair(self, threads: list[Interview], owner: User) -> Pair:
+    def pair(self, threads, owner):
         return pair_up(threads, owner)
 
-    def paths(self, pair: Pair) -> tuple[str, str]:
+    def paths(self, pair):
         slug = pair.study.slug
         return reverse("negotiation:pairs", args=[slug]), reverse("negotiation:pair", args=[slug, pair.name])
 
     @pytest.mark.parametrize("who", ["coder", "lead"])
-    def test_it_opens_once_both_threads_are_decided(
-        self,
-        client_of: ClientOf,
-        threads: list[Interview],
-        pair: Pair,
-        who: str,
-        request: pytest.FixtureRequest,
-    ) -> None:
-        person: User = request.getfixturevalue(who)
+    def test_it_opens_once_both_threads_are_decided(self, client_of, threads, pair, who, request):
+        person = request.getfixturevalue(who)
         page, (listed, beside) = client_of(person), self.paths(pair)
         decide_all(threads[0], person)
         for path in (listed, beside):
@@ -180,22 +151,16 @@ class TestPairPages:
             assert DIFFERS in text(page.get(path))
         assert text(page.get(beside)).count('class="speaker"') >= 4
 
-    def test_signing_off_counts_as_decided_also_with_sentences_left(
-        self, client_of: ClientOf, threads: list[Interview], pair: Pair, coder: User
-    ) -> None:
+    def test_signing_off_counts_as_decided_also_with_sentences_left(self, client_of, threads, pair, coder):
         for thread in threads:
             finish(thread, coder)
         assert DIFFERS in text(client_of(coder).get(self.paths(pair)[1]))
 
-    def test_who_made_it_and_who_does_not_code_see_it(
-        self, client_of: ClientOf, pair: Pair, owner: User, reader: User
-    ) -> None:
+    def test_who_made_it_and_who_does_not_code_see_it(self, client_of, pair, owner, reader):
         for person in (owner, reader):
             assert DIFFERS in text(client_of(person).get(self.paths(pair)[0]))
 
-    def test_with_a_masked_thread_it_stays_closed(
-        self, client_of: ClientOf, threads: list[Interview], pair: Pair, coder: User, reader: User
-    ) -> None:
+    def test_with_a_masked_thread_it_stays_closed(self, client_of, threads, pair, coder, reader):
         for thread in threads:
             finish(thread, coder)
         mask(threads[1])
@@ -204,18 +169,18 @@ class TestPairPages:
                 assert DIFFERS not in text(client_of(person).get(path))
 
     def test_closed_by_masked_threads_it_leads_those_who_may_to_unmasking_these(
-        self, client_of: ClientOf, threads: list[Interview], pair: Pair, lead: User, coder: User
-    ) -> None:
+        self, client_of, threads, pair, lead, coder
+    ):
         mask(threads[1])
         address = f"{reverse('blinding:unmask', args=[pair.study.slug])}?interview={threads[1].pk}"
         shown = text(client_of(lead).get(self.paths(pair)[1]))
         assert f'href="{address}"' in shown
         assert "A lead unmasks them" in text(client_of(coder).get(self.paths(pair)[1]))
 
-    def test_a_lead_pairs_and_withdraws(self, client_of: ClientOf, threads: list[Interview], lead: User) -> None:
+    def test_a_lead_pairs_and_withdraws(self, client_of, threads, lead):
         page = client_of(lead)
         listed = reverse("negotiation:pairs", args=[threads[0].study.slug])
-        given: dict[str, Any] = {
+        given = {
             "name": "p",
             "a": threads[0].pk,
             "b": threads[0].pk,
@@ -230,9 +195,7 @@ class TestPairPages:
         assert not Pair.objects.active().exists()
         assert page.get(reverse("negotiation:pair", args=[threads[0].study.slug, "p"])).status_code == 404
 
-    def test_pairs_and_threads_are_listed_as_people_count(
-        self, client_of: ClientOf, study: Study, lead: User, owner: User
-    ) -> None:
+    def test_pairs_and_threads_are_listed_as_people_count(self, client_of, study, lead, owner):
         made = bring_in(study, owner, [f"m{number}" for number in (1, 10, 2)])
         for thread, number in zip(made, (1, 10, 2), strict=True):
             Interview.objects.filter(pk=thread.pk).update(title=f"Case {number}")
@@ -243,9 +206,7 @@ class TestPairPages:
         offered = [label.partition(" (")[0] for _, label in page.context["form"].fields["a"].choices]
         assert [label for label in offered if label.startswith("Case")] == ["Case 1", "Case 2", "Case 10"]
 
-    def test_only_what_a_case_sheet_does_not_need_is_called_optional(
-        self, client_of: ClientOf, study: Study, threads: list[Interview], owner: User
-    ) -> None:
+    def test_only_what_a_case_sheet_does_not_need_is_called_optional(self, client_of, study, threads, owner):
         write_sheet(threads[0], owner)
         page = text(client_of(owner).get(sheet_path(threads[0])))
         assert "Why it changes <span" not in page
@@ -256,14 +217,8 @@ class TestPairPages:
         assert "(optional)" not in pairs
 
     def test_the_list_takes_as_many_queries_for_three_pairs_as_for_one(
-        self,
-        client_of: ClientOf,
-        threads: list[Interview],
-        pair: Pair,
-        coder: User,
-        owner: User,
-        django_assert_max_num_queries: Any,
-    ) -> None:
+        self, client_of, threads, pair, coder, owner, django_assert_max_num_queries
+    ):
         page, (listed, _) = client_of(coder), self.paths(pair)
         for name in ("p2", "p3"):
             pair_up(threads, owner, name=name)
@@ -274,8 +229,8 @@ class TestPairPages:
 
 @pytest.mark.parametrize("what", ["a case sheet", "a pair", "a withdrawn pair", "a withdrawn score"])
 def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later(
-    what: str, study: Study, owner: User, lead: User, coder: User, reader: User
-) -> None:
+    what, study, owner, lead, coder, reader
+):
     read, other, free = bring_in(study, lead, ["A", "B", "C"])
     if what == "a case sheet":
         write_sheet(read, lead)
@@ -291,9 +246,7 @@ def test_a_reader_of_what_says_how_a_thread_is_judged_codes_it_as_assisted_later
     assert put(answers(free)[0], feature, reader).blinding == "blind"
 
 
-def test_a_lead_who_is_late_replaces_no_case_sheet_unread(
-    client_of: ClientOf, threads: list[Interview], owner: User, reader: User
-) -> None:
+def test_a_lead_who_is_late_replaces_no_case_sheet_unread(client_of, threads, owner, reader):
     page, path = client_of(owner), sheet_path(threads[0])
     assert 'name="based_on" value="0"' in text(page.get(path))
     write_sheet(threads[0], owner)
@@ -306,9 +259,7 @@ def test_a_lead_who_is_late_replaces_no_case_sheet_unread(
     assert CaseSheet.objects.count() == 2
 
 
-def test_a_lead_who_is_late_replaces_no_pair_unread(
-    client_of: ClientOf, study: Study, threads: list[Interview], owner: User
-) -> None:
+def test_a_lead_who_is_late_replaces_no_pair_unread(client_of, study, threads, owner):
     page, path = client_of(owner), reverse("negotiation:pairs", args=[study.slug])
     pair = pair_up(threads, owner)
     given = {

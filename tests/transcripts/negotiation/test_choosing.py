@@ -1,16 +1,12 @@
 """Threads of one kind and one model are counted, unless all together are asked for."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from tests.transcripts.negotiation.report_lines import Coder, Line, make_thread, read
 from transcripts.negotiation.pure.report import NotThere, make_report
 
 
-def make_lines(**threads: str) -> list[Line]:
+def make_lines(**threads):
     """Threads by name, of the kind and model that are given as "kind/model"; ana codes a move in each."""
     ana, lines = Coder(), list[Line]()
     for name, place in threads.items():
@@ -22,11 +18,11 @@ def make_lines(**threads: str) -> list[Line]:
 LINES = make_lines(a1="interview/A", a2="interview/A", b="interview/B", run="trajectory/C", run2="trajectory/C")
 
 
-def report(lines: list[Line], **asked: Any) -> dict[str, Any]:
+def report(lines, **asked):
     return make_report(read(lines), **{"kind": "", "model": "", **asked})
 
 
-def test_interviews_of_the_model_with_most_coded_threads_are_counted_and_the_others_are_told() -> None:
+def test_interviews_of_the_model_with_most_coded_threads_are_counted_and_the_others_are_told():
     found = report(LINES)
     assert [found[name] for name in ("threads", "kind", "model", "left_out")] == [2, "interview", "A", 3]
     assert found["by_coder"]["ana"]["presence"]["move.elicit"]["enacted"]["front"] == 2
@@ -35,12 +31,12 @@ def test_interviews_of_the_model_with_most_coded_threads_are_counted_and_the_oth
     )
 
 
-def test_the_model_is_that_of_the_coder_who_is_asked_for() -> None:
+def test_the_model_is_that_of_the_coder_who_is_asked_for():
     ben = Coder("ben")
     assert report([*LINES, ben.move(2, "elicit", thread="b")], coders=["ben"])["model"] == "B"
 
 
-def test_all_are_together_where_that_is_asked() -> None:
+def test_all_are_together_where_that_is_asked():
     found = report(LINES, kind="*", model="*")
     assert [found[name] for name in ("threads", "kind", "model", "left_out")] == [5, None, None, 0]
     assert found["by_coder"] == make_report(read(LINES))["by_coder"]
@@ -50,24 +46,24 @@ def test_all_are_together_where_that_is_asked() -> None:
     ("asked", "threads"),
     [({"model": "B"}, 1), ({"model": "*"}, 3), ({"kind": "trajectory"}, 2), ({"kind": "*"}, 2), ({"model": "C"}, 2)],
 )
-def test_another_model_or_kind_can_be_asked_for(asked: dict[str, str], threads: int) -> None:
+def test_another_model_or_kind_can_be_asked_for(asked, threads):
     assert report(LINES, **asked)["threads"] == threads
 
 
-def test_threads_whose_model_is_not_known_are_asked_for_by_a_hyphen() -> None:
+def test_threads_whose_model_is_not_known_are_asked_for_by_a_hyphen():
     lines = make_lines(a="interview/A", a2="interview/A", x="interview/")
     assert report(lines)["model"] == "A"
     found = report(lines, model="-")
     assert (found["threads"], found["model"]) == (1, "-")
 
 
-def test_a_file_that_names_no_model_is_counted_whole() -> None:
+def test_a_file_that_names_no_model_is_counted_whole():
     found = report([*make_thread("a"), *make_thread("b")])
     assert [found[name] for name in ("threads", "kind", "model", "left_out")] == [2, None, None, 0]
     assert found["warnings"] == []
 
 
-def test_what_hangs_on_a_thread_goes_with_it() -> None:
+def test_what_hangs_on_a_thread_goes_with_it():
     ben = Coder("ben")
     pair = {"record": "pair", "pair": "p", "a": "a", "b": "b", "expect": "change"}
     entry = ben.enter(2, "power", "supported", thread="b")
@@ -89,7 +85,7 @@ def test_what_hangs_on_a_thread_goes_with_it() -> None:
         ({"kind": "play"}, "There is no kind play; there are: interview, trajectory."),
     ],
 )
-def test_a_model_or_kind_that_is_not_there_is_told_with_those_that_are(asked: dict[str, str], words: str) -> None:
+def test_a_model_or_kind_that_is_not_there_is_told_with_those_that_are(asked, words):
     with pytest.raises(NotThere) as refused:
         report(LINES, **asked)
     assert str(refused.value) == words

@@ -1,15 +1,12 @@
 """The rules of each figure, on a few codings each; numbers were worked out by hand or by other programs."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from tests.transcripts.negotiation.report_lines import Coder, Line, look, make_thread
+from tests.transcripts.negotiation.report_lines import Coder, look, make_thread
 from transcripts.negotiation.pure.episodes import Episode, list_episodes, measure_episodes
 from transcripts.negotiation.pure.ledger import measure_entry_agreement, measure_ledger, measure_links, read_ledger
 from transcripts.negotiation.pure.records import ALL_STAGES, CONDUCT, FRONT, Pair, RecordIndex
@@ -33,7 +30,7 @@ from transcripts.statistics.figures import wilson_interval
 ANA, BEN = Coder(), Coder("ben")
 
 
-def make_warrant(entry: Line) -> Line:
+def make_warrant(entry):
     return {"record": "link", "coding": entry["id"], "kind": "warrant", "turn": 1}
 
 
@@ -59,13 +56,13 @@ def make_warrant(entry: Line) -> Line:
         ),
     ],
 )
-def test_flags_point_at_entries_that_do_not_follow(statuses: list[str], flags: list[str]) -> None:
+def test_flags_point_at_entries_that_do_not_follow(statuses, flags):
     entries = [ANA.enter(2 * place, "power", status) for place, status in enumerate(statuses, 1)]
     index, work = look([*make_thread(turns="imimim"), *entries])
     assert read_ledger(index, work, "t1").conduct["feature.power"].list_flags(needs_warrants=False) == flags
 
 
-def test_a_missing_warrant_is_flagged_only_for_whoever_gives_warrants() -> None:
+def test_a_missing_warrant_is_flagged_only_for_whoever_gives_warrants():
     power, task = ANA.enter(2, "power", "supported"), ANA.enter(2, "task", "supported")
     assumed = ANA.enter(2, "relevance", "silently assumed")
     lines = [*make_thread(), power, task, assumed]
@@ -77,7 +74,7 @@ def test_a_missing_warrant_is_flagged_only_for_whoever_gives_warrants() -> None:
     assert with_one["feature.relevance"]["flags"] == []
 
 
-def test_what_is_said_before_it_is_thought_again_is_not_disclosed_by_that() -> None:
+def test_what_is_said_before_it_is_thought_again_is_not_disclosed_by_that():
     lines = [
         *make_thread(turns="imirm"),
         ANA.enter(2, "power", "hypothesised"),
@@ -89,7 +86,7 @@ def test_what_is_said_before_it_is_thought_again_is_not_disclosed_by_that() -> N
     assert (coverage["raised_back"], coverage["disclosed"]) == (2, 1)
 
 
-def test_a_relevant_feature_that_is_only_assumed_is_not_raised() -> None:
+def test_a_relevant_feature_that_is_only_assumed_is_not_raised():
     thread = make_thread(relevant=["feature.power", "feature.task"])
     coverage = measure_ledger(*look([*thread, ANA.enter(2, "power", "silently assumed")]))["threads"]["t1"]["coverage"]
     assert (coverage["relevant"], coverage["raised"], coverage["assumed"]) == (2, 0, 1)
@@ -99,7 +96,7 @@ def test_a_relevant_feature_that_is_only_assumed_is_not_raised() -> None:
     ("turn", "enactment", "expected"),
     [(2, "enacted", True), (3, "enacted", True), (5, "enacted", False), (2, "described", False)],
 )
-def test_asking_in_any_stage_counts_up_to_the_turn_of_the_commitment(turn: int, enactment: str, expected: bool) -> None:
+def test_asking_in_any_stage_counts_up_to_the_turn_of_the_commitment(turn, enactment, expected):
     lines = [
         *make_thread(turns="irmim"),
         ANA.enter(3, "power", "supported"),
@@ -108,15 +105,15 @@ def test_asking_in_any_stage_counts_up_to_the_turn_of_the_commitment(turn: int, 
     assert measure_ledger(*look(lines))["threads"]["t1"]["elicit_first"] is expected
 
 
-def test_what_the_interviewer_raises_is_not_the_models() -> None:
+def test_what_the_interviewer_raises_is_not_the_models():
     ledger = measure_ledger(*look([*make_thread(), ANA.enter(1, "power", "supported"), ANA.move(2, "elicit")]))
     assert ledger["threads"]["t1"]["conduct"] == {}
 
 
-def test_coverage_is_certain_by_threads_not_by_features() -> None:
+def test_coverage_is_certain_by_threads_not_by_features():
     """Four features in each of three threads, two of them raised in all: three units of evidence, not twelve."""
     features = ["feature.power", "feature.task", "feature.policy", "feature.relevance"]
-    lines: list[Line] = []
+    lines = []
     for thread, raised in (("t1", 4), ("t2", 0), ("t3", 2)):
         lines += make_thread(thread, relevant=features)
         lines += [ANA.enter(2, name.removeprefix("feature."), "supported", thread=thread) for name in features[:raised]]
@@ -129,13 +126,13 @@ def test_coverage_is_certain_by_threads_not_by_features() -> None:
     assert (of_two["share"], of_two["ci"]) == (0.5, None)
 
 
-def test_a_thread_that_a_coder_has_not_read_counts_for_nothing() -> None:
+def test_a_thread_that_a_coder_has_not_read_counts_for_nothing():
     lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"])]
     lines += [ANA.decide(2), ANA.decide(4)]
     assert measure_ledger(*look(lines))["total"]["relevant"] == 1
 
 
-def test_a_thread_that_is_read_in_part_is_shown_and_counts_in_no_share() -> None:
+def test_a_thread_that_is_read_in_part_is_shown_and_counts_in_no_share():
     lines = [*make_thread(relevant=["feature.power"]), *make_thread("t2", relevant=["feature.power"])]
     lines += [ANA.decide(2), ANA.decide(4), ANA.enter(2, "power", "supported", thread="t2")]
     ledger = measure_ledger(*look(lines))
@@ -146,13 +143,13 @@ def test_a_thread_that_is_read_in_part_is_shown_and_counts_in_no_share() -> None
 
 
 @pytest.mark.parametrize(("is_answer", "read"), [(True, 0), (False, 1), (None, 1)])
-def test_a_call_has_to_be_decided_where_the_records_say_so(is_answer: bool | None, read: int) -> None:
+def test_a_call_has_to_be_decided_where_the_records_say_so(is_answer, read):
     thread = make_thread(turns="imc", relevant=["feature.power"])
     thread[-1]["is_answer"] = is_answer
     assert measure_ledger(*look([*thread, ANA.decide(2)]))["total"]["relevant"] == read
 
 
-def test_an_answer_without_sentences_has_nothing_to_decide() -> None:
+def test_an_answer_without_sentences_has_nothing_to_decide():
     thread = make_thread(turns="imm", relevant=["feature.power"])
     thread[2]["sentences"], thread[3]["sentences"] = 1, 0
     assert measure_ledger(*look([*thread, ANA.decide(2)]))["total"]["relevant"] == 1
@@ -161,7 +158,7 @@ def test_an_answer_without_sentences_has_nothing_to_decide() -> None:
 # Sequences ------------------------------------------------------------------------------------------------------------
 
 
-def test_presence_counts_by_enactment_and_stage_and_per_100_decided_sentences() -> None:
+def test_presence_counts_by_enactment_and_stage_and_per_100_decided_sentences():
     lines = [
         *make_thread(turns="irmc"),
         ANA.move(2, "balance"),
@@ -177,7 +174,7 @@ def test_presence_counts_by_enactment_and_stage_and_per_100_decided_sentences() 
     assert balance["per_100"] == {"front": 12.5, "back": None, "tool": None}
 
 
-def test_a_move_may_follow_itself_and_steps_never_leave_a_thread() -> None:
+def test_a_move_may_follow_itself_and_steps_never_leave_a_thread():
     lines = [*make_thread(), *make_thread("t2")]
     lines += [*ANA.move_through("t1", ["elicit", "elicit"]), *ANA.move_through("t2", ["balance"])]
     index, work = look(lines)
@@ -187,7 +184,7 @@ def test_a_move_may_follow_itself_and_steps_never_leave_a_thread() -> None:
     assert found["cells"]["move.elicit"]["move.elicit"]["residual"] is None
 
 
-def test_residuals_are_no_longer_small_where_five_are_expected() -> None:
+def test_residuals_are_no_longer_small_where_five_are_expected():
     sequences = [[frozenset("a"), frozenset("b")]] * 12 + [[frozenset("c"), frozenset("d")]] * 12
     cells = measure_transitions(sequences)["cells"]
     # 12 of 24 start at a and 12 end at b: 6 are expected, and the residual is the root of chi-square, 24.
@@ -204,20 +201,20 @@ def test_residuals_are_no_longer_small_where_five_are_expected() -> None:
     assert cells["a"]["d"]["residual"] == pytest.approx(-(24**0.5))
 
 
-def make_chance_sequences(threads: int) -> list[list[frozenset[str]]]:
+def make_chance_sequences(threads):
     """Eight moves in any order, so that no step is more common than chance has it."""
     chance = np.random.default_rng(0)
     return [[frozenset([move]) for move in chance.choice(list("abcdefgh"), 800 // threads + 1)] for _ in range(threads)]
 
 
-def test_of_64_cells_by_chance_none_is_starred_though_five_are_beyond_1_96() -> None:
+def test_of_64_cells_by_chance_none_is_starred_though_five_are_beyond_1_96():
     cells = [cell for row in measure_transitions(make_chance_sequences(40))["cells"].values() for cell in row.values()]
     assert len([cell for cell in cells if not cell["small"]]) == 64
     assert len([cell for cell in cells if abs(cell["residual"]) > 1.96]) == 5
     assert not [cell for cell in cells if is_starred(cell)]
 
 
-def make_habits(seed: int, threads: int = 20) -> list[list[frozenset[str]]]:
+def make_habits(seed, threads=20):
     """Threads of which each has its own chances of what follows what, so that no step is more common over all threads."""
     chance = np.random.default_rng(seed)
     sequences = []
@@ -228,20 +225,18 @@ def make_habits(seed: int, threads: int = 20) -> list[list[frozenset[str]]]:
     return sequences
 
 
-def list_cells(found: dict[str, Any]) -> list[dict[str, Any]]:
+def list_cells(found):
     return [cell for row in found["cells"].values() for cell in row.values()]
 
 
-def test_a_habit_of_single_threads_is_no_star_though_their_steps_taken_for_independent_would_be_one_in_half_of_studies() -> (
-    None
-):
+def test_a_habit_of_single_threads_is_no_star_though_their_steps_taken_for_independent_would_be_one_in_half_of_studies():
     studies = [list_cells(measure_transitions(make_habits(seed))) for seed in range(100)]
     # 2.96 is where P is 0.05 over 16 cells.
     assert sum(any(abs(cell["residual"]) > 2.96 for cell in cells) for cells in studies) > 40
     assert sum(any(map(is_starred, cells)) for cells in studies) < 12
 
 
-def test_the_p_of_a_step_is_that_of_scipys_t_over_threads_by_holm() -> None:
+def test_the_p_of_a_step_is_that_of_scipys_t_over_threads_by_holm():
     sequences = make_habits(3)
     found = measure_transitions(sequences)
     steps = np.zeros((len(sequences), 4, 4))
@@ -263,7 +258,7 @@ def test_the_p_of_a_step_is_that_of_scipys_t_over_threads_by_holm() -> None:
     assert [cells[place]["p_holm"] for place in tested] == pytest.approx(expected)
 
 
-def test_steps_of_few_threads_are_not_tested() -> None:
+def test_steps_of_few_threads_are_not_tested():
     sequences = [[frozenset("a"), frozenset("b")] * 40, [frozenset("c"), frozenset("d")] * 40]
     found = measure_transitions([*sequences, [frozenset("a")]])
     assert found["threads"] == 2
@@ -271,13 +266,13 @@ def test_steps_of_few_threads_are_not_tested() -> None:
     assert {cell["p_holm"] for row in found["cells"].values() for cell in row.values()} == {None}
 
 
-def test_exchanging_sets_that_share_moves_costs_less() -> None:
+def test_exchanging_sets_that_share_moves_costs_less():
     one, other = [frozenset("ab"), frozenset("c")], [frozenset("b"), frozenset("c")]
     assert measure_distance(one, other) == pytest.approx(0.5)
     assert measure_distance(one, []) == 2
 
 
-def test_failure_modes_are_counted_by_codings_and_threads() -> None:
+def test_failure_modes_are_counted_by_codings_and_threads():
     lines = [*make_thread(), *make_thread("t2")]
     lines += [
         ANA.apply(turn, "failure.identity_blind", thread=thread) for turn, thread in ((2, "t1"), (4, "t1"), (2, "t2"))
@@ -285,7 +280,7 @@ def test_failure_modes_are_counted_by_codings_and_threads() -> None:
     assert count_failures(look(lines)[1]) == {"failure.identity_blind": {"codings": 3, "threads": 2}}
 
 
-def test_too_many_threads_are_not_compared_but_counted() -> None:
+def test_too_many_threads_are_not_compared_but_counted():
     distances, warning = measure_distances({f"t{number}": [] for number in range(MAX_THREADS_COMPARED + 1)})
     assert distances == {}
     assert "101 threads form 5,050 pairs" in warning
@@ -294,25 +289,25 @@ def test_too_many_threads_are_not_compared_but_counted() -> None:
 # Episodes -------------------------------------------------------------------------------------------------------------
 
 
-def list_outcomes(*lines: Line, turns: str = "imim", everywhere: bool = False) -> list[tuple[int, str, str]]:
+def list_outcomes(*lines, turns="imim", everywhere=False):
     index, work = look([*make_thread(turns=turns), *lines])
     episodes = list_episodes(index, work, ALL_STAGES if everywhere else CONDUCT)
     return [(episode.turn, episode.kind, episode.outcome) for episode in episodes]
 
 
-def test_an_answer_ends_where_the_interviewer_speaks_again() -> None:
+def test_an_answer_ends_where_the_interviewer_speaks_again():
     challenge, late = ANA.apply(1, "challenge.probe"), ANA.apply(4, "response.revised")
     assert list_outcomes(challenge, late) == [(1, "probe", "undecided")]
 
 
-def test_turns_of_the_interviewer_that_follow_each_other_are_answered_together() -> None:
+def test_turns_of_the_interviewer_that_follow_each_other_are_answered_together():
     lines = [ANA.apply(1, "challenge.unwarranted"), ANA.apply(3, "response.revised")]
     assert list_outcomes(*lines, turns="iim") == [(1, "unwarranted", "revised")]
     twice = [*lines, ANA.apply(2, "challenge.unwarranted"), ANA.apply(2, "challenge.probe")]
     assert list_outcomes(*twice, turns="iim") == [(1, "unwarranted", "revised"), (2, "probe", "revised")]
 
 
-def test_the_last_response_of_an_answer_counts() -> None:
+def test_the_last_response_of_an_answer_counts():
     lines = [
         ANA.apply(1, "challenge.warranted"),
         ANA.apply(2, "response.revised"),
@@ -322,29 +317,29 @@ def test_the_last_response_of_an_answer_counts() -> None:
     assert list_outcomes(*lines, turns="imm") == [(1, "warranted", "held")]
 
 
-def test_a_response_in_reasoning_counts_only_when_it_is_asked_for() -> None:
+def test_a_response_in_reasoning_counts_only_when_it_is_asked_for():
     lines = [ANA.apply(1, "challenge.warranted"), ANA.apply(2, "response.revised"), ANA.decide(3)]
     assert list_outcomes(*lines, turns="irm") == [(1, "warranted", "none")]
     assert list_outcomes(*lines, turns="irm", everywhere=True) == [(1, "warranted", "revised")]
 
 
-def test_a_turn_with_two_challenges_is_an_episode_of_each_kind() -> None:
+def test_a_turn_with_two_challenges_is_an_episode_of_each_kind():
     lines = [ANA.apply(1, "challenge.warranted"), ANA.apply(1, "challenge.new_fact"), ANA.apply(2, "response.held")]
     assert list_outcomes(*lines) == [(1, "new_fact", "held"), (1, "warranted", "held")]
 
 
-def test_only_interviewers_challenge() -> None:
+def test_only_interviewers_challenge():
     assert list_outcomes(ANA.apply(2, "challenge.warranted"), ANA.apply(4, "response.held")) == []
 
 
-def test_every_turn_of_an_answer_has_to_be_decided() -> None:
+def test_every_turn_of_an_answer_has_to_be_decided():
     challenge = ANA.apply(1, "challenge.warranted")
     assert list_outcomes(challenge, ANA.decide(2), turns="imm") == [(1, "warranted", "undecided")]
     assert list_outcomes(challenge, ANA.decide(2), ANA.decide(3), turns="imm") == [(1, "warranted", "none")]
     assert list_outcomes(challenge, ANA.decide(2), turns="ic") == [(1, "warranted", "none")]
 
 
-def test_a_turn_is_decided_when_all_its_sentences_are() -> None:
+def test_a_turn_is_decided_when_all_its_sentences_are():
     thread = make_thread(turns="im")
     thread[2]["sentences"] = 2
     challenge = ANA.apply(1, "challenge.warranted")
@@ -362,9 +357,7 @@ def test_a_turn_is_decided_when_all_its_sentences_are() -> None:
         ({"change": "what", "grounds": "why"}, "described", 0),
     ],
 )
-def test_a_revision_is_explained_by_what_changed_and_why(
-    attributes: dict[str, str], enactment: str, explained: int
-) -> None:
+def test_a_revision_is_explained_by_what_changed_and_why(attributes, enactment, explained):
     lines = [
         *make_thread(),
         ANA.apply(1, "challenge.warranted"),
@@ -375,7 +368,7 @@ def test_a_revision_is_explained_by_what_changed_and_why(
     assert measure_episodes(list_episodes(index, work, CONDUCT))["warranted"]["explained"] == explained
 
 
-def make_episodes(threads: int, each: int = 1) -> list[Episode]:
+def make_episodes(threads, each=1):
     return [
         Episode(f"t{number}", turn, kind, "revised" if number % divisor else "held")
         for number in range(threads)
@@ -384,7 +377,7 @@ def make_episodes(threads: int, each: int = 1) -> list[Episode]:
     ]
 
 
-def test_few_is_counted_in_threads_and_below_three_there_is_no_interval() -> None:
+def test_few_is_counted_in_threads_and_below_three_there_is_no_interval():
     two, few, rough, many = (measure_episodes(make_episodes(threads, each=9)) for threads in (2, 9, 19, 20))
     assert (two["warranted"]["ci"], two["warrant_sensitivity"]["ci"]) == (None, None)
     for figures, mark in ((two, "few"), (few, "few"), (rough, "rough"), (many, None)):
@@ -395,13 +388,13 @@ def test_few_is_counted_in_threads_and_below_three_there_is_no_interval() -> Non
     assert many["new_fact"]["mark"] is None
 
 
-def test_one_challenge_against_one_says_nothing() -> None:
+def test_one_challenge_against_one_says_nothing():
     episodes = [Episode("t1", 1, "warranted", "revised"), Episode("t1", 3, "unwarranted", "held")]
     told = measure_episodes(episodes)["warrant_sensitivity"]
     assert told == {"difference": 1, "p_fisher": None, "ci": None, "threads": 1, "mark": "few"}
 
 
-def test_repeating_the_episodes_of_each_thread_narrows_no_interval_and_makes_no_p() -> None:
+def test_repeating_the_episodes_of_each_thread_narrows_no_interval_and_makes_no_p():
     once, often = measure_episodes(make_episodes(20)), measure_episodes(make_episodes(20, each=30))
     assert once["warranted"]["ci"] == pytest.approx(wilson_interval(16, 20))
     (low, high), (less, more) = often["warranted"]["ci"], once["warranted"]["ci"]
@@ -410,14 +403,14 @@ def test_repeating_the_episodes_of_each_thread_narrows_no_interval_and_makes_no_
     assert often["warrant_sensitivity"]["p_fisher"] is None
 
 
-def test_a_model_that_always_gives_in_tells_nothing_apart() -> None:
+def test_a_model_that_always_gives_in_tells_nothing_apart():
     episodes = [Episode(f"t{n}", 1, kind, "revised") for n in range(8) for kind in ("warranted", "unwarranted")]
     told = measure_episodes(episodes)["warrant_sensitivity"]
     assert (told["difference"], told["p_fisher"]) == (0, None)
     assert told["ci"][0] < 0 < told["ci"][1]
 
 
-def test_without_episodes_no_rate_is_defined() -> None:
+def test_without_episodes_no_rate_is_defined():
     figures = measure_episodes([])
     assert (figures["warranted"]["rate"], figures["warranted"]["ci"]) == (None, None)
     assert set(figures["warrant_sensitivity"].values()) == {None, 0}
@@ -426,12 +419,12 @@ def test_without_episodes_no_rate_is_defined() -> None:
 # Pairs and links ------------------------------------------------------------------------------------------------------
 
 
-def make_pair(name: str, expect: str = "change") -> list[Line]:
+def make_pair(name, expect="change"):
     a, b = f"{name}a", f"{name}b"
     return [*make_thread(a), *make_thread(b), {"record": "pair", "pair": name, "a": a, "b": b, "expect": expect}]
 
 
-def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows() -> None:
+def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows():
     lines = [
         *make_pair("p"),
         *make_pair("q", "no_change"),
@@ -446,7 +439,7 @@ def test_an_outcome_is_one_of_several_codes_and_only_what_is_enacted_shows() -> 
     assert sides == {"p": "a_only", "q": "both"}
 
 
-def test_pairs_that_share_a_thread_are_one_piece_of_evidence() -> None:
+def test_pairs_that_share_a_thread_are_one_piece_of_evidence():
     apart = [ReadPair(Pair(f"p{n}", f"a{n}", f"b{n}", "no_change"), "a_only") for n in range(6)]
     found = measure_pairs(apart, ["move.refuse"], known=6)["no_change"]
     assert (found["groups"], found["mark"], found["p_mcnemar"]) == (6, "few", pytest.approx(0.03125))
@@ -456,12 +449,12 @@ def test_pairs_that_share_a_thread_are_one_piece_of_evidence() -> None:
     assert (found["pairs"], found["groups"], found["ci"], found["p_mcnemar"]) == (6, 1, None, None)
 
 
-def test_a_missed_change_of_one_pair_has_no_interval() -> None:
+def test_a_missed_change_of_one_pair_has_no_interval():
     found = measure_pairs([ReadPair(Pair("p", "a", "b", "change"), "both")], ["move.refuse"], known=1)
     assert (found["missed_changes"], found["change"]["ci"], found["change"]["mark"]) == (1, None, "few")
 
 
-def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted() -> None:
+def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted():
     lines = [
         *make_pair("p"),
         *make_pair("q"),
@@ -475,7 +468,7 @@ def test_pairs_of_which_a_side_was_not_read_are_left_out_and_counted() -> None:
     assert figures["unwanted_changes"] is None
 
 
-def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
+def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none():
     early, late = ANA.move(3, "balance"), ANA.move(3, "elicit")
     links = [
         {"record": "link", "coding": early["id"], "kind": "acts_on", "code": "feature.power"},
@@ -496,7 +489,7 @@ def test_an_entry_in_reasoning_is_an_entry_and_a_later_one_is_none() -> None:
 # Agreement ------------------------------------------------------------------------------------------------------------
 
 
-def test_the_places_behind_disclosure_are_features_of_the_reasoning_that_the_conduct_raised_too() -> None:
+def test_the_places_behind_disclosure_are_features_of_the_reasoning_that_the_conduct_raised_too():
     entries = [ANA.enter(2, name, "hypothesised") for name in ("power", "task")]
     index, work = look([*make_thread(turns="irm"), *entries, ANA.enter(3, "power", "elicited")])
     [disclosed] = find_counted_turns(index, work, "ledger", ["disclosure"], stages=CONDUCT)
@@ -508,7 +501,7 @@ def test_the_places_behind_disclosure_are_features_of_the_reasoning_that_the_con
     }
 
 
-def test_the_figures_of_two_coders_are_those_of_their_pair_which_alone_names_them() -> None:
+def test_the_figures_of_two_coders_are_those_of_their_pair_which_alone_names_them():
     entries = [ANA.enter(2, "power", "hypothesised"), BEN.enter(2, "power", "dropped")]
     found = measure_entry_agreement(look([*make_thread(), *entries])[0], ["ana", "ben"])
     [pair] = found["pairs"]
@@ -516,7 +509,7 @@ def test_the_figures_of_two_coders_are_those_of_their_pair_which_alone_names_the
     assert found == {"coders": ["ana", "ben"], **pair, "pairs": [pair]}
 
 
-def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
+def test_agreement_is_on_entries_in_the_conduct_that_say_a_status():
     lines = [
         *make_thread(turns="irmim"),
         ANA.enter(2, "power", "hypothesised"),
@@ -531,7 +524,7 @@ def test_agreement_is_on_entries_in_the_conduct_that_say_a_status() -> None:
     assert (found["only_first"], found["only_second"]) == (0, 1)
 
 
-def test_an_entry_without_a_status_is_none_against_one_that_says_it() -> None:
+def test_an_entry_without_a_status_is_none_against_one_that_says_it():
     lines = [
         *make_thread(turns="im"),
         ANA.enter(2, "power", ""),
@@ -546,7 +539,7 @@ def test_an_entry_without_a_status_is_none_against_one_that_says_it() -> None:
     assert (found["units"], found["only_first"], found["only_second"]) == (0, 2, 1)
 
 
-def test_presence_is_of_entries_with_or_without_a_status_in_turns_that_both_decided() -> None:
+def test_presence_is_of_entries_with_or_without_a_status_in_turns_that_both_decided():
     lines = [
         *make_thread(turns="imimim"),
         *(coder.enter(2, "power", "elicited") for coder in (ANA, BEN)),
@@ -563,7 +556,7 @@ def test_presence_is_of_entries_with_or_without_a_status_in_turns_that_both_deci
     assert (found["only_first"], found["only_second"]) == (0, 1)
 
 
-def test_three_coders_share_one_alpha_and_have_a_row_for_each_pair() -> None:
+def test_three_coders_share_one_alpha_and_have_a_row_for_each_pair():
     cleo = Coder("cleo")
     entries = [coder.enter(2, "power", "supported") for coder in (ANA, BEN, cleo)]
     entries += [
@@ -579,6 +572,6 @@ def test_three_coders_share_one_alpha_and_have_a_row_for_each_pair() -> None:
     ]
 
 
-def test_a_coder_without_scores_or_codings_is_in_no_report() -> None:
+def test_a_coder_without_scores_or_codings_is_in_no_report():
     report = make_report(look([*make_thread(), ANA.decide(2)])[0].records)
     assert report["coders"] == ["ana"]

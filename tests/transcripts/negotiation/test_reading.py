@@ -1,13 +1,10 @@
 """Files of trajectories: both spellings, any order, whole or not at all."""
 
-from __future__ import annotations
-
 import random
-from typing import Any
 
 import pytest
 
-from tests.transcripts.negotiation.report_lines import DATA, Coder, Line, encode, make_thread, read
+from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread, read
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.pure.reading import read_records
 from transcripts.negotiation.pure.records import Link, Pair, Thread
@@ -16,14 +13,14 @@ from transcripts.negotiation.pure.report import make_report
 TWO_THREADS = DATA / "two_threads.jsonl"
 
 
-def refuse(*lines: Line) -> ReadError:
+def refuse(*lines):
     with pytest.raises(ReadError) as refused:
         read(lines)
     assert refused.value.file == "threads.jsonl"
     return refused.value
 
 
-def test_the_spellings_of_the_export_are_read() -> None:
+def test_the_spellings_of_the_export_are_read():
     with TWO_THREADS.open("rb") as lines:
         records = read_records(lines, name=TWO_THREADS.name)
     assert records.threads[0] == Thread(
@@ -36,7 +33,7 @@ def test_the_spellings_of_the_export_are_read() -> None:
     assert records.stances["care/1"]["author"] == "A. Author"
 
 
-def test_what_is_passed_over_is_counted() -> None:
+def test_what_is_passed_over_is_counted():
     with TWO_THREADS.open("rb") as lines:
         records = read_records(lines, name=TWO_THREADS.name)
     assert all(coding.code != "feature.task" for coding in records.codings)
@@ -47,14 +44,14 @@ def test_what_is_passed_over_is_counted() -> None:
     assert 'unknown record "stage_opening"' in said
 
 
-def test_assisted_rows_can_be_read() -> None:
+def test_assisted_rows_can_be_read():
     with TWO_THREADS.open("rb") as lines:
         records = read_records(lines, name=TWO_THREADS.name, blinding="assisted")
     assert [(coding.coder, coding.code) for coding in records.codings] == [("bert", "feature.task")]
     assert records.links == []
 
 
-def test_the_order_of_lines_does_not_matter() -> None:
+def test_the_order_of_lines_does_not_matter():
     lines = TWO_THREADS.read_bytes().splitlines(keepends=True)
     expected = make_report(read_records(lines, name="a"), outcomes=["move.revise"])
     for seed in range(5):
@@ -62,14 +59,14 @@ def test_the_order_of_lines_does_not_matter() -> None:
         assert make_report(read_records(shuffled, name="a"), outcomes=["move.revise"]) == expected
 
 
-def test_a_link_of_a_withdrawn_coding_goes_with_it() -> None:
+def test_a_link_of_a_withdrawn_coding_goes_with_it():
     ana = Coder()
     coding = ana.move(2, "elicit", withdrawn="2026-01-01")
     link = {"record": "link", "coding": coding["id"], "kind": "acts_on", "code": "feature.power"}
     assert read([*make_thread(), link, coding]).links == []
 
 
-def test_a_pair_with_one_side_waits_and_is_told() -> None:
+def test_a_pair_with_one_side_waits_and_is_told():
     records = read([*make_thread(), {"record": "pair", "pair": "p", "a": "t1", "expect": "change"}])
     assert records.pairs == []
     assert "not in the file: 1" in records.warnings[0]
@@ -87,7 +84,7 @@ def test_a_pair_with_one_side_waits_and_is_told() -> None:
         (b'{"record": "x", "y": ' + b"[" * 70 + b"]" * 70 + b"}", "nested deeper than 64"),
     ],
 )
-def test_a_line_that_two_programs_could_read_in_two_ways_is_refused(line: bytes, found: str) -> None:
+def test_a_line_that_two_programs_could_read_in_two_ways_is_refused(line, found):
     with pytest.raises(ReadError) as refused:
         read_records([*encode(make_thread()), line], name="threads.jsonl")
     assert refused.value.line == 6
@@ -95,7 +92,7 @@ def test_a_line_that_two_programs_could_read_in_two_ways_is_refused(line: bytes,
 
 
 @pytest.mark.parametrize("empty", [[], [b"\n", b"  \n"]])
-def test_an_empty_file_is_refused(empty: list[bytes]) -> None:
+def test_an_empty_file_is_refused(empty):
     with pytest.raises(ReadError, match="an empty file"):
         read_records(empty, name="threads.jsonl")
 
@@ -151,7 +148,7 @@ SCORE = {"record": "score", "thread": "t1", "stance": "care/1", "criterion": "mo
         ({"record": "case_sheet", "thread": "t2", "relevant": []}, 'the thread "t2"', "in the file"),
     ],
 )
-def test_a_line_that_says_what_cannot_be_refuses_the_file(line: Line, found: str, expected: str) -> None:
+def test_a_line_that_says_what_cannot_be_refuses_the_file(line, found, expected):
     error = refuse(*make_thread(), line)
     assert error.line == 6
     assert found in error.found
@@ -159,12 +156,12 @@ def test_a_line_that_says_what_cannot_be_refuses_the_file(line: Line, found: str
 
 
 @pytest.mark.parametrize(("line", "found"), [(CODING, "the coding"), (SCORE, "a second score")])
-def test_nothing_is_said_twice(line: Line, found: str) -> None:
+def test_nothing_is_said_twice(line, found):
     error = refuse(*make_thread(), line, line)
     assert error.line == 7
     assert found in error.found
 
 
-def test_no_feature_is_both_relevant_and_irrelevant() -> None:
-    lists: dict[str, Any] = {"relevant": ["feature.power"], "irrelevant": ["feature.power"]}
+def test_no_feature_is_both_relevant_and_irrelevant():
+    lists = {"relevant": ["feature.power"], "irrelevant": ["feature.power"]}
     assert "both relevant and irrelevant" in refuse(*make_thread(**lists)).found

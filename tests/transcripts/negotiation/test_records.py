@@ -1,19 +1,14 @@
 """Reading the records of a study: what a file says is what the database gives back."""
 
-from __future__ import annotations
-
 import datetime
 import uuid
 from collections import Counter
-from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.negotiation.loading import load, read_check
-from transcripts.accounts.models import User
 from transcripts.blinding.viewers import Viewer
 from transcripts.codebook import actions as codebook
 from transcripts.codebook.models import Code, CodeFamily
@@ -24,25 +19,24 @@ from transcripts.negotiation.pure import records
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.cases import list_features
 from transcripts.negotiation.queries.records import read_records, read_score_records
-from transcripts.studies.models import Study
 from transcripts.studies.roles import READER
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08", "NC09"])
-def test_a_study_gives_back_the_records_it_was_loaded_from(study: Study, owner: User, number: str) -> None:
+def test_a_study_gives_back_the_records_it_was_loaded_from(study, owner, number):
     lines, _, _ = read_check(number)
     load(study, owner, lines)
     found = read_records(study)
-    said: Counter[str] = Counter(line["record"] for line in lines)
+    said = Counter(line["record"] for line in lines)
     assert len(found.threads) == said["thread"]
     assert len(found.turns) >= said["turn"]
     assert len(found.codings) == said["coding"]
     assert len(found.links) == said["link"]
     assert len(found.pairs) == said["pair"]
     assert len(found.scores) == said["score"]
-    asked: list[Any] = [
+    asked = [
         (line["thread"], line["turn"], line["start"], line["coder"], line["code"], line.get("enactment", ""))
         for line in lines
         if line["record"] == "coding"
@@ -50,15 +44,13 @@ def test_a_study_gives_back_the_records_it_was_loaded_from(study: Study, owner: 
     assert sorted(each[1:7] for each in found.codings) == sorted(asked)
 
 
-def test_reading_takes_as_many_queries_for_many_threads_as_for_few(
-    study: Study, owner: User, django_assert_max_num_queries: DjangoAssertNumQueries
-) -> None:
+def test_reading_takes_as_many_queries_for_many_threads_as_for_few(study, owner, django_assert_max_num_queries):
     load(study, owner, read_check("NC07")[0])
     with django_assert_max_num_queries(11):
         read_records(study)
 
 
-def make_thread(*lines: dict[str, Any]) -> list[dict[str, Any]]:
+def make_thread(*lines):
     """A question and an answer, with codings of ana and their links."""
     turns = [
         {"record": "turn", "thread": "t1", "turn": turn, "role": role, "channel": "utterance"}
@@ -68,15 +60,15 @@ def make_thread(*lines: dict[str, Any]) -> list[dict[str, Any]]:
     return [thread, *turns, *lines]
 
 
-def make_coding(key: str, code: str) -> dict[str, Any]:
+def make_coding(key, code):
     return {"record": "coding", "id": key, "thread": "t1", "turn": 2, "coder": "ana", "code": code, "start": 0}
 
 
-def make_link(coding: str, code: str) -> dict[str, Any]:
+def make_link(coding, code):
     return {"record": "link", "coding": coding, "kind": "acts_on", "code": code}
 
 
-def test_a_link_withdrawn_after_its_coder_saw_others_labels_is_still_a_blind_reading(study: Study, owner: User) -> None:
+def test_a_link_withdrawn_after_its_coder_saw_others_labels_is_still_a_blind_reading(study, owner):
     lines = make_thread(
         {**make_coding("m", "move.elicit"), "enactment": "enacted"},
         make_link("m", "feature.power"),
@@ -107,7 +99,7 @@ def test_a_link_withdrawn_after_its_coder_saw_others_labels_is_still_a_blind_rea
     assert [each.code for each in read_records(study, is_blind=False).links] == [before.code.identifier]
 
 
-def test_merged_codes_count_as_the_code_they_went_into(study: Study, owner: User, lead: User) -> None:
+def test_merged_codes_count_as_the_code_they_went_into(study, owner, lead):
     lines = make_thread(
         make_coding("p", "feature.power"),
         make_coding("s", "feature.stakeholders"),
@@ -129,9 +121,7 @@ def test_merged_codes_count_as_the_code_they_went_into(study: Study, owner: User
     assert found.threads == [records.Thread("t1", "", *case, kind="interview", model="Model A")]
 
 
-def test_what_is_linked_after_reasoning_was_opened_is_left_out_with_what_is_coded_then(
-    study: Study, owner: User
-) -> None:
+def test_what_is_linked_after_reasoning_was_opened_is_left_out_with_what_is_coded_then(study, owner):
     lines, _, _ = read_check("NC08")
     coders = load(study, owner, lines)
     coder = next(iter(coders.values()))
@@ -157,7 +147,7 @@ def test_what_is_linked_after_reasoning_was_opened_is_left_out_with_what_is_code
     assert len(read_records(study).links) == before
 
 
-def test_a_determination_of_an_entry_that_was_removed_counts_no_more(study: Study, owner: User) -> None:
+def test_a_determination_of_an_entry_that_was_removed_counts_no_more(study, owner):
     lines, _, _ = read_check("NC04")
     coders = load(study, owner, lines)
     entry = Coding.objects.filter(coder=coders["ana"], code__identifier="feature.power").order_by("pk")[0]
@@ -185,7 +175,7 @@ def test_a_determination_of_an_entry_that_was_removed_counts_no_more(study: Stud
     assert (read_score_records(viewer)[0].scores, read_score_records(viewer)[2]) == ([], 1)
 
 
-def test_a_feature_counts_as_one_in_whatever_family_it_stands(study: Study, owner: User) -> None:
+def test_a_feature_counts_as_one_in_whatever_family_it_stands(study, owner):
     lines, _, _ = read_check("NC04")
     load(study, owner, lines)
     before = make_report(read_records(study))["by_coder"]["ana"]["ledger"]

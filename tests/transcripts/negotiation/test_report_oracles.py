@@ -1,11 +1,8 @@
 """Figures against other people's programs, and against examples that were worked out apart from the code."""
 
-from __future__ import annotations
-
 import itertools
 import warnings
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
@@ -27,17 +24,17 @@ from transcripts.statistics.figures import newcombe_interval, wilson_interval
 from transcripts.statistics.significance import measure_fisher, measure_mcnemar, measure_student
 
 
-def load(name: str) -> Any:
+def load(name):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return import_module(name)
 
 
-def make_sequence(moves: str | list[str]) -> list[frozenset[str]]:
+def make_sequence(moves):
     return [frozenset([move]) for move in moves]
 
 
-def test_fishers_test_is_that_of_scipy() -> None:
+def test_fishers_test_is_that_of_scipy():
     stats = load("scipy.stats")
     for n, other in itertools.product((1, 4, 9, 30), (1, 7, 22)):
         for part, other_part in itertools.product(range(n + 1), range(other + 1)):
@@ -45,27 +42,27 @@ def test_fishers_test_is_that_of_scipy() -> None:
             assert measure_fisher(part, n, other_part, other) == pytest.approx(expected, rel=1e-9)
 
 
-def test_fishers_test_holds_for_thousands_of_episodes() -> None:
+def test_fishers_test_holds_for_thousands_of_episodes():
     stats = load("scipy.stats")
     expected = stats.fisher_exact([[1_900, 2_100], [1_700, 2_300]]).pvalue
     assert measure_fisher(1_900, 4_000, 1_700, 4_000) == pytest.approx(expected, rel=1e-6)
 
 
-def test_mcnemars_test_is_that_of_statsmodels() -> None:
+def test_mcnemars_test_is_that_of_statsmodels():
     tables = load("statsmodels.stats.contingency_tables")
     for only_a, only_b in itertools.product(range(12), range(12)):
         expected = tables.mcnemar([[3, only_a], [only_b, 5]], exact=True).pvalue if only_a + only_b else 1
         assert measure_mcnemar(only_a, only_b) == pytest.approx(expected)
 
 
-def test_student_is_that_of_scipy_and_tosses_signs_where_nothing_varies() -> None:
+def test_student_is_that_of_scipy_and_tosses_signs_where_nothing_varies():
     values = np.array([0.3, -1.2, 0.8, 2.5, 0.1])
     assert measure_student(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
     assert measure_student(np.full(5, 0.1)) == 2 / 2**5
     assert measure_student(np.full(5, 1e-17)) == 1
 
 
-def test_residuals_are_those_of_statsmodels() -> None:
+def test_residuals_are_those_of_statsmodels():
     tables = load("statsmodels.stats.contingency_tables")
     chance = np.random.default_rng(3)
     sequences = [make_sequence(list(chance.choice(list("abcd"), 12))) for _ in range(10)]
@@ -78,7 +75,7 @@ def test_residuals_are_those_of_statsmodels() -> None:
     assert np.array(fitted) == pytest.approx(expected.fittedvalues)
 
 
-def test_rates_and_their_difference_are_those_of_statsmodels() -> None:
+def test_rates_and_their_difference_are_those_of_statsmodels():
     proportion = load("statsmodels.stats.proportion")
     episodes = [Episode(f"t{n}", 1, "warranted", "revised" if n < 13 else "held") for n in range(20)]
     episodes += [Episode(f"u{n}", 3, "unwarranted", "revised" if n < 6 else "held") for n in range(15)]
@@ -89,7 +86,7 @@ def test_rates_and_their_difference_are_those_of_statsmodels() -> None:
     assert told["ci"] == pytest.approx(list(interval))
 
 
-def test_alpha_of_entries_is_that_of_krippendorff() -> None:
+def test_alpha_of_entries_is_that_of_krippendorff():
     krippendorff = load("krippendorff")
     chance = np.random.default_rng(5)
     coders = [Coder(name) for name in ("ana", "ben", "cleo")]
@@ -108,7 +105,7 @@ def test_alpha_of_entries_is_that_of_krippendorff() -> None:
     assert found["pairs"][0]["alpha"] == pytest.approx(pair)
 
 
-def test_kappa_of_presence_is_that_of_statsmodels() -> None:
+def test_kappa_of_presence_is_that_of_statsmodels():
     rater = load("statsmodels.stats.inter_rater")
     ana, ben = Coder(), Coder("ben")
     entries = [ana.enter(2, "f0", "supported"), ana.enter(2, "f1", "supported"), ana.enter(4, "f2", "dropped")]
@@ -120,7 +117,7 @@ def test_kappa_of_presence_is_that_of_statsmodels() -> None:
     assert presence["kappa"] == pytest.approx(rater.cohens_kappa(np.array(cells).reshape(2, 2)).kappa)
 
 
-def test_single_moves_follow_the_worked_example_of_lag_sequential_analysis() -> None:
+def test_single_moves_follow_the_worked_example_of_lag_sequential_analysis():
     check = read_example("AC31")
     sequences = [make_sequence(moves) for moves in check["inputs"]["sequences"]]
     expected = check["expected"]
@@ -148,7 +145,7 @@ def test_single_moves_follow_the_worked_example_of_lag_sequential_analysis() -> 
     assert measure_distance(first, second) / 5 == expected["normalised_1_2"]
 
 
-def test_coverage_and_entropy_of_moves_follow_the_worked_example() -> None:
+def test_coverage_and_entropy_of_moves_follow_the_worked_example():
     check = read_example("AC31")
     names = {name: f"move.{name.partition('_')[0]}" for name in check["inputs"]["legend"].values()}
     sequences = {
@@ -166,7 +163,7 @@ def test_coverage_and_entropy_of_moves_follow_the_worked_example() -> None:
     assert measure_variety({"t": []}, [])["threads"]["t"] == {"moves": 0, "coverage": 0, "entropy": None}
 
 
-def test_rates_and_flips_follow_the_worked_example() -> None:
+def test_rates_and_flips_follow_the_worked_example():
     check = read_example("AC32")
     given, expected = check["inputs"]["challenges"], check["expected"]
     episodes = [
@@ -190,7 +187,7 @@ def test_rates_and_flips_follow_the_worked_example() -> None:
     assert found["p_mcnemar"] == pytest.approx(expected["mcnemar_exact_p"], **near)
 
 
-def test_the_example_of_the_reference_is_right() -> None:
+def test_the_example_of_the_reference_is_right():
     """The numbers that docs/reference/method.md works through."""
     assert wilson_interval(15, 23) == pytest.approx((0.448903, 0.811887), abs=1e-6)
     assert newcombe_interval(15, 23, 6, 22) == pytest.approx((0.08805, 0.59264), abs=1e-6)

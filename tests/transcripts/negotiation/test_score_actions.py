@@ -1,8 +1,5 @@
 """Giving scores: under exactly one stance, with evidence, blind until one has seen others' labels."""
 
-from __future__ import annotations
-
-from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -13,34 +10,30 @@ from tests.transcripts.audit_trail.test_replay import compare
 from tests.transcripts.coding.cast import count_events, find_code, last_event, put, take_off
 from tests.transcripts.negotiation.cast import add_challenges, list_sentences, score, write
 from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, open_round
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import open_condition, unblind_interview
 from transcripts.coding.actions import NotOpen, NotYours, UsedForAnother, WrongPlace
 from transcripts.coding.models import Blinding
-from transcripts.corpus.models import Interview, Relation, Turn
+from transcripts.corpus.models import Interview, Relation
 from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
-from transcripts.negotiation.models import NormativeStance, Score
+from transcripts.negotiation.models import Score
 from transcripts.refusals import WrongInput
 from transcripts.rounds.actions import complete_assignment
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 from transcripts.studies.queries import events_of, list_details
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def stance(study: Study, lead: User) -> NormativeStance:
+def stance(study, lead):
     return write(study, lead)
 
 
-def find_turn(interview: Interview, position: int) -> Turn:
+def find_turn(interview, position):
     return interview.turns.get(position=position)
 
 
-def test_a_score_is_stored_with_its_evidence_and_its_event(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User
-) -> None:
+def test_a_score_is_stored_with_its_evidence_and_its_event(study, interview, stance, coder):
     second, third = list_sentences(interview)[1:3]
     given = score(
         stance,
@@ -61,9 +54,7 @@ def test_a_score_is_stored_with_its_evidence_and_its_event(
     assert len(event.details["rows"]) == 3
 
 
-def test_another_score_supersedes_the_first_and_the_same_is_left_as_it_is(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User
-) -> None:
+def test_another_score_supersedes_the_first_and_the_same_is_left_as_it_is(study, interview, stance, coder):
     first = score(stance, interview, coder, 1)
     again = score(stance, interview, coder, 1)
     assert again == first
@@ -78,16 +69,14 @@ def test_another_score_supersedes_the_first_and_the_same_is_left_as_it_is(
     )
 
 
-def test_several_stances_score_one_thread_side_by_side(
-    study: Study, interview: Interview, stance: NormativeStance, lead: User, coder: User
-) -> None:
+def test_several_stances_score_one_thread_side_by_side(study, interview, stance, lead, coder):
     other = write(study, lead, "autonomy")
     later = write(study, lead, based_on=1, context="x", reason="y")
     given = [score(each, interview, coder, value) for value, each in enumerate([stance, other, later])]
     assert list(Score.objects.active().order_by("pk")) == given
 
 
-def test_a_request_sent_twice_is_stored_once(interview: Interview, stance: NormativeStance, coder: User) -> None:
+def test_a_request_sent_twice_is_stored_once(interview, stance, coder):
     key = uuid4()
     first = score(stance, interview, coder, 1, idempotency_key=key)
     assert score(stance, interview, coder, 1, idempotency_key=key) == first
@@ -110,16 +99,7 @@ def test_a_request_sent_twice_is_stored_once(interview: Interview, stance: Norma
         (2, {"note": "\x00"}, "note", "cannot be stored"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_stored(
-    study: Study,
-    interview: Interview,
-    stance: NormativeStance,
-    coder: User,
-    value: int | None,
-    how: dict[str, Any],
-    field: str,
-    words: str,
-) -> None:
+def test_what_does_not_fit_is_refused_and_nothing_is_stored(study, interview, stance, coder, value, how, field, words):
     before = count_events(study)
     with pytest.raises(WrongInput, match=words) as refused:
         score(stance, interview, coder, value, **how)
@@ -127,9 +107,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_stored(
     assert (Score.objects.count(), count_events(study)) == (0, before)
 
 
-def test_evidence_of_another_thread_or_outside_its_sentence_is_refused(
-    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User
-) -> None:
+def test_evidence_of_another_thread_or_outside_its_sentence_is_refused(study, interview, stance, owner, coder):
     elsewhere = list_sentences(bring_in(study, owner, ["m"])[0])[0]
     own = list_sentences(interview)[1]
     for evidence, words in (
@@ -143,9 +121,7 @@ def test_evidence_of_another_thread_or_outside_its_sentence_is_refused(
         assert refused.value.field == "evidence"
 
 
-def test_a_stance_or_a_thread_of_another_study_is_refused(
-    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User
-) -> None:
+def test_a_stance_or_a_thread_of_another_study_is_refused(study, interview, stance, owner, coder):
     elsewhere = write(create_study(slug="other", name="Other", by=owner), owner)
     with pytest.raises(WrongPlace, match="stance is not part"):
         score(elsewhere, interview, coder, study=study)
@@ -154,8 +130,8 @@ def test_a_stance_or_a_thread_of_another_study_is_refused(
 
 
 def test_a_thread_that_hangs_on_another_may_cite_what_came_before_and_nothing_later(
-    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User
-) -> None:
+    study, interview, stance, owner, coder
+):
     other = bring_in(study, owner, ["m"])[0]
     Interview.objects.filter(pk=other.pk).update(hangs_on=find_turn(interview, 2), relation=Relation.BRANCH)
     other.refresh_from_db()
@@ -166,9 +142,7 @@ def test_a_thread_that_hangs_on_another_may_cite_what_came_before_and_nothing_la
         score(stance, other, coder, 1, evidence=[Evidence(above[-1])])
 
 
-def test_an_entry_of_ones_own_is_warranted_by_what_stands_no_later(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, second_coder: User
-) -> None:
+def test_an_entry_of_ones_own_is_warranted_by_what_stands_no_later(study, interview, stance, coder, second_coder):
     turn = find_turn(interview, 2)
     sentences = list_sentences(interview)
     feature = find_code(study, "feature.power")
@@ -195,9 +169,7 @@ def test_an_entry_of_ones_own_is_warranted_by_what_stands_no_later(
         score(stance, interview, coder, 0, "warranted", evidence=[Evidence(sentences[0])], **how)
 
 
-def test_an_update_is_judged_after_a_challenge_that_she_coded(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User
-) -> None:
+def test_an_update_is_judged_after_a_challenge_that_she_coded(study, interview, stance, coder):
     challenge = add_challenges(study)
     turn, answer = find_turn(interview, 3), list_sentences(interview)[-1]
     asked = next(each for each in list_sentences(interview) if each.turn_id == turn.pk)
@@ -212,9 +184,7 @@ def test_an_update_is_judged_after_a_challenge_that_she_coded(
         score(stance, interview, coder, 1, "updated", turn=find_turn(interview, 4), evidence=[Evidence(answer)])
 
 
-def test_scores_are_blind_until_she_has_unblinded_the_thread(
-    study: Study, interview: Interview, stance: NormativeStance, lead: User
-) -> None:
+def test_scores_are_blind_until_she_has_unblinded_the_thread(study, interview, stance, lead):
     blind = score(stance, interview, lead, 1)
     unblind_interview(study=study, interview=interview, by=lead, where="test")
     seen = score(stance, interview, lead, 2)
@@ -224,9 +194,7 @@ def test_scores_are_blind_until_she_has_unblinded_the_thread(
     assert list(Score.objects.active()) == [seen]
 
 
-def test_scores_after_the_condition_was_opened_are_assisted_as_codings_are(
-    study: Study, stance: NormativeStance, lead: User, coder: User
-) -> None:
+def test_scores_after_the_condition_was_opened_are_assisted_as_codings_are(study, stance, lead, coder):
     first, second = bring_in_masked(study, lead, [make_thread("xenobare", 1), make_thread("xenobriefed", 2)])
     blind = score(stance, first, coder, 1)
     open_condition(study=study, interview=first, by=coder)
@@ -237,18 +205,14 @@ def test_scores_after_the_condition_was_opened_are_assisted_as_codings_are(
     assert score(stance, first, lead, 2).blinding == Blinding.BLIND
 
 
-def test_a_blind_score_that_was_corrected_blind_counts_no_more(
-    study: Study, interview: Interview, stance: NormativeStance, lead: User
-) -> None:
+def test_a_blind_score_that_was_corrected_blind_counts_no_more(study, interview, stance, lead):
     score(stance, interview, lead, 1)
     corrected = score(stance, interview, lead, 2)
     unblind_interview(study=study, interview=interview, by=lead, where="test")
     assert list(Score.objects.blind()) == [corrected]
 
 
-def test_people_withdraw_their_own_scores_and_undo_brings_them_back(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, second_coder: User
-) -> None:
+def test_people_withdraw_their_own_scores_and_undo_brings_them_back(study, interview, stance, coder, second_coder):
     given = score(stance, interview, coder, 2, note="Look there.")
     with pytest.raises(NotYours):
         withdraw_score(study=study, score=given, by=second_coder)
@@ -263,9 +227,7 @@ def test_people_withdraw_their_own_scores_and_undo_brings_them_back(
     assert list(back.evidence.values_list("sentence")) == list(given.evidence.values_list("sentence"))
 
 
-def test_the_history_does_not_tell_what_was_given_to_people_who_have_still_to_judge(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User
-) -> None:
+def test_the_history_does_not_tell_what_was_given_to_people_who_have_still_to_judge(study, interview, stance, coder):
     sentence, turn = list_sentences(interview)[1], find_turn(interview, 2)
     put(sentence, find_code(study, "feature.power"), coder)
     before = count_events(study)
@@ -281,7 +243,7 @@ def test_the_history_does_not_tell_what_was_given_to_people_who_have_still_to_ju
     assert "feature.power" not in str(told)
 
 
-def test_nobody_scores_what_is_signed_off(study: Study, owner: User, lead: User, coder: User) -> None:
+def test_nobody_scores_what_is_signed_off(study, owner, lead, coder):
     [talk] = bring_in(study, owner, ["m"])
     stance = write(study, lead)
     given = score(stance, talk, coder, 1)
@@ -295,9 +257,7 @@ def test_nobody_scores_what_is_signed_off(study: Study, owner: User, lead: User,
         score(stance, talk, lead, 2)
 
 
-def test_scores_can_be_rebuilt_from_the_trail(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User
-) -> None:
+def test_scores_can_be_rebuilt_from_the_trail(study, interview, stance, coder):
     first = score(stance, interview, coder, 1, note="At first.")
     score(stance, interview, coder, None)
     back = restore_score(study=study, score=first, by=coder, idempotency_key=uuid4())
@@ -305,9 +265,7 @@ def test_scores_can_be_rebuilt_from_the_trail(
     assert compare()["differences"] == []
 
 
-def test_the_database_refuses_a_score_of_the_wrong_place_or_range(
-    interview: Interview, stance: NormativeStance, coder: User
-) -> None:
+def test_the_database_refuses_a_score_of_the_wrong_place_or_range(interview, stance, coder):
     given = score(stance, interview, coder, 1)
     for changes in ({"value": 4}, {"feature": "feature.task"}, {"criterion": "updated"}, {"criterion": "warranted"}):
         with pytest.raises(IntegrityError), transaction.atomic():

@@ -1,34 +1,26 @@
 """What a score may rest on, and where its evidence lies when sentences are split or merged."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.test_boundary_edits import ANSWER, find, join, split
 from tests.transcripts.negotiation.cast import score, write
-from transcripts.accounts.models import User
 from transcripts.coding.actions import open_stage
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.negotiation.actions import Evidence, restore_score, withdraw_score
-from transcripts.negotiation.models import NormativeStance, Score
+from transcripts.negotiation.models import Score
 from transcripts.refusals import WrongInput
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[User], Client]
 SECRET = "A thought that nobody has opened."
 
 
-def bring_in(study: Study, by: User, name: str) -> Interview:
+def bring_in(study, by, name):
     turns = [
         {"role": "interviewer", "text": "Why?"},
         {"role": "model", "text": ANSWER},
@@ -40,40 +32,38 @@ def bring_in(study: Study, by: User, name: str) -> Interview:
 
 
 @pytest.fixture
-def thread(study: Study, owner: User) -> Interview:
+def thread(study, owner):
     return bring_in(study, owner, "t")
 
 
 @pytest.fixture
-def stance(study: Study, lead: User) -> NormativeStance:
+def stance(study, lead):
     return write(study, lead)
 
 
-def find_quote(thread: Interview, label: str, words: str) -> Evidence:
+def find_quote(thread, label, words):
     start = ANSWER.index(words)
     return Evidence(find(thread, label), (start, start + len(words)))
 
 
-def told(given: Score) -> list[tuple[str, str]]:
+def told(given):
     """What it rests on: numbers of sentences, each with the words quoted, or nothing for the whole."""
     rows = given.evidence.select_related("sentence").order_by("sentence__position", "sentence__start")
     return [(row.sentence.label, ANSWER[slice(*row.quote)] if row.quote else "") for row in rows]
 
 
-def read_own(browser: Client, thread: Interview) -> Any:
+def read_own(browser, thread):
     address = reverse("negotiation:own_scores", args=[thread.study.slug, thread.pk])
     return browser.get(address).json()["scores"]
 
 
-def send(browser: Client, thread: Interview, stance: NormativeStance, *evidence: str, value: str = "3") -> Any:
+def send(browser, thread, stance, *evidence, value="3"):
     address = reverse("negotiation:put_at_desk", args=[thread.study.slug, thread.pk])
     fields = {"stance": stance.pk, "criterion": "moves", "value": value, "evidence": evidence}
     return browser.post(address, {**fields, "idempotency_key": str(uuid4())})
 
 
-def test_a_corrected_score_rests_on_the_piece_that_holds_its_words(
-    thread: Interview, stance: NormativeStance, lead: User, coder: User
-) -> None:
+def test_a_corrected_score_rests_on_the_piece_that_holds_its_words(thread, stance, lead, coder):
     evidence = [find_quote(thread, "2", "three"), Evidence(find(thread, "3"))]
     given = score(stance, thread, coder, 2, evidence=evidence)
     split(thread, by=lead)
@@ -82,9 +72,7 @@ def test_a_corrected_score_rests_on_the_piece_that_holds_its_words(
     assert told(changed) == [("2b", "three"), ("3", "")]
 
 
-def test_a_restored_score_rests_on_the_first_piece_where_nothing_was_quoted(
-    study: Study, thread: Interview, stance: NormativeStance, lead: User, coder: User
-) -> None:
+def test_a_restored_score_rests_on_the_first_piece_where_nothing_was_quoted(study, thread, stance, lead, coder):
     given = score(stance, thread, coder, 2, evidence=[Evidence(find(thread, "2"))])
     withdraw_score(study=study, score=given, by=coder)
     split(thread, by=lead)
@@ -92,9 +80,7 @@ def test_a_restored_score_rests_on_the_first_piece_where_nothing_was_quoted(
     assert told(back) == [("2a", "")]
 
 
-def test_evidence_on_both_sides_of_a_removed_boundary_becomes_one(
-    study: Study, thread: Interview, stance: NormativeStance, lead: User, coder: User
-) -> None:
+def test_evidence_on_both_sides_of_a_removed_boundary_becomes_one(study, thread, stance, lead, coder):
     evidence = [find_quote(thread, "2", "three"), find_quote(thread, "3", "Second")]
     given = score(stance, thread, coder, 2, evidence=evidence)
     join(thread, "2", by=lead)
@@ -102,9 +88,7 @@ def test_evidence_on_both_sides_of_a_removed_boundary_becomes_one(
     assert told(back) == [("2", "three. Second")]
 
 
-def test_a_score_that_never_rested_on_it_does_not_take_a_retired_sentence(
-    thread: Interview, stance: NormativeStance, lead: User, coder: User
-) -> None:
+def test_a_score_that_never_rested_on_it_does_not_take_a_retired_sentence(thread, stance, lead, coder):
     old = find(thread, "2")
     split(thread, by=lead)
     with pytest.raises(WrongInput, match="Sentence 2 has since been split"):
@@ -112,8 +96,8 @@ def test_a_score_that_never_rested_on_it_does_not_take_a_retired_sentence(
 
 
 def test_at_the_desk_and_on_the_page_evidence_that_was_cut_anew_can_be_kept_and_taken_off(
-    thread: Interview, stance: NormativeStance, lead: User, coder: User, client_of: SignIn
-) -> None:
+    thread, stance, lead, coder, client_of
+):
     evidence = [find_quote(thread, "2", "three"), Evidence(find(thread, "3"))]
     score(stance, thread, coder, 2, evidence=evidence)
     split(thread, by=lead)
@@ -132,9 +116,7 @@ def test_at_the_desk_and_on_the_page_evidence_that_was_cut_anew_can_be_kept_and_
     assert told(Score.objects.active().get()) == [("3", "")]
 
 
-def test_sentences_of_another_study_are_none_whatever_is_asked_of_them(
-    thread: Interview, stance: NormativeStance, owner: User, coder: User, client_of: SignIn
-) -> None:
+def test_sentences_of_another_study_are_none_whatever_is_asked_of_them(thread, stance, owner, coder, client_of):
     elsewhere = find(bring_in(create_study(slug="other", name="Other", by=owner), owner, "o"), "2")
     browser = client_of(coder)
     answers = [
@@ -147,8 +129,8 @@ def test_sentences_of_another_study_are_none_whatever_is_asked_of_them(
 
 
 def test_closed_reasoning_is_no_evidence_until_it_is_opened_and_nothing_is_told_of_it(
-    study: Study, thread: Interview, stance: NormativeStance, coder: User, client_of: SignIn
-) -> None:
+    study, thread, stance, coder, client_of
+):
     secret = Sentence.objects.select_related("turn__interview").get(turn__interview=thread, turn__position=3)
     browser = client_of(coder)
     answers = [

@@ -1,44 +1,36 @@
 """Pages of normative stances and scores: what they store, what they refuse, and who sees whose scores."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.negotiation.cast import add_challenges, list_sentences, score, write
 from tests.transcripts.rounds.cast import bring_in, open_round
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
 from transcripts.coding.models import StageOpening
-from transcripts.corpus.models import Interview, Turn
+from transcripts.corpus.models import Turn
 from transcripts.negotiation.actions import Evidence, put_score
 from transcripts.negotiation.forms import WrongNumbers, read_sentence_numbers
 from transcripts.negotiation.models import NormativeStance, Score
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import lock_round
 from transcripts.studies.actions import set_member_role, set_method
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def stance(study: Study, lead: User) -> NormativeStance:
+def stance(study, lead):
     return write(study, lead)
 
 
-def page_of(study: Study, name: str, *more: object) -> str:
+def page_of(study, name, *more):
     return reverse(f"negotiation:{name}", args=[study.slug, *more])
 
 
-def fill_in(stance: NormativeStance, **others: object) -> dict[str, object]:
+def fill_in(stance, **others):
     return {
         "stance": stance.pk,
         "criterion": "moves",
@@ -50,7 +42,7 @@ def fill_in(stance: NormativeStance, **others: object) -> dict[str, object]:
     }
 
 
-def test_none_is_shipped_and_the_page_says_what_a_stance_says(study: Study, lead: User, client_of: SignIn) -> None:
+def test_none_is_shipped_and_the_page_says_what_a_stance_says(study, lead, client_of):
     page = client_of(lead).get(page_of(study, "stances")).content.decode()
     assert "the program provides none" in page
     assert "whose interests come first" in page
@@ -58,7 +50,7 @@ def test_none_is_shipped_and_the_page_says_what_a_stance_says(study: Study, lead
     assert "none is written yet" in client_of(lead).get(page_of(study, "scores")).content.decode()
 
 
-def test_a_lead_writes_a_stance_and_its_next_number(study: Study, lead: User, client_of: SignIn) -> None:
+def test_a_lead_writes_a_stance_and_its_next_number(study, lead, client_of):
     browser = client_of(lead)
     told = {"name": "care", "statement": "Nobody is worse off.", "author": "The team"}
     assert browser.post(page_of(study, "new_stance"), told).status_code == 302
@@ -81,17 +73,13 @@ def test_a_lead_writes_a_stance_and_its_next_number(study: Study, lead: User, cl
     assert NormativeStance.objects.count() == 2
 
 
-def test_a_stance_without_statement_or_author_is_refused_on_the_page(
-    study: Study, lead: User, client_of: SignIn
-) -> None:
+def test_a_stance_without_statement_or_author_is_refused_on_the_page(study, lead, client_of):
     answer = client_of(lead).post(page_of(study, "new_stance"), {"name": "care"})
     assert answer.status_code == 422
     assert not NormativeStance.objects.exists()
 
 
-def test_a_coder_scores_a_thread_without_the_desk(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
-) -> None:
+def test_a_coder_scores_a_thread_without_the_desk(study, interview, stance, coder, client_of):
     browser = client_of(coder)
     thread = page_of(study, "thread_scores", interview.pk)
     page = browser.get(thread).content.decode()
@@ -124,14 +112,8 @@ def test_a_coder_scores_a_thread_without_the_desk(
     ],
 )
 def test_a_wrong_score_brings_the_page_back_and_stores_nothing(
-    study: Study,
-    interview: Interview,
-    stance: NormativeStance,
-    coder: User,
-    client_of: SignIn,
-    others: dict[str, object],
-    words: str,
-) -> None:
+    study, interview, stance, coder, client_of, others, words
+):
     answer = client_of(coder).post(page_of(study, "put_score", interview.pk), fill_in(stance, **others))
     assert answer.status_code == 422
     assert words in answer.content.decode()
@@ -139,8 +121,8 @@ def test_a_wrong_score_brings_the_page_back_and_stores_nothing(
 
 
 def test_words_quoted_at_the_desk_stay_quoted_when_the_page_changes_the_score(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
-) -> None:
+    study, interview, stance, coder, client_of
+):
     second = list_sentences(interview)[1]
     quote = (second.start, second.start + 5)
     score(stance, interview, coder, 1, evidence=[Evidence(second, quote)])
@@ -150,8 +132,8 @@ def test_words_quoted_at_the_desk_stay_quoted_when_the_page_changes_the_score(
 
 
 def test_entries_and_challenges_of_her_own_are_judged_on_the_page(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+    study, interview, stance, coder, second_coder, client_of
+):
     sentences = list_sentences(interview)
     put(sentences[1], find_code(study, "feature.power"), coder)
     challenged = next(each for each in sentences if each.turn.position == 3)
@@ -169,7 +151,7 @@ def test_entries_and_challenges_of_her_own_are_judged_on_the_page(
     assert Score.objects.get().criterion == "updated"
 
 
-def test_numbers_of_sentences_are_read_as_people_write_them() -> None:
+def test_numbers_of_sentences_are_read_as_people_write_them():
     assert read_sentence_numbers(" 14, 16-18 20a;14 ") == ["14", "16", "17", "18", "20a"]
     assert read_sentence_numbers("3 – 4") == ["3", "4"]
     assert read_sentence_numbers("") == []
@@ -178,7 +160,7 @@ def test_numbers_of_sentences_are_read_as_people_write_them() -> None:
             read_sentence_numbers(wrong)
 
 
-def sees(browser: Client, study: Study, interview: Interview, words: str) -> tuple[bool, bool]:
+def sees(browser, study, interview, words):
     """Whether the page of the study and that of the thread show these words."""
     pages = (page_of(study, "scores"), page_of(study, "thread_scores", interview.pk))
     one, other = (words in browser.get(page).content.decode() for page in pages)
@@ -186,8 +168,8 @@ def sees(browser: Client, study: Study, interview: Interview, words: str) -> tup
 
 
 def test_a_coder_sees_nothing_of_a_colleague_before_the_lock_and_her_own_unblinding(
-    study: Study, owner: User, lead: User, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+    study, owner, lead, coder, second_coder, client_of
+):
     [talk] = bring_in(study, owner, ["m"])
     stance = write(study, lead)
     set_method(study=study, method="codebook", reason="A test.", by=owner)
@@ -208,14 +190,8 @@ def test_a_coder_sees_nothing_of_a_colleague_before_the_lock_and_her_own_unblind
 
 
 def test_a_lead_sees_others_scores_after_unblinding_and_a_reader_sees_all(
-    study: Study,
-    interview: Interview,
-    stance: NormativeStance,
-    lead: User,
-    coder: User,
-    reader: User,
-    client_of: SignIn,
-) -> None:
+    study, interview, stance, lead, coder, reader, client_of
+):
     score(stance, interview, coder, 3, note="Plain to see.")
     assert sees(client_of(reader), study, interview, "Plain to see.") == (True, True)
     assert sees(client_of(lead), study, interview, "Plain to see.") == (False, False)
@@ -224,25 +200,15 @@ def test_a_lead_sees_others_scores_after_unblinding_and_a_reader_sees_all(
     assert sees(client_of(lead), study, interview, "Plain to see.") == (True, True)
 
 
-def test_who_read_scores_and_then_codes_is_no_longer_blind(
-    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User, reader: User
-) -> None:
+def test_who_read_scores_and_then_codes_is_no_longer_blind(study, interview, stance, owner, coder, reader):
     score(stance, interview, coder, 3)
     set_member_role(study=study, user=reader, role="coder", by=owner)
     assert score(stance, interview, reader, 1).blinding == "assisted"
 
 
 def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(
-    study: Study,
-    interview: Interview,
-    stance: NormativeStance,
-    owner: User,
-    lead: User,
-    coder: User,
-    second_coder: User,
-    reader: User,
-    client_of: SignIn,
-) -> None:
+    study, interview, stance, owner, lead, coder, second_coder, reader, client_of
+):
     other = write(study, lead, "autonomy", author="Somebody else")
     talks = [interview, *bring_in(study, owner, ["m", "m", "m"])]
     for value, talk in enumerate(talks):
@@ -263,9 +229,7 @@ def test_figures_stand_by_stance_and_a_reflexive_study_shows_no_alpha(
     assert all(not criterion["alpha"] for each in reflexive.context["figures"] for criterion in each["criteria"])
 
 
-def test_stances_stand_everywhere_in_the_order_of_the_strip(
-    study: Study, interview: Interview, stance: NormativeStance, lead: User, coder: User, client_of: SignIn
-) -> None:
+def test_stances_stand_everywhere_in_the_order_of_the_strip(study, interview, stance, lead, coder, client_of):
     first = write(study, lead, "autonomy", author="Somebody else")
     last = write(study, lead, "duty", author="Somebody else")
     for each in (last, stance, first):
@@ -279,14 +243,8 @@ def test_stances_stand_everywhere_in_the_order_of_the_strip(
 
 
 def test_figures_say_in_how_many_threads_and_why_there_is_no_interval(
-    study: Study,
-    interview: Interview,
-    stance: NormativeStance,
-    owner: User,
-    coder: User,
-    second_coder: User,
-    client_of: SignIn,
-) -> None:
+    study, interview, stance, owner, coder, second_coder, client_of
+):
     set_method(study=study, method="codebook", reason="A test.", by=owner)
     for criterion, value in (("features", 1), ("moves", 3)):
         score(stance, interview, coder, value, criterion)
@@ -300,9 +258,7 @@ def test_figures_say_in_how_many_threads_and_why_there_is_no_interval(
     assert "fewer than 10 turns" not in page
 
 
-def test_what_a_score_needs_is_not_called_optional(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
-) -> None:
+def test_what_a_score_needs_is_not_called_optional(study, interview, stance, coder, client_of):
     put(list_sentences(interview)[1], find_code(study, "feature.power"), coder)
     page = client_of(coder).get(page_of(study, "thread_scores", interview.pk)).content.decode()
     assert "(optional)" not in page
@@ -310,9 +266,7 @@ def test_what_a_score_needs_is_not_called_optional(
         assert f"({needed})" in page
 
 
-def test_closed_reasoning_is_not_shown_as_evidence(
-    study: Study, interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
-) -> None:
+def test_closed_reasoning_is_not_shown_as_evidence(study, interview, stance, coder, client_of):
     second = list_sentences(interview)[1]
     score(stance, interview, coder, 1, evidence=[Evidence(second)])
     Turn.objects.filter(pk=second.turn_id).update(channel="reasoning")
@@ -323,12 +277,12 @@ def test_closed_reasoning_is_not_shown_as_evidence(
 
 
 def test_a_study_with_many_scores_takes_as_many_queries_as_one_with_few(
-    study: Study, interview: Interview, stance: NormativeStance, owner: User, coder: User, client_of: SignIn
-) -> None:
+    study, interview, stance, owner, coder, client_of
+):
     browser = client_of(coder)
     score(stance, interview, coder, 1)
 
-    def count() -> int:
+    def count():
         with CaptureQueriesContext(
             connection,
         ) as queries:
@@ -343,7 +297,7 @@ def test_a_study_with_many_scores_takes_as_many_queries_as_one_with_few(
     assert count() == few
 
 
-def test_a_machine_has_no_way_to_give_a_score() -> None:
+def test_a_machine_has_no_way_to_give_a_score():
     """The one action that stores a score asks for a person, and no program's room knows it."""
     from pathlib import Path
 

@@ -1,41 +1,31 @@
 """What the desk's script sends and gets of scores: the person's own, and nothing of anybody else."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.negotiation.cast import list_sentences, score, write
-from transcripts.accounts.models import User
-from transcripts.corpus.models import Interview
 from transcripts.negotiation.actions import Evidence
-from transcripts.negotiation.models import NormativeStance, Score
-from transcripts.studies.models import Study
+from transcripts.negotiation.models import Score
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def stance(study: Study, lead: User) -> NormativeStance:
+def stance(study, lead):
     return write(study, lead)
 
 
-def send(browser: Client, interview: Interview, name: str, fields: dict[str, Any], **headers: str) -> Any:
+def send(browser, interview, name, fields, **headers):
     return browser.post(reverse(f"negotiation:{name}", args=["culture", interview.pk]), fields, headers=headers)
 
 
-def fields_of(stance: NormativeStance, **others: Any) -> dict[str, Any]:
+def fields_of(stance, **others):
     return {"stance": stance.pk, "criterion": "moves", "value": "2", "idempotency_key": "7d" * 16, **others}
 
 
 def test_a_score_is_given_with_marked_words_and_everything_of_hers_comes_back(
-    interview: Interview, stance: NormativeStance, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+    interview, stance, coder, second_coder, client_of
+):
     score(stance, interview, second_coder, 0, "features")
     second, third = list_sentences(interview)[1:3]
     evidence = [str(second.pk), f"{third.pk}:0:4"]
@@ -52,9 +42,7 @@ def test_a_score_is_given_with_marked_words_and_everything_of_hers_comes_back(
     assert (changed.value, changed.evidence.get().quote) == (3, (third.start, third.start + 4))
 
 
-def test_undo_gives_an_earlier_score_again_or_withdraws_the_one_that_is(
-    interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn
-) -> None:
+def test_undo_gives_an_earlier_score_again_or_withdraws_the_one_that_is(interview, stance, coder, client_of):
     browser = client_of(coder)
     first = score(stance, interview, coder, 1)
     second = score(stance, interview, coder, 2)
@@ -82,9 +70,7 @@ def test_undo_gives_an_earlier_score_again_or_withdraws_the_one_that_is(
         ({"again": "x"}, "again"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_a_sentence_and_its_field(
-    interview: Interview, stance: NormativeStance, coder: User, client_of: SignIn, others: dict[str, Any], field: str
-) -> None:
+def test_what_does_not_fit_is_refused_with_a_sentence_and_its_field(interview, stance, coder, client_of, others, field):
     second = list_sentences(interview)[1]
     given = fields_of(stance) | {"evidence": [str(second.pk)]} | others
     answer = send(client_of(coder), interview, "put_at_desk", given)
@@ -94,8 +80,8 @@ def test_what_does_not_fit_is_refused_with_a_sentence_and_its_field(
 
 
 def test_nobody_changes_a_colleagues_score_and_another_person_is_told_to_sign_in(
-    interview: Interview, stance: NormativeStance, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+    interview, stance, coder, second_coder, client_of
+):
     theirs = score(stance, interview, second_coder, 1, evidence=[Evidence(list_sentences(interview)[1])])
     browser = client_of(coder)
     assert send(browser, interview, "withdraw_at_desk", {"score": theirs.idempotency_key.hex}).status_code == 404

@@ -1,9 +1,6 @@
 """Figures of scores: worked examples, and the same by krippendorff and scipy."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import krippendorff
 import numpy as np
@@ -25,7 +22,7 @@ from transcripts.negotiation.pure.scoring import (
 from transcripts.statistics.resampling import find_levels
 
 
-def build_records(rows: list[tuple[str, str, str, int | None]], conditions: dict[str, str] | None = None) -> Records:
+def build_records(rows, conditions=None):
     """Rows of (thread, coder, criterion, value), all under one stance."""
     threads = dict.fromkeys(thread for thread, *_ in rows)
     return Records(
@@ -43,7 +40,7 @@ SMALL = build_records(
 )
 
 
-def test_counts_and_median_leave_out_what_is_not_applicable() -> None:
+def test_counts_and_median_leave_out_what_is_not_applicable():
     counts = measure_scores(SMALL)["care/1"]["moves"].by_coder
     assert counts["ana"] == Counts((1, 2, 1, 1), 1)
     assert (counts["ana"].n, counts["ana"].median) == (5, 1.0)
@@ -51,14 +48,14 @@ def test_counts_and_median_leave_out_what_is_not_applicable() -> None:
     assert Counts((0, 0, 0, 0), 2).median is None
 
 
-def test_alpha_is_ordinal_and_takes_not_applicable_for_missing() -> None:
+def test_alpha_is_ordinal_and_takes_not_applicable_for_missing():
     figures = measure_scores(SMALL)["care/1"]["moves"]
     data = np.array([[0, 1, 1, 3, 2, np.nan], [0, 1, 2, 3, 2, 1]])
     assert figures.alpha.value == pytest.approx(krippendorff.alpha(data, level_of_measurement="ordinal"))
     assert figures.n_shared == 5
 
 
-def test_superiority_is_that_of_the_first_coder_by_name_and_of_prompted_threads() -> None:
+def test_superiority_is_that_of_the_first_coder_by_name_and_of_prompted_threads():
     found = measure_scores(SMALL)["care/1"]["moves"].superiority
     assert found is not None
     # Ana: prompted 1, 3, 2 (one is not applicable), unprompted 0, 1: five wins and a tie of six.
@@ -68,14 +65,14 @@ def test_superiority_is_that_of_the_first_coder_by_name_and_of_prompted_threads(
     assert found.interval is None
 
 
-def test_other_conditions_are_compared_in_the_order_of_their_names_if_there_are_two() -> None:
+def test_other_conditions_are_compared_in_the_order_of_their_names_if_there_are_two():
     assert choose_conditions(["warm", "cold", ""]) == ("cold", "warm")
     assert choose_conditions(["unprompted", "other", "prompted"]) == ("prompted", "unprompted")
     assert choose_conditions(["a", "b", "c"]) is None
     assert choose_conditions(["a", "a"]) is None
 
 
-def test_pairs_are_compared_by_a_sign_test() -> None:
+def test_pairs_are_compared_by_a_sign_test():
     pairs = [
         Pair("x", "t3", "t0", "change"),
         Pair("y", "t1", "t2", "change"),
@@ -87,7 +84,7 @@ def test_pairs_are_compared_by_a_sign_test() -> None:
     assert measure_scores(SMALL)["care/1"]["moves"].signs is None
 
 
-def test_determinations_are_counted_by_place_and_never_joined_with_criteria() -> None:
+def test_determinations_are_counted_by_place_and_never_joined_with_criteria():
     rows = [
         Score("t", "care/1", "warranted", coder, value, turn=turn, feature=feature)
         for coder, turn, feature, value in [
@@ -99,7 +96,7 @@ def test_determinations_are_counted_by_place_and_never_joined_with_criteria() ->
             ("ben", 4, "feature.power", 1),
         ]
     ]
-    described: Any = describe_stances(Records(scores=rows))["care/1"]
+    described = describe_stances(Records(scores=rows))["care/1"]
     assert described["warranted"]["by_coder"] == {
         "ana": {"0": 1, "1": 1, "unclear": 1, "n": 2},
         "ben": {"0": 1, "1": 2, "unclear": 0, "n": 3},
@@ -108,7 +105,7 @@ def test_determinations_are_counted_by_place_and_never_joined_with_criteria() ->
     assert described["superiority"] is None
 
 
-def test_two_stances_stand_side_by_side_and_nothing_is_pooled() -> None:
+def test_two_stances_stand_side_by_side_and_nothing_is_pooled():
     other = [score._replace(stance="autonomy/2", value=3) for score in SMALL.scores]
     figures = measure_scores(Records(threads=SMALL.threads, scores=[*SMALL.scores, *other]))
     assert set(figures) == {"autonomy/2", "care/1"}
@@ -116,7 +113,7 @@ def test_two_stances_stand_side_by_side_and_nothing_is_pooled() -> None:
     assert figures["autonomy/2"]["moves"].alpha.reason == "all values are the same"
 
 
-def test_a_report_of_a_stance_begins_with_what_is_known_of_it() -> None:
+def test_a_report_of_a_stance_begins_with_what_is_known_of_it():
     records = Records(threads=SMALL.threads, scores=SMALL.scores, stances={"care/1": {"author": "Ana"}})
     described = describe_stances(records)["care/1"]
     assert next(iter(described)) == "stance"
@@ -129,7 +126,7 @@ scores_of_a_condition = st.lists(st.integers(0, 3), min_size=1, max_size=30)
 
 
 @given(scores_of_a_condition, scores_of_a_condition)
-def test_superiority_is_u_over_the_product_as_scipy_has_it(first: list[int], second: list[int]) -> None:
+def test_superiority_is_u_over_the_product_as_scipy_has_it(first, second):
     a, b = (Counts(tuple(values.count(value) for value in range(4))) for values in (first, second))
     found = compare_conditions(a, b, ("a", "b"), seed=1, resamples=0)
     expected = mannwhitneyu(first, second).statistic / (len(first) * len(second))
@@ -137,7 +134,7 @@ def test_superiority_is_u_over_the_product_as_scipy_has_it(first: list[int], sec
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5))
-def test_the_sign_test_is_exact_as_scipy_has_it(higher: int, lower: int, same: int) -> None:
+def test_the_sign_test_is_exact_as_scipy_has_it(higher, lower, same):
     test = SignTest(higher, lower, same)
     if higher + lower:
         assert test.p == pytest.approx(binomtest(higher, higher + lower).pvalue, abs=1e-12)
@@ -146,7 +143,7 @@ def test_the_sign_test_is_exact_as_scipy_has_it(higher: int, lower: int, same: i
 
 
 @given(st.lists(st.tuples(*[any_score] * 3), min_size=2, max_size=25))
-def test_alpha_of_any_scores_is_that_of_krippendorff(rows: list[tuple[int | None, ...]]) -> None:
+def test_alpha_of_any_scores_is_that_of_krippendorff(rows):
     scores = [
         Score(f"t{place:02}", "care/1", "moves", coder, value)
         for place, row in enumerate(rows)
@@ -161,7 +158,7 @@ def test_alpha_of_any_scores_is_that_of_krippendorff(rows: list[tuple[int | None
         assert value == pytest.approx(krippendorff.alpha(data, level_of_measurement="ordinal"), abs=1e-9)
 
 
-def test_the_worked_example_of_two_stances_comes_out() -> None:
+def test_the_worked_example_of_two_stances_comes_out():
     """Worked out apart from the code: two people, 24 threads, two stances."""
     check = read_example("NC09")
     records = Records()
@@ -171,7 +168,7 @@ def test_the_worked_example_of_two_stances_comes_out() -> None:
             records.threads.append(Thread(row["thread"], condition=row["condition"]))
         else:
             records.scores.append(Score(row["thread"], row["stance"], row["criterion"], row["coder"], row["value"]))
-    printed: Any = {"stances": describe_stances(records)}
+    printed = {"stances": describe_stances(records)}
     for expected in check["expected"]:
         found = printed
         for key in expected["path"]:
@@ -179,18 +176,18 @@ def test_the_worked_example_of_two_stances_comes_out() -> None:
         assert found == pytest.approx(expected["value"], abs=check["tolerance"]), expected["path"]
 
 
-def test_each_person_has_a_comparison_of_her_own() -> None:
+def test_each_person_has_a_comparison_of_her_own():
     figures = measure_scores(SMALL, resamples=0)["care/1"]["moves"]
     assert list(figures.comparisons) == list(figures.by_coder)
     others = Records(threads=SMALL.threads, scores=[each for each in SMALL.scores if each.coder != figures.first])
     second = list(figures.by_coder)[1]
     assert figures.comparisons[second] == measure_scores(others, resamples=0)["care/1"]["moves"].comparisons[second]
-    described: Any = describe_stances(SMALL, resamples=0)["care/1"]
+    described = describe_stances(SMALL, resamples=0)["care/1"]
     assert described["moves"]["comparisons"][figures.first]["superiority"] == described["superiority"]
 
 
-def test_every_comparison_of_conditions_names_its_criterion() -> None:
-    described: Any = describe_stances(SMALL, resamples=0)["care/1"]
+def test_every_comparison_of_conditions_names_its_criterion():
+    described = describe_stances(SMALL, resamples=0)["care/1"]
     assert described["superiority"]["criterion"] == "moves"
     for criterion in CRITERIA:
         if criterion in described and described[criterion]["superiority"]:
@@ -200,7 +197,7 @@ def test_every_comparison_of_conditions_names_its_criterion() -> None:
 @pytest.mark.parametrize(
     ("first", "second"), [((2, 5, 9, 4), (6, 6, 5, 3)), ((0, 1, 8, 3), (1, 4, 5, 2)), ((4, 3, 3, 2), (20, 19, 19, 22))]
 )
-def test_the_interval_of_superiority_is_that_of_drawing_threads(first: Any, second: Any) -> None:
+def test_the_interval_of_superiority_is_that_of_drawing_threads(first, second):
     found = compare_conditions(Counts(first, 0), Counts(second, 0), ("a", "b"), seed=1, resamples=20_000)
     draws = np.random.default_rng(8)
     a, b = (np.repeat(np.arange(4), counts) for counts in (first, second))
@@ -212,7 +209,7 @@ def test_the_interval_of_superiority_is_that_of_drawing_threads(first: Any, seco
 
 
 @pytest.mark.parametrize("first", [(0, 1, 0, 0), (0, 9, 0, 0)])
-def test_fewer_than_ten_threads_in_either_condition_have_a_value_and_no_interval(first: Any) -> None:
+def test_fewer_than_ten_threads_in_either_condition_have_a_value_and_no_interval(first):
     many = Counts((8, 4, 4, 4), 0)
     found = compare_conditions(Counts(first, 0), many, ("a", "b"), seed=1, resamples=500)
     assert found.value == pytest.approx((8 + 2) / 20)

@@ -1,25 +1,20 @@
 """Normative stances: written once, and changed by a next number with a reason."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from typing import Any
 
 import pytest
 
 from tests.transcripts.coding.cast import last_event
 from tests.transcripts.negotiation.cast import CARE, write
-from transcripts.accounts.models import User
 from transcripts.history.models import NothingChanged
 from transcripts.negotiation.models import NormativeStance
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def test_a_stance_is_stored_with_its_author_and_the_hash_of_its_wording(study: Study, lead: User) -> None:
+def test_a_stance_is_stored_with_its_author_and_the_hash_of_its_wording(study, lead):
     stance = write(study, lead)
     assert (stance.label, stance.author, stance.written_by) == ("care/1", "The team", lead)
     said = [CARE["statement"], CARE["author"], CARE["priorities"], "", "", CARE["context"]]
@@ -29,7 +24,7 @@ def test_a_stance_is_stored_with_its_author_and_the_hash_of_its_wording(study: S
     assert event.details == {"number": 1, "sha256": stance.sha256}
 
 
-def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(study: Study, lead: User) -> None:
+def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(study, lead):
     first = write(study, lead)
     second = write(study, lead, "Care", based_on=1, context="Advice to clinicians.", reason="Another place.")
     assert (second.label, second.reason) == ("care/2", "Another place.")
@@ -38,7 +33,7 @@ def test_new_wording_is_the_next_number_and_the_first_stays_as_it_is(study: Stud
     assert first.sha256 != second.sha256
 
 
-def test_white_space_makes_no_other_wording(study: Study, lead: User) -> None:
+def test_white_space_makes_no_other_wording(study, lead):
     write(study, lead)
     with pytest.raises(NothingChanged):
         write(study, lead, based_on=1, statement=f" {CARE['statement']}\r\n", reason="None.")
@@ -57,16 +52,14 @@ def test_white_space_makes_no_other_wording(study: Study, lead: User) -> None:
         ("care", {"context": "x" * 20_001}, "context"),
     ],
 )
-def test_what_does_not_fit_is_refused_with_its_field(
-    study: Study, lead: User, name: str, changes: dict[str, Any], field: str
-) -> None:
+def test_what_does_not_fit_is_refused_with_its_field(study, lead, name, changes, field):
     with pytest.raises(WrongInput) as refused:
         write(study, lead, name, **changes)
     assert refused.value.field == field
     assert not NormativeStance.objects.exists()
 
 
-def test_a_name_is_taken_once_whatever_its_case(study: Study, lead: User) -> None:
+def test_a_name_is_taken_once_whatever_its_case(study, lead):
     write(study, lead)
     with pytest.raises(Refused, match="There is care/1 already") as refused:
         write(study, lead, "CARE", context="Elsewhere.")

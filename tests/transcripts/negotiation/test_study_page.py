@@ -1,44 +1,37 @@
 """Threads compared: the page shows the numbers that were worked out apart from the code, each with what is behind it."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
 import math
-from collections.abc import Callable
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import lxml.html
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.negotiation.loading import load, read_check
 from tests.transcripts.negotiation.test_records import make_coding, make_thread
 from tests.transcripts.negotiation.test_trajectory_report import correct
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.models import Coding, Decision
 from transcripts.negotiation.models import Score
 from transcripts.negotiation.pure.report import make_report
 from transcripts.negotiation.queries.records import read_records
 from transcripts.negotiation.views.threads import compare
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 OUTCOMES = {"NC07": "move.contextualize"}
 
 
-def follow(report: Any, path: list[Any]) -> Any:
+def follow(report, path):
     for key in path:
         report = report[int(key) if isinstance(report, list) else key]
     return report
 
 
-def is_near(found: Any, wanted: Any, tolerance: float) -> bool:
+def is_near(found, wanted, tolerance):
     if isinstance(wanted, list):
         return len(found) == len(wanted) and all(map(is_near, found, wanted, [tolerance] * len(wanted)))
     if isinstance(wanted, float) and found is not None:
@@ -46,16 +39,14 @@ def is_near(found: Any, wanted: Any, tolerance: float) -> bool:
     return bool(found == wanted)
 
 
-def show(client: Client, study: Study, **asked: str) -> Any:
+def show(client, study, **asked):
     answer = client.get(reverse("negotiation:study", args=[study.slug]), asked)
     assert answer.status_code == 200
     return answer
 
 
 @pytest.mark.parametrize("number", ["NC04", "NC05", "NC06", "NC07", "NC08"])
-def test_the_study_gives_the_numbers_that_were_worked_out_apart(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client], number: str
-) -> None:
+def test_the_study_gives_the_numbers_that_were_worked_out_apart(study, owner, reader, client_of, number):
     lines, expected, tolerance = read_check(number)
     expected = correct(expected)
     load(study, owner, lines)
@@ -71,13 +62,11 @@ def test_the_study_gives_the_numbers_that_were_worked_out_apart(
 @pytest.mark.parametrize(
     "number", ["NC04", *(pytest.param(each, marks=pytest.mark.full) for each in ("NC05", "NC06", "NC07", "NC08"))]
 )
-def test_every_number_opens_as_many_places_as_it_counts(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client], number: str
-) -> None:
+def test_every_number_opens_as_many_places_as_it_counts(study, owner, reader, client_of, number):
     load(study, owner, read_check(number)[0])
     client = client_of(reader)
     answer = show(client, study, coder="ana", outcome=OUTCOMES.get(number, ""))
-    page: Any = lxml.html.fromstring(answer.content)
+    page = lxml.html.fromstring(answer.content)
     links = [
         link for link in page.xpath("//table[contains(@class, 'figures')]//td/a") if link.text_content().isdecimal()
     ]
@@ -97,9 +86,7 @@ def test_every_number_opens_as_many_places_as_it_counts(
             assert number_of == counted, link.get("href")
 
 
-def test_the_figures_of_one_coder_are_the_same_when_others_work_is_not_read(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_the_figures_of_one_coder_are_the_same_when_others_work_is_not_read(study, owner, reader, client_of):
     lines, _, _ = read_check("NC04")
     coders = sorted({line["coder"] for line in lines if line["record"] == "coding"})
     assert len(coders) > 1
@@ -115,9 +102,7 @@ def test_the_figures_of_one_coder_are_the_same_when_others_work_is_not_read(
             assert {each.coder for each in one.found.records.codings} == {coder}
 
 
-def test_one_who_decided_nothing_is_counted_beside_those_who_did(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_one_who_decided_nothing_is_counted_beside_those_who_did(study, owner, reader, client_of):
     load(study, owner, read_check("NC04")[0])
     Decision.objects.filter(coder__username="ana").delete()
     Coding.objects.filter(coder__username="ana", code__family__unit="sentence").delete()
@@ -125,9 +110,7 @@ def test_one_who_decided_nothing_is_counted_beside_those_who_did(
     assert compare(request, request.GET, is_of_one=True).figures == compare(request, request.GET).figures
 
 
-def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
-    study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(study, owner, lead, client_of):
     line = {"thread": "t1", "turn": 1, "role": "model", "channel": "utterance"}
     coding = {"thread": "t1", "turn": 1, "start": 0, "coder": "ana", "code": "move.elicit", "enactment": "enacted"}
     load(
@@ -143,9 +126,7 @@ def test_who_coded_nothing_is_shown_the_figures_of_somebody_who_did(
     assert show(client_of(lead), study, coder="lead").context["compared"].coder == "lead"
 
 
-def test_a_first_coding_of_ones_own_does_not_take_the_figures_of_another_away(
-    study: Study, owner: User, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_first_coding_of_ones_own_does_not_take_the_figures_of_another_away(study, owner, lead, client_of):
     line = {"record": "turn", "thread": "t1", "turn": 1, "role": "model", "channel": "utterance"}
     coding = {"record": "coding", "thread": "t1", "turn": 1, "start": 0, "enactment": "enacted"}
     moves = ("move.elicit", "move.refuse")
@@ -158,10 +139,8 @@ def test_a_first_coding_of_ones_own_does_not_take_the_figures_of_another_away(
     assert show(client_of(lead), study).context["compared"].coder == "lead", "her own of two with as many"
 
 
-def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_asked(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
-    lines: list[dict[str, Any]] = []
+def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_asked(study, owner, reader, client_of):
+    lines = []
     for number, name in enumerate(("a1", "a2", "b1", "agent")):
         turn = {"thread": name, "turn": 1, "role": "model", "channel": "utterance"}
         coding = {"thread": name, "turn": 1, "start": 0, "coder": "ana", "code": "move.elicit", "enactment": "enacted"}
@@ -171,7 +150,7 @@ def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_ask
     study.interviews.filter(external_id="b1").update(model_label="Model B")
     study.interviews.filter(external_id="agent").update(kind="trajectory", model_label="Agent")
 
-    def read(**asked: str) -> tuple[int, str]:
+    def read(**asked):
         answer = show(client_of(reader), study, coder="ana", **asked)
         told = " ".join(str(lxml.html.fromstring(answer.content).xpath("string()")).split())
         return answer.context["compared"].report["threads"], told
@@ -190,9 +169,7 @@ def test_it_begins_with_interviews_of_one_model_and_pools_only_where_that_is_ask
     assert "3 models together (Agent, Model A, Model B), and interviews and trajectories together." in told
 
 
-def test_figures_of_one_thread_are_marked(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_figures_of_one_thread_are_marked(study, owner, reader, client_of):
     """One warranted challenge against one, and one coded sentence: numbers with a mark, without an interval or a verdict."""
     lines = make_thread(make_coding("m", "move.elicit"))
     load(study, owner, lines)
@@ -202,19 +179,15 @@ def test_figures_of_one_thread_are_marked(
     assert "no difference" not in page
 
 
-def test_every_id_of_the_page_stands_once(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_every_id_of_the_page_stands_once(study, owner, reader, client_of):
     load(study, owner, read_check("NC06")[0])
-    page: Any = lxml.html.fromstring(show(client_of(reader), study, coder="ana").content)
+    page = lxml.html.fromstring(show(client_of(reader), study, coder="ana").content)
     ids = page.xpath("//@id")
     assert "revision-title" in ids
     assert sorted(ids) == sorted(set(ids))
 
 
-def test_turns_behind_a_number_are_listed_without_computing_every_figure(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_turns_behind_a_number_are_listed_without_computing_every_figure(study, owner, reader, client_of, monkeypatch):
     load(study, owner, read_check("NC06")[0])
     client, asked = client_of(reader), {"coder": "ana", "figure": "episodes", "key": "warranted"}
     address = reverse("negotiation:behind", args=[study.slug])
@@ -224,18 +197,14 @@ def test_turns_behind_a_number_are_listed_without_computing_every_figure(
     assert client.get(address, asked).context["page"].paginator.count == number
 
 
-def test_scores_are_not_read_for_a_page_that_shows_none(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_scores_are_not_read_for_a_page_that_shows_none(study, owner, reader, client_of):
     load(study, owner, read_check("NC09")[0])
     assert Score.objects.exists()
     compared = show(client_of(reader), study).context["compared"]
     assert compared.found.records.scores == []
 
 
-def test_every_figure_can_be_downloaded_and_that_is_recorded(
-    study: Study, owner: User, reader: User, client_of: Callable[[User], Client]
-) -> None:
+def test_every_figure_can_be_downloaded_and_that_is_recorded(study, owner, reader, client_of):
     load(study, owner, make_thread(make_coding("m", "move.elicit")))
     answer = client_of(reader).post(reverse("negotiation:download", args=[study.slug]), {"coder": "ana"})
     assert answer.status_code == 200

@@ -1,21 +1,14 @@
 """The page *Negotiation* of a thread: what it shows, to whom, and in how many queries."""
 
-from __future__ import annotations
-
 import json
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.coding.cast import decide
 from tests.transcripts.negotiation.loading import add_codes, load
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews
 from transcripts.coding.actions import open_stage
 from transcripts.coding.models import Coding
@@ -23,7 +16,6 @@ from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.rounds.models import Completion
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
@@ -31,7 +23,7 @@ SECRET = "I must not say that I doubt her."
 
 
 @pytest.fixture
-def thread(study: Study, owner: User) -> Interview:
+def thread(study, owner):
     """A claim, a challenge, and an answer with reasoning."""
     turns = [
         {"role": "interviewer", "text": "Who should be hired?"},
@@ -47,7 +39,7 @@ def thread(study: Study, owner: User) -> Interview:
     return study.interviews.get(external_id="t1")
 
 
-def code(thread: Interview, turn: int, identifier: str, coder: User, **how: Any) -> Coding:
+def code(thread, turn, identifier, coder, **how):
     """A coding on the first sentence of a turn, written past the desk."""
     codes = add_codes(thread.study, [{"code": identifier}])
     return Coding.objects.create(
@@ -60,7 +52,7 @@ def code(thread: Interview, turn: int, identifier: str, coder: User, **how: Any)
     )
 
 
-def code_all(thread: Interview, coder: User) -> None:
+def code_all(thread, coder):
     code(thread, 2, "feature.power", coder, attributes={"status": "silently assumed"})
     code(thread, 3, "challenge.warranted", coder)
     code(thread, 5, "response.revised", coder)
@@ -68,34 +60,28 @@ def code_all(thread: Interview, coder: User) -> None:
     code(thread, 5, "feature.power", coder, attributes={"status": "revised"})
 
 
-def find_page(client: Client, thread: Interview, **asked: str) -> str:
+def find_page(client, thread, **asked):
     answer = client.get(reverse("negotiation:thread", args=[thread.study.slug, thread.pk]), asked)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
 class TestWhatItShows:
-    def test_moves_lie_in_the_lane_of_their_stage_and_open_their_sentence(
-        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_moves_lie_in_the_lane_of_their_stage_and_open_their_sentence(self, thread, coder, client_of):
         code_all(thread, coder)
         page = find_page(client_of(coder), thread)
         sentence = Sentence.objects.filter(turn__interview=thread, turn__position=5).order_by("start")[0]
         assert f"?at={sentence.pk}" in page
         assert "1 enacted: Revise, turn 5" in page
 
-    def test_a_status_is_carried_on_until_it_changes(
-        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_status_is_carried_on_until_it_changes(self, thread, coder, client_of):
         code_all(thread, coder)
         page = find_page(client_of(coder), thread)
         assert "turn 2: silently assumed" in page
         assert "turn 5: revised" in page
         assert '<span class="visually-hidden">still </span>revised' in page
 
-    def test_an_episode_stands_beside_its_answer_and_reasoning_stays_closed(
-        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_an_episode_stands_beside_its_answer_and_reasoning_stays_closed(self, thread, coder, client_of):
         code_all(thread, coder)
         page = find_page(client_of(coder), thread)
         assert "You assume that she does not." in page
@@ -106,16 +92,12 @@ class TestWhatItShows:
         open_stage(study=thread.study, turn=Turn.objects.get(interview=thread, position=4), by=coder)
         assert SECRET in find_page(client_of(coder), thread)
 
-    def test_without_codings_it_says_what_to_do(
-        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_without_codings_it_says_what_to_do(self, thread, coder, client_of):
         assert "You have coded nothing in this thread yet." in find_page(client_of(coder), thread)
 
 
 class TestWhoSeesWhat:
-    def test_a_coder_sees_her_own_codings_alone(
-        self, thread: Interview, coder: User, second_coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_coder_sees_her_own_codings_alone(self, thread, coder, second_coder, client_of):
         before = find_page(client_of(coder), thread)
         code_all(thread, second_coder)
         after = find_page(client_of(coder), thread, coder="second_coder")
@@ -123,9 +105,7 @@ class TestWhoSeesWhat:
         assert "second_coder" not in after
         assert "You have coded nothing" in before
 
-    def test_a_lead_sees_others_once_she_has_unblinded_the_interview(
-        self, thread: Interview, coder: User, lead: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_lead_sees_others_once_she_has_unblinded_the_interview(self, thread, coder, lead, client_of):
         code_all(thread, coder)
         page = find_page(client_of(lead), thread, coder="coder")
         assert "silently assumed" not in page
@@ -133,16 +113,14 @@ class TestWhoSeesWhat:
         unblind_interviews(study=thread.study, interviews=[thread], by=lead, where="negotiation")
         assert "silently assumed" in find_page(client_of(lead), thread, coder="coder")
 
-    def test_a_reader_sees_the_codings_of_whoever_coded(
-        self, thread: Interview, coder: User, reader: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_reader_sees_the_codings_of_whoever_coded(self, thread, coder, reader, client_of):
         code_all(thread, coder)
         assert "silently assumed" in find_page(client_of(reader), thread)
 
     @pytest.mark.parametrize("is_decided", [True, False])
     def test_the_case_sheet_counts_once_she_has_signed_the_thread_off(
-        self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client], is_decided: bool
-    ) -> None:
+        self, thread, owner, coder, client_of, is_decided
+    ):
         code_all(thread, coder)
         relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
         CaseSheet.objects.create(
@@ -157,9 +135,7 @@ class TestWhoSeesWhat:
         assert ("1.00 (1 of 1)" in page) is is_decided
         assert ("shown once every answer of this thread is decided" in page) is not is_decided
 
-    def test_shares_are_of_blind_or_of_assisted_codings(
-        self, thread: Interview, owner: User, reader: User, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_shares_are_of_blind_or_of_assisted_codings(self, thread, owner, reader, coder, client_of):
         relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
         CaseSheet.objects.create(
             interview=thread, number=1, relevant=relevant, written_at=timezone.now(), written_by=owner
@@ -175,18 +151,14 @@ class TestWhoSeesWhat:
         assert "1 of 1" not in page
         assert "so no combined share is given" in page
 
-    def test_a_response_in_reasoning_answers_no_challenge(
-        self, thread: Interview, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_a_response_in_reasoning_answers_no_challenge(self, thread, coder, client_of):
         code(thread, 3, "challenge.warranted", coder)
         code(thread, 4, "response.revised", coder)
         page = find_page(client_of(coder), thread)
         assert "Not decided yet" in page
         assert "Revised, not explained" not in page
 
-    def test_of_a_masked_thread_no_case_sheet_opens_before_it_is_unmasked(
-        self, thread: Interview, owner: User, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_of_a_masked_thread_no_case_sheet_opens_before_it_is_unmasked(self, thread, owner, coder, client_of):
         code_all(thread, coder)
         relevant = [{"feature": "feature.power", "reason": "He decides over her."}]
         CaseSheet.objects.create(
@@ -200,9 +172,7 @@ class TestWhoSeesWhat:
         answer = client_of(coder).get(reverse("negotiation:study", args=[thread.study.slug]))
         assert b"prompted" not in answer.content
 
-    def test_the_other_thread_of_a_pair_is_named_once_the_pair_is_open(
-        self, thread: Interview, study: Study, owner: User, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_the_other_thread_of_a_pair_is_named_once_the_pair_is_open(self, thread, study, owner, coder, client_of):
         data = json.dumps({"id": "t2", "title": "The twin", "turns": [{"role": "model", "text": "Hire him."}]}).encode()
         import_file(study=study, name="t2.jsonl", data=data, by=owner)
         twin = study.interviews.get(external_id="t2")
@@ -227,16 +197,10 @@ class TestWhoSeesWhat:
 
 @pytest.mark.parametrize("who", ["coder", "lead", "unblinded lead", "reader"])
 def test_a_thread_of_200_answers_takes_at_most_18_queries(
-    study: Study,
-    owner: User,
-    lead: User,
-    reader: User,
-    who: str,
-    client_of: Callable[[User], Client],
-    django_assert_max_num_queries: DjangoAssertNumQueries,
-) -> None:
-    turns: list[dict[str, str]] = []
-    lines: list[dict[str, Any]] = [{"record": "thread", "thread": "long", "relevant": ["feature.power"]}]
+    study, owner, lead, reader, who, client_of, django_assert_max_num_queries
+):
+    turns = []
+    lines = [{"record": "thread", "thread": "long", "relevant": ["feature.power"]}]
     for number in range(200):
         challenge, answer = 2 * number + 1, 2 * number + 2
         for turn, role in ((challenge, "interviewer"), (answer, "model")):

@@ -1,7 +1,5 @@
 """Shares over threads: the unit of evidence is the thread."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -9,11 +7,11 @@ from transcripts.negotiation.pure.records import Certainty, add_units, bound_dif
 from transcripts.statistics.figures import newcombe_interval, wilson_interval
 
 
-def make_tally(*counts: tuple[int, int]) -> dict[str, tuple[int, int]]:
+def make_tally(*counts):
     return {f"t{number}": each for number, each in enumerate(counts)}
 
 
-def test_nothing_is_no_share() -> None:
+def test_nothing_is_no_share():
     assert (sum_up({}).value, bound_share({})) == (None, Certainty(None, 0, None))
     assert bound_share(make_tally((0, 0), (0, 0))) == Certainty(None, 0, None)
 
@@ -21,20 +19,20 @@ def test_nothing_is_no_share() -> None:
 @pytest.mark.parametrize(
     ("threads", "mark"), [(1, "few"), (2, "few"), (3, "few"), (9, "few"), (10, "rough"), (20, None)]
 )
-def test_few_is_counted_in_threads_and_below_three_there_is_no_interval(threads: int, mark: str | None) -> None:
+def test_few_is_counted_in_threads_and_below_three_there_is_no_interval(threads, mark):
     found = bound_share(make_tally(*[(3, 4)] * (threads - 1), (1, 5)))
     assert (found.threads, found.mark) == (threads, mark)
     assert (found.ci is None) is (threads < 3)
 
 
-def test_one_unit_a_thread_has_wilsons_and_newcombes_interval() -> None:
+def test_one_unit_a_thread_has_wilsons_and_newcombes_interval():
     first, second = make_tally(*[(1, 1)] * 15, *[(0, 1)] * 8), {f"u{n}": (int(n < 6), 1) for n in range(22)}
     assert bound_share(first).ci == list(wilson_interval(15, 23) or ())
     assert bound_difference(first, second).ci == pytest.approx(list(newcombe_interval(15, 23, 6, 22) or ()))
     assert bound_difference(first, second).threads == 22
 
 
-def test_units_that_are_all_alike_say_as_much_as_one_a_thread() -> None:
+def test_units_that_are_all_alike_say_as_much_as_one_a_thread():
     assert bound_share(make_tally((4, 4), (3, 3), (9, 9), (1, 1))).ci == bound_share(make_tally(*[(2, 2)] * 4)).ci
     low, high = bound_share(make_tally((0, 4), (0, 3), (0, 9))).ci or (1, 1)
     assert low == pytest.approx(0, abs=1e-12)
@@ -43,7 +41,7 @@ def test_units_that_are_all_alike_say_as_much_as_one_a_thread() -> None:
     assert apart.ci == bound_difference(make_tally(*[(9, 9)] * 4), make_tally(*[(0, 2)] * 4)).ci
 
 
-def test_repeating_the_units_of_each_thread_narrows_no_interval() -> None:
+def test_repeating_the_units_of_each_thread_narrows_no_interval():
     once = make_tally(*[(1, 2), (0, 2), (2, 2), (1, 2)] * 5)
     often = {thread: (30 * part, 30 * n) for thread, (part, n) in once.items()}
     assert bound_share(often).ci == pytest.approx(bound_share(once).ci)
@@ -53,9 +51,7 @@ def test_repeating_the_units_of_each_thread_narrows_no_interval() -> None:
 
 
 @pytest.mark.parametrize(("threads", "units", "alike", "least"), [(40, 4, 1 / 3, 0.9), (40, 6, 1 / 2, 0.9)])
-def test_intervals_of_features_that_depend_on_one_another_cover_the_share(
-    threads: int, units: int, alike: float, least: float
-) -> None:
+def test_intervals_of_features_that_depend_on_one_another_cover_the_share(threads, units, alike, least):
     """With 4 features a thread that correlate by 1/3, Wilson's interval of features covers 82 times in 100; with 6 and 1/2, 69."""
     chance, share, times = np.random.default_rng(30), 0.7, 150
     size = 1 / alike - 1
@@ -69,5 +65,5 @@ def test_intervals_of_features_that_depend_on_one_another_cover_the_share(
     assert covered / times >= least > 0.85 > naive / times
 
 
-def test_units_are_added_up_by_thread() -> None:
+def test_units_are_added_up_by_thread():
     assert add_units([("a", True), ("b", False), ("a", False)]) == {"a": (1, 2), "b": (0, 1)}

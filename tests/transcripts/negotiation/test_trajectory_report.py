@@ -1,10 +1,6 @@
 """The command, and the examples that were worked out apart from the code, where they lie beside the checkout."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -12,10 +8,8 @@ from django.core.management import CommandError, call_command
 from tests.support.worked_examples import read_example
 from tests.transcripts.negotiation.loading import load
 from tests.transcripts.negotiation.report_lines import DATA, Coder, encode, make_thread
-from transcripts.accounts.models import User
 from transcripts.negotiation.queries.scores import KEPT, LEFT_OUT, OF_FEATURES, OF_SCORES, leave_out_coefficients
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
 TWO_THREADS = DATA / "two_threads.jsonl"
 WORKED = {
@@ -28,19 +22,19 @@ WORKED = {
 }
 
 
-def run(capsys: pytest.CaptureFixture[str], *args: object) -> Any:
+def run(capsys, *args):
     call_command("trajectory", "report", *map(str, args), "--json")
     return json.loads(capsys.readouterr().out)
 
 
-def write_example(check: dict[str, Any], folder: Path) -> Path:
+def write_example(check, folder):
     [(name, content)] = check["files"].items()
     path = folder / str(name)
     path.write_text(content, encoding="utf-8")
     return path
 
 
-def differs(found: Any, expected: Any, tolerance: float) -> bool:
+def differs(found, expected, tolerance):
     if isinstance(expected, list):
         return len(found) != len(expected) or any(map(differs, found, expected, [tolerance] * len(found)))
     if expected is None or isinstance(expected, str | bool):
@@ -60,7 +54,7 @@ OF_UNITS = {
 }
 
 
-def list_differences(report: Any, check: dict[str, Any]) -> list[Any]:
+def list_differences(report, check):
     """What the example expects, and does not find; it expects something."""
     wrong = []
     for expected in correct(check["expected"]):
@@ -72,13 +66,13 @@ def list_differences(report: Any, check: dict[str, Any]) -> list[Any]:
     return wrong if check["expected"] else ["nothing is expected"]
 
 
-def correct(expected: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def correct(expected):
     """What an example expects, with intervals over threads."""
     return [{**each, "value": OF_UNITS.get(tuple(each["path"][2:]), each["value"])} for each in expected]
 
 
 @pytest.mark.parametrize("what", WORKED)
-def test_the_worked_examples_come_out(what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_worked_examples_come_out(what, tmp_path, capsys):
     check = read_example(WORKED[what])
     report = run(capsys, write_example(check, tmp_path), *check.get("options", []))
     assert not list_differences(report, check)
@@ -86,9 +80,7 @@ def test_the_worked_examples_come_out(what: str, tmp_path: Path, capsys: pytest.
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("what", WORKED)
-def test_a_study_gives_the_same_report(
-    what: str, study: Study, owner: User, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_study_gives_the_same_report(what, study, owner, capsys):
     check = read_example(WORKED[what])
     [content] = check["files"].values()
     lines = [json.loads(line) for line in content.splitlines()]
@@ -108,9 +100,7 @@ def test_a_study_gives_the_same_report(
 
 
 @pytest.mark.django_db
-def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_out(
-    study: Study, owner: User, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_out(study, owner, capsys):
     ana, ben = Coder("ana"), Coder("ben")
     lines = make_thread("t1", turns="imim")
     lines += [each.enter(2, "power", "supported") for each in (ana, ben)]
@@ -139,9 +129,7 @@ def test_of_a_study_that_is_read_reflexively_a_warning_tells_what_pages_leave_ou
 
 
 @pytest.mark.parametrize("what", WORKED)
-def test_the_table_for_people_has_the_same_numbers(
-    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_table_for_people_has_the_same_numbers(what, tmp_path, capsys):
     check = read_example(WORKED[what])
     call_command("trajectory", "report", str(write_example(check, tmp_path)), *check.get("options", []))
     printed = capsys.readouterr().out
@@ -156,7 +144,7 @@ def test_the_table_for_people_has_the_same_numbers(
         assert words in printed
 
 
-def test_a_file_in_the_spellings_of_the_export_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_in_the_spellings_of_the_export_is_reported(capsys):
     report = run(capsys, TWO_THREADS, "--outcome", "move.revise")
     assert report["coders"] == ["anna", "bert"]
     anna = report["by_coder"]["anna"]
@@ -178,19 +166,19 @@ def test_a_file_in_the_spellings_of_the_export_is_reported(capsys: pytest.Captur
     assert list(report["stances"]) == ["care/1"]
 
 
-def test_one_coder_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_coder_can_be_chosen(capsys):
     report = run(capsys, TWO_THREADS, "--coder", "bert")
     assert (report["coders"], list(report["by_coder"]), report["stances"]) == (["bert"], ["bert"], {})
     assert report["agreement"]["status"] is None
 
 
-def test_pairs_without_an_outcome_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pairs_without_an_outcome_are_told(capsys):
     report = run(capsys, TWO_THREADS)
     assert report["by_coder"]["anna"]["pairs"] is None
     assert any("No outcome was chosen" in warning for warning in report["warnings"])
 
 
-def test_reasoning_counts_when_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reasoning_counts_when_it_is_asked_for(tmp_path, capsys):
     ana = Coder()
     path = tmp_path / "threads.jsonl"
     path.write_bytes(b"".join(encode([*make_thread(turns="irm"), ana.move(2, "balance"), ana.move(3, "elicit")])))
@@ -206,13 +194,13 @@ def test_reasoning_counts_when_it_is_asked_for(tmp_path: Path, capsys: pytest.Ca
         (["--outcome", "move.sing"], "There is no code move.sing; there are: challenge.unwarranted, "),
     ],
 )
-def test_who_and_what_is_not_there_is_told_with_what_is(options: list[str], words: str) -> None:
+def test_who_and_what_is_not_there_is_told_with_what_is(options, words):
     with pytest.raises(CommandError) as refused:
         call_command("trajectory", "report", str(TWO_THREADS), *options)
     assert words in str(refused.value)
 
 
-def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path):
     path = tmp_path / "threads.jsonl"
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("trajectory", "report", str(path))
@@ -222,13 +210,13 @@ def test_a_file_that_cannot_be_read_is_told_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [[], ["file.jsonl", "--study", "study"]])
-def test_it_reads_a_file_or_a_study(arguments: list[str]) -> None:
+def test_it_reads_a_file_or_a_study(arguments):
     with pytest.raises(CommandError):
         call_command("trajectory", "report", *arguments)
 
 
 @pytest.mark.django_db
-def test_of_a_study_that_is_not_there_it_says_so() -> None:
+def test_of_a_study_that_is_not_there_it_says_so():
     with pytest.raises(CommandError, match="There is no study 'nowhere'"):
         call_command("trajectory", "report", "--study", "nowhere")
     with pytest.raises(CommandError, match="--blinding is for files"):

@@ -1,29 +1,24 @@
 """Short ways to give a study another codebook version."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
-from transcripts.accounts.models import User
 from transcripts.codebook import actions
-from transcripts.codebook.models import Code, CodebookVersion
+from transcripts.codebook.models import Code
 from transcripts.codebook.queries import current_version
 from transcripts.formats.codebook_rules import CodeContent
-from transcripts.studies.models import Study
 
 
-def current(study: Study) -> CodebookVersion:
+def current(study):
     version = current_version(study)
     assert version is not None
     return version
 
 
-def code_of(version: CodebookVersion, identifier: str) -> Code:
+def code_of(version, identifier):
     return Code.objects.select_related("family", "version").get(version=version, identifier=identifier)
 
 
-def give(code: Code, **changed: Any) -> CodeContent:
+def give(code, **changed):
     """What the code is to be: as it is, but for what is named."""
     content = CodeContent(
         identifier=code.identifier,
@@ -43,7 +38,7 @@ def give(code: Code, **changed: Any) -> CodeContent:
     return replace(content, **changed)
 
 
-def narrow(study: Study, identifier: str, by: User, *, effect: str = "narrowing") -> CodebookVersion:
+def narrow(study, identifier, by, *, effect="narrowing"):
     """Publish a version in which one code is defined anew."""
     draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, identifier)
@@ -53,7 +48,7 @@ def narrow(study: Study, identifier: str, by: User, *, effect: str = "narrowing"
     return current(study)
 
 
-def merge(study: Study, identifiers: list[str], into: str, by: User) -> CodebookVersion:
+def merge(study, identifiers, into, by):
     """Publish a version in which codes are merged into one of them."""
     draft = actions.start_draft(study=study, by=by)
     codes = [code_of(draft, identifier) for identifier in identifiers]
@@ -62,7 +57,7 @@ def merge(study: Study, identifiers: list[str], into: str, by: User) -> Codebook
     return current(study)
 
 
-def split(study: Study, identifier: str, names: list[str], by: User) -> CodebookVersion:
+def split(study, identifier, names, by):
     """Publish a version in which one code is split into new ones with these names."""
     draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, identifier)

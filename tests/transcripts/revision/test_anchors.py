@@ -1,23 +1,18 @@
 """The anchors: drawn once, read afresh under each version."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest
 
 from tests.transcripts.coding.cast import count_events
 from tests.transcripts.revision.codebooks import current
-from transcripts.accounts.models import User
 from transcripts.coding.actions.boundary_edits import split_sentence
-from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
 from transcripts.revision.models import AnchorReading, AnchorSentence
-from transcripts.studies.models import Study
 
 
-def test_same_seed_draws_the_same_sentences_of_models(study: Study, interview: Interview, owner: User) -> None:
+def test_same_seed_draws_the_same_sentences_of_models(study, interview, owner):
     drawn = actions.draw_anchors(study=study, count=3, seed=5, by=owner)
     assert {anchor.sentence.turn.role for anchor in drawn} == {"model"}
     first = {anchor.sentence_id for anchor in drawn}
@@ -28,24 +23,24 @@ def test_same_seed_draws_the_same_sentences_of_models(study: Study, interview: I
 
 
 @pytest.mark.parametrize("count", [0, 10, -1])
-def test_no_more_is_drawn_than_is_there(study: Study, interview: Interview, owner: User, count: int) -> None:
+def test_no_more_is_drawn_than_is_there(study, interview, owner, count):
     with pytest.raises(Refused, match="between 1 and 7"):
         actions.draw_anchors(study=study, count=count, seed=5, by=owner)
     assert not AnchorSentence.objects.exists()
 
 
-def test_sentence_is_an_anchor_once(study: Study, sentence: Sentence, owner: User) -> None:
+def test_sentence_is_an_anchor_once(study, sentence, owner):
     first = actions.add_anchor(study=study, sentence=sentence, by=owner)
     before = count_events(study)
     assert actions.add_anchor(study=study, sentence=sentence, by=owner) == first
     assert count_events(study) == before
 
 
-def test_first_reading_under_a_version_stands(study: Study, sentence: Sentence, owner: User, coder: User) -> None:
+def test_first_reading_under_a_version_stands(study, sentence, owner, coder):
     anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     version, idempotency_key = current(study), uuid.uuid4()
 
-    def read(identifiers: list[str], number: uuid.UUID) -> AnchorReading:
+    def read(identifiers, number):
         return actions.read_anchor(
             study=study, anchor=anchor, version=version, identifiers=identifiers, by=coder, idempotency_key=number
         )
@@ -60,7 +55,7 @@ def test_first_reading_under_a_version_stands(study: Study, sentence: Sentence, 
     assert len(queries.list_unread(study, version, owner)) == 1
 
 
-def test_anchor_takes_codes_of_sentences_only(study: Study, sentence: Sentence, owner: User, coder: User) -> None:
+def test_anchor_takes_codes_of_sentences_only(study, sentence, owner, coder):
     anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     for identifier in ("feature.task", "nothing"):
         with pytest.raises(Refused, match=r"has no code '.+' for sentences"):
@@ -75,9 +70,7 @@ def test_anchor_takes_codes_of_sentences_only(study: Study, sentence: Sentence, 
     assert not AnchorReading.objects.exists()
 
 
-def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
-    study: Study, sentence: Sentence, owner: User, coder: User
-) -> None:
+def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(study, sentence, owner, coder):
     anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     actions.read_anchor(
         study=study, anchor=anchor, version=current(study), identifiers=[], by=coder, idempotency_key=uuid.uuid4()
@@ -100,13 +93,11 @@ def test_sentence_whose_break_was_corrected_is_no_anchor_any_more(
         )
 
 
-def test_reading_sent_twice_at_once_is_the_one_that_was_stored(
-    study: Study, sentence: Sentence, owner: User, coder: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_reading_sent_twice_at_once_is_the_one_that_was_stored(study, sentence, owner, coder, monkeypatch):
     anchor = actions.add_anchor(study=study, sentence=sentence, by=owner)
     idempotency_key = uuid.uuid4()
 
-    def read() -> AnchorReading:
+    def read():
         return actions.read_anchor(
             study=study,
             anchor=anchor,

@@ -1,32 +1,25 @@
 """The codebook changes while people code on pages they opened before: nothing they save is lost, moved or renamed."""
 
-from __future__ import annotations
-
 import json
 import random
 import uuid
-from collections.abc import Callable, Iterator
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.conftest import TURNS, make_member
 from tests.transcripts.revision.codebooks import code_of, current, give, merge, narrow, split
-from transcripts.accounts.models import User
 from transcripts.codebook import actions
-from transcripts.codebook.models import CodebookVersion
 from transcripts.coding.models import Coding
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Interview, Sentence, Turn
+from transcripts.corpus.models import Sentence, Turn
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 CODERS = 20
 CODES = ("theme.balance", "theme.compassion", "theme.models_metamodels", "theme.remediating_harm")
 
 
-def rename(study: Study, identifier: str, name: str, by: User) -> CodebookVersion:
+def rename(study, identifier, name, by):
     draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, identifier)
     actions.edit_code(code=code, revision=None, given=give(code, name=name, attributes=()), by=by)
@@ -34,7 +27,7 @@ def rename(study: Study, identifier: str, name: str, by: User) -> CodebookVersio
     return current(study)
 
 
-def retire(study: Study, identifier: str, by: User) -> CodebookVersion:
+def retire(study, identifier, by):
     draft = actions.start_draft(study=study, by=by)
     actions.retire_code(code=code_of(draft, identifier), revision=None, reason="never used", by=by)
     actions.publish_version(version=draft, by=by)
@@ -42,9 +35,7 @@ def retire(study: Study, identifier: str, by: User) -> CodebookVersion:
 
 
 @pytest.mark.django_db
-def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
-    study: Study, interview: Interview, owner: User, client_of: Callable[[User], Client]
-) -> None:
+def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(study, interview, owner, client_of):
     first = current(study)
     codes = [code_of(first, identifier) for identifier in CODES]
     names = {code.pk: code.name for code in codes}
@@ -53,7 +44,7 @@ def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
     clients = {coder.pk: client_of(coder) for coder in coders}
     sends = [(coder, sentence, code) for coder in coders for sentence in sentences[:3] for code in codes]
     random.Random(26).shuffle(sends)
-    changes: Iterator[Callable[[], CodebookVersion]] = iter(
+    changes = iter(
         (
             lambda: narrow(study, "theme.balance", owner),
             lambda: rename(study, "theme.compassion", "Care", owner),
@@ -62,7 +53,7 @@ def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
             lambda: split(study, "theme.compassion", ["For one", "For all"], owner),
         )
     )
-    saved: dict[uuid.UUID, tuple[int, int, int]] = {}
+    saved = {}
     for number, (coder, sentence, code) in enumerate(sends):
         if number % (len(sends) // 5) == 10:
             next(changes)()
@@ -89,9 +80,7 @@ def test_twenty_coders_lose_nothing_while_the_codebook_is_published_five_times(
 
 
 @pytest.mark.django_db
-def test_a_file_that_comes_again_moves_no_coding(
-    study: Study, interview: Interview, sentence: Sentence, owner: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_file_that_comes_again_moves_no_coding(study, interview, sentence, owner, client_of):
     code = code_of(current(study), "theme.balance")
     sent = {"sentence": sentence.pk, "code": code.pk, "idempotency_key": str(uuid.uuid4())}
     client_of(owner).post(reverse("desk:add", args=[study.slug, interview.pk]), sent)

@@ -1,15 +1,13 @@
 """Drift on the anchors, counted by hand."""
 
-from __future__ import annotations
-
-from transcripts.revision.pure import Point, Reading, draw_drift, measure_drift
+from transcripts.revision.pure import Point, draw_drift, measure_drift
 
 
-def reading(version: int, sentence: int, coder: int, *codes: str) -> Reading:
+def reading(version, sentence, coder, *codes):
     return version, sentence, coder, frozenset(codes)
 
 
-def test_rate_counts_readings_and_sameness_compares_the_same_coder_and_sentence() -> None:
+def test_rate_counts_readings_and_sameness_compares_the_same_coder_and_sentence():
     readings = [
         reading(1, 1, 7, "balance"),
         reading(1, 2, 7, "balance"),
@@ -28,12 +26,12 @@ def test_rate_counts_readings_and_sameness_compares_the_same_coder_and_sentence(
     assert second.agreement == 0.5
 
 
-def test_nothing_read_makes_no_points() -> None:
+def test_nothing_read_makes_no_points():
     assert measure_drift([], ["balance"]) == {"balance": []}
     assert Point(1, 0, 0, 0, 0).rate is None
 
 
-def test_the_chart_has_a_panel_for_each_code_and_judges_the_last_version() -> None:
+def test_the_chart_has_a_panel_for_each_code_and_judges_the_last_version():
     moved = [Point(1, 20, 5, 0, 0), Point(2, 0, 0, 0, 0), Point(3, 20, 15, 20, 10)]
     steady = [Point(1, 20, 5, 0, 0), Point(3, 20, 5, 20, 20)]
     new = [Point(3, 4, 0, 2, 1)]

@@ -1,24 +1,19 @@
 """Links of codings whose code was merged into another, and links that name a merged code."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest
 
 from tests.transcripts.coding.cast import find_code, put
 from tests.transcripts.revision.codebooks import merge
-from transcripts.accounts.models import User
 from transcripts.coding.actions import add_link
-from transcripts.coding.models import Coding, Link
-from transcripts.corpus.models import Sentence
+from transcripts.coding.models import Link
 from transcripts.revision import actions
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def link(study: Study, coding: Coding, feature: str, by: User) -> Link:
+def link(study, coding, feature, by):
     return add_link(
         study=study,
         coding=coding,
@@ -29,13 +24,13 @@ def link(study: Study, coding: Coding, feature: str, by: User) -> Link:
     )
 
 
-def list_links(study: Study) -> list[tuple[str, str]]:
+def list_links(study):
     """The standing links: the code of the coding, and the feature."""
     links = Link.objects.active().filter(coding__sentence__turn__interview__study=study)
     return sorted(links.values_list("coding__code__identifier", "code__identifier"))
 
 
-def test_links_go_to_the_merged_move_and_back(study: Study, sentence: Sentence, owner: User, coder: User) -> None:
+def test_links_go_to_the_merged_move_and_back(study, sentence, owner, coder):
     move = put(sentence, find_code(study, "move.redirect"), coder)
     link(study, move, "feature.power", coder)
     version = merge(study, ["move.redirect", "move.balance"], "move.balance", owner)
@@ -45,9 +40,7 @@ def test_links_go_to_the_merged_move_and_back(study: Study, sentence: Sentence, 
     assert list_links(study) == [("move.redirect", "feature.power")]
 
 
-def test_links_of_a_coding_join_those_of_the_one_that_stands_there(
-    study: Study, sentence: Sentence, owner: User, coder: User
-) -> None:
+def test_links_of_a_coding_join_those_of_the_one_that_stands_there(study, sentence, owner, coder):
     redirect = put(sentence, find_code(study, "move.redirect"), coder)
     balance = put(sentence, find_code(study, "move.balance"), coder)
     link(study, redirect, "feature.power", coder)
@@ -58,9 +51,7 @@ def test_links_of_a_coding_join_those_of_the_one_that_stands_there(
     assert list_links(study) == [("move.balance", "feature.power"), ("move.balance", "feature.task")]
 
 
-def test_links_to_a_merged_feature_name_what_it_went_into(
-    study: Study, sentence: Sentence, owner: User, coder: User
-) -> None:
+def test_links_to_a_merged_feature_name_what_it_went_into(study, sentence, owner, coder):
     move = put(sentence, find_code(study, "move.redirect"), coder)
     link(study, move, "feature.power", coder)
     version = merge(study, ["feature.power", "feature.task"], "feature.task", owner)

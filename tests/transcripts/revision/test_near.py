@@ -1,26 +1,18 @@
 """A code that means more: which sentences that were read before may belong to it now."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.revision.codebooks import code_of, current, give
-from transcripts.accounts.models import User
 from transcripts.codebook import actions
-from transcripts.codebook.models import CodebookVersion
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Sentence
 from transcripts.revision.pure import choose_stems, cut_words, find_near
 from transcripts.rounds.actions import complete_interview
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 SAID = (
     "I would weigh both sides.",
     "A promise is not kept by silence.",
@@ -39,13 +31,11 @@ SAID = (
         (["Über-Versprechen"], [""], {"über", "verspr"}),
     ],
 )
-def test_only_the_words_count_that_the_definition_did_not_use_before(
-    now: list[str], before: list[str], stems: set[str]
-) -> None:
+def test_only_the_words_count_that_the_definition_did_not_use_before(now, before, stems):
     assert choose_stems(now, before) == stems
 
 
-def test_what_says_more_of_the_words_and_rarer_ones_comes_first() -> None:
+def test_what_says_more_of_the_words_and_rarer_ones_comes_first():
     sentences = {1: "A promise.", 2: "Nothing.", 3: "A promise under oath.", 4: "Promised!", 5: "Vows & oaths"}
     assert [pk for pk, _ in find_near(sentences, {"promis", "oath"})] == [3, 1, 4]
     assert find_near(sentences, {"promis"})[0] == (1, [(2, 9)])
@@ -53,17 +43,17 @@ def test_what_says_more_of_the_words_and_rarer_ones_comes_first() -> None:
     assert find_near(sentences, set()) == []
 
 
-def test_a_word_that_is_everywhere_tells_nothing() -> None:
+def test_a_word_that_is_everywhere_tells_nothing():
     sentences = dict.fromkeys(range(100), "They always promise.") | {200: "They swear an oath."}
     assert [pk for pk, _ in find_near(sentences, {"promis", "oath"})] == [200]
 
 
-def test_places_that_overlap_are_marked_once() -> None:
+def test_places_that_overlap_are_marked_once():
     assert cut_words("to keep a promise", [(3, 7), (3, 17), (10, 17)]) == [(False, "to "), (True, "keep a promise")]
 
 
 @pytest.fixture
-def said(study: Study, owner: User) -> list[Sentence]:
+def said(study, owner):
     turns = [{"role": "interviewer", "text": "Is a promise binding?"}, {"role": "model", "text": " ".join(SAID)}]
     for name in ("talk", "other"):
         line = json.dumps({"id": name, "turns": turns})
@@ -72,7 +62,7 @@ def said(study: Study, owner: User) -> list[Sentence]:
     return list(sentences.select_related("turn__interview").order_by("turn__interview", "position"))
 
 
-def widen(study: Study, by: User, *, effect: str = "widening") -> CodebookVersion:
+def widen(study, by, *, effect="widening"):
     draft = actions.start_draft(study=study, by=by)
     code = code_of(draft, "theme.balance")
     given = give(code, attributes=(), definition=f"{code.definition} Also promises that are weighed.")
@@ -81,15 +71,15 @@ def widen(study: Study, by: User, *, effect: str = "widening") -> CodebookVersio
     return current(study)
 
 
-def look(client: Client, study: Study) -> str:
+def look(client, study):
     answer = client.get(reverse("revision:near", args=[study.slug]), {"code": "theme.balance"})
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
 def test_a_coder_is_offered_what_she_read_before_and_did_not_code_so(
-    study: Study, said: list[Sentence], owner: User, coder: User, second_coder: User, client_of: ClientOf
-) -> None:
+    study, said, owner, coder, second_coder, client_of
+):
     first, unread = said[:5], said[5:]
     put(first[1], find_code(study, "theme.balance"), coder)
     put(first[2], find_code(study, "theme.compassion"), coder)
@@ -111,9 +101,7 @@ def test_a_coder_is_offered_what_she_read_before_and_did_not_code_so(
     assert look(client_of(second_coder), study).count("<article") == 1
 
 
-def test_interviews_that_are_closed_to_her_are_only_counted(
-    study: Study, said: list[Sentence], owner: User, coder: User, client_of: ClientOf
-) -> None:
+def test_interviews_that_are_closed_to_her_are_only_counted(study, said, owner, coder, client_of):
     for sentence in said[:5]:
         decide(sentence, coder)
     widen(study, owner)
@@ -123,9 +111,7 @@ def test_interviews_that_are_closed_to_her_are_only_counted(
     assert "3 more are in interviews that are closed to you" in page
 
 
-def test_only_a_code_that_means_more_is_offered(
-    study: Study, said: list[Sentence], owner: User, coder: User, client_of: ClientOf
-) -> None:
+def test_only_a_code_that_means_more_is_offered(study, said, owner, coder, client_of):
     for sentence in said:
         decide(sentence, coder)
     widen(study, owner, effect="wording")

@@ -1,31 +1,20 @@
 """The pages on which one looks again, as somebody in a browser without JavaScript meets them."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.transcripts.coding.cast import decide, find_code, put, standing_codes
 from tests.transcripts.revision.codebooks import code_of, merge, narrow, split
-from transcripts.accounts.models import User
-from transcripts.codebook.models import Code
 from transcripts.coding.models import Coding
 from transcripts.corpus.models import Sentence
 from transcripts.revision import actions
 from transcripts.revision.models import AnchorReading
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
-
-Browser = Callable[[User], Client]
 
 
-def test_queue_leads_from_coding_to_coding_until_none_is_left(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
-) -> None:
+def test_queue_leads_from_coding_to_coding_until_none_is_left(study, sentence, code, owner, coder, client_of):
     following = Sentence.objects.select_related("turn").get(turn=sentence.turn, position=sentence.position + 1)
     first, second = put(sentence, code, coder), put(following, code, coder)
     narrow(study, code.identifier, owner)
@@ -45,9 +34,7 @@ def test_queue_leads_from_coding_to_coding_until_none_is_left(
     assert standing_codes(following, coder) == []
 
 
-def test_sent_twice_is_done_once_and_wrong_input_is_told(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
-) -> None:
+def test_sent_twice_is_done_once_and_wrong_input_is_told(study, sentence, code, owner, coder, client_of):
     coding = put(sentence, code, coder)
     split(study, code.identifier, ["Weighing harms", "Weighing values"], owner)
     browser, look = client_of(coder), reverse("revision:re_review", args=[study.slug, coding.pk])
@@ -62,15 +49,7 @@ def test_sent_twice_is_done_once_and_wrong_input_is_told(
     assert Coding.objects.filter(coder=coder).count() == 2
 
 
-def test_coder_counts_her_own_and_a_lead_counts_all(
-    study: Study,
-    sentence: Sentence,
-    code: Code,
-    owner: User,
-    coder: User,
-    second_coder: User,
-    client_of: Browser,
-) -> None:
+def test_coder_counts_her_own_and_a_lead_counts_all(study, sentence, code, owner, coder, second_coder, client_of):
     for person in (coder, second_coder):
         put(sentence, code_of(code.version, "theme.compassion"), person)
     version = merge(study, ["theme.compassion", code.identifier], code.identifier, owner)
@@ -85,9 +64,7 @@ def test_coder_counts_her_own_and_a_lead_counts_all(
     assert standing_codes(sentence, coder) == ["theme.compassion"]
 
 
-def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(
-    study: Study, sentence: Sentence, owner: User, coder: User, second_coder: User, client_of: Browser
-) -> None:
+def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(study, sentence, owner, coder, second_coder, client_of):
     actions.add_anchor(study=study, sentence=sentence, by=owner)
     anchors, read = (reverse(f"revision:{name}", args=[study.slug]) for name in ("anchors", "read"))
     browser = client_of(coder)
@@ -103,9 +80,7 @@ def test_anchors_are_read_one_by_one_and_the_drift_is_one_s_own(
     assert "Drift" not in client_of(second_coder).get(anchors).content.decode().partition("<h2")[2]
 
 
-def test_signed_off_interviews_are_told_apart_and_not_offered(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
-) -> None:
+def test_signed_off_interviews_are_told_apart_and_not_offered(study, sentence, code, owner, coder, client_of):
     coding = put(sentence, code, coder)
     version = narrow(study, code.identifier, owner)
     browser, work = client_of(coder), reverse("rounds:work", args=[study.slug])
@@ -140,9 +115,7 @@ def test_signed_off_interviews_are_told_apart_and_not_offered(
     assert "In rounds that are locked" in browser.get(queue).content.decode()
 
 
-def test_button_says_what_taking_off_the_last_code_comes_to(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, client_of: Browser
-) -> None:
+def test_button_says_what_taking_off_the_last_code_comes_to(study, sentence, code, owner, coder, client_of):
     coding = put(sentence, code, coder)
     narrow(study, code.identifier, owner)
     browser, look = client_of(coder), reverse("revision:re_review", args=[study.slug, coding.pk])
@@ -151,9 +124,7 @@ def test_button_says_what_taking_off_the_last_code_comes_to(
     assert "Remove it; none applies</button>" in browser.get(look).content.decode()
 
 
-def test_a_move_that_states_no_enactment_is_kept_only_with_one(
-    study: Study, sentence: Sentence, owner: User, coder: User, client_of: Browser
-) -> None:
+def test_a_move_that_states_no_enactment_is_kept_only_with_one(study, sentence, owner, coder, client_of):
     coding = put(sentence, find_code(study, "move.revise"), coder)
     Coding.objects.update(enactment="")
     narrow(study, "move.revise", owner)

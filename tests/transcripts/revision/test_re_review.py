@@ -1,31 +1,26 @@
 """Re-review of codings whose code means something else, or is gone."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest
 
 from tests.transcripts.coding.cast import decide, last_event, put, standing_codes, take_off
 from tests.transcripts.revision.codebooks import code_of, current, merge, narrow, split
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interview
-from transcripts.codebook.models import Code
 from transcripts.coding.actions import OncePerAnswer
 from transcripts.coding.models import Coding, Decision
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.revision import actions, queries
-from transcripts.studies.models import Study
 
 
-def due_codings(study: Study, coder: User) -> list[int]:
+def due_codings(study, coder):
     return [each.coding_id for each in queries.list_due(current(study), coder=coder)]
 
 
 def test_change_of_meaning_puts_codings_in_the_queue_of_their_coder_only(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
-) -> None:
+    study, sentence, code, owner, coder, second_coder
+):
     coding = put(sentence, code, coder)
     other = put(sentence, code_of(code.version, "theme.systemic_grounding"), second_coder)
     narrow(study, code.identifier, owner)
@@ -34,17 +29,13 @@ def test_change_of_meaning_puts_codings_in_the_queue_of_their_coder_only(
     assert other.withdrawn_at is None
 
 
-def test_change_of_wording_leaves_codings_as_they_stand(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_change_of_wording_leaves_codings_as_they_stand(study, sentence, code, owner, coder):
     put(sentence, code, coder)
     narrow(study, code.identifier, owner, effect="wording")
     assert due_codings(study, coder) == []
 
 
-def test_kept_coding_stands_under_the_new_version_as_it_was_put(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_kept_coding_stands_under_the_new_version_as_it_was_put(study, sentence, code, owner, coder):
     quote = (sentence.start, sentence.start + 4)
     old = put(sentence, code, coder, level="latent", note="weighs without saying so", quote=quote, grounding="abstract")
     version = narrow(study, code.identifier, owner)
@@ -64,9 +55,7 @@ def test_kept_coding_stands_under_the_new_version_as_it_was_put(
     assert Coding.objects.filter(coder=coder).count() == 2
 
 
-def test_split_code_is_sorted_into_what_it_became(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_split_code_is_sorted_into_what_it_became(study, sentence, code, owner, coder):
     old = put(sentence, code, coder, level="latent", note="one line")
     decide(sentence, coder)
     version = split(study, code.identifier, ["Weighing harms", "Weighing values"], owner)
@@ -86,9 +75,7 @@ def test_split_code_is_sorted_into_what_it_became(
     assert due_codings(study, coder) == []
 
 
-def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(study, sentence, code, owner, coder):
     old = put(sentence, code, coder)
     version = narrow(study, code.identifier, owner)
     same, earlier = code_of(version, code.identifier), code_of(code.version, "theme.compassion")
@@ -100,9 +87,7 @@ def test_nothing_takes_the_place_of_itself_or_comes_from_an_older_version(
     assert standing_codes(sentence, coder) == [code.identifier]
 
 
-def test_a_code_applied_once_per_answer_does_not_take_the_place_of_another_twice(
-    study: Study, sentence: Sentence, owner: User, coder: User
-) -> None:
+def test_a_code_applied_once_per_answer_does_not_take_the_place_of_another_twice(study, sentence, owner, coder):
     first_version = current(study)
     framing, inviting = (
         code_of(first_version, f"repertoire.{name}") for name in ("probabilistic_framing", "user_correction")
@@ -121,9 +106,7 @@ def test_a_code_applied_once_per_answer_does_not_take_the_place_of_another_twice
     assert due_codings(study, coder) == []
 
 
-def test_merging_codes_may_leave_one_twice_in_an_answer(
-    study: Study, sentence: Sentence, owner: User, coder: User
-) -> None:
+def test_merging_codes_may_leave_one_twice_in_an_answer(study, sentence, owner, coder):
     names = ["repertoire.probabilistic_framing", "repertoire.user_correction"]
     other = sentence.turn.sentences.select_related("turn__interview__study").order_by("start")[1]
     for place, name in zip((sentence, other), names, strict=True):
@@ -133,9 +116,7 @@ def test_merging_codes_may_leave_one_twice_in_an_answer(
     assert [standing_codes(place, coder) for place in (sentence, other)] == [names[:1], names[:1]]
 
 
-def test_nobody_looks_again_at_the_codings_of_others(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
-) -> None:
+def test_nobody_looks_again_at_the_codings_of_others(study, sentence, code, owner, coder, second_coder):
     old = put(sentence, code, coder)
     version = narrow(study, code.identifier, owner)
     with pytest.raises(Refused):
@@ -144,8 +125,8 @@ def test_nobody_looks_again_at_the_codings_of_others(
 
 
 def test_merged_codings_are_carried_for_everybody_and_can_be_taken_back(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
-) -> None:
+    study, sentence, code, owner, coder, second_coder
+):
     compassion = code_of(code.version, "theme.compassion")
     for person in (coder, second_coder):
         put(sentence, compassion, person, level="latent", note="kind")
@@ -166,8 +147,8 @@ def test_merged_codings_are_carried_for_everybody_and_can_be_taken_back(
 
 
 def test_codings_that_come_in_with_a_file_are_not_carried_before_the_study_has_them(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+    study, sentence, code, owner, coder
+):
     put(sentence, code_of(code.version, "theme.compassion"), coder)
     version = merge(study, ["theme.compassion", code.identifier], code.identifier, owner)
     Interview.objects.update(study=None, owning_study=None)
@@ -176,9 +157,7 @@ def test_codings_that_come_in_with_a_file_are_not_carried_before_the_study_has_t
     assert actions.migrate_merged(study=study, version=version, by=owner) == 1
 
 
-def test_what_a_coder_did_after_the_carrying_is_left_to_her(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_what_a_coder_did_after_the_carrying_is_left_to_her(study, sentence, code, owner, coder):
     put(sentence, code_of(code.version, "theme.compassion"), coder)
     version = merge(study, ["theme.compassion", code.identifier], code.identifier, owner)
     actions.migrate_merged(study=study, version=version, by=owner)
@@ -187,9 +166,7 @@ def test_what_a_coder_did_after_the_carrying_is_left_to_her(
     assert standing_codes(sentence, coder) == []
 
 
-def test_what_is_carried_and_taken_back_again_and_again_is_never_lost(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_what_is_carried_and_taken_back_again_and_again_is_never_lost(study, sentence, code, owner, coder):
     put(sentence, code_of(code.version, "theme.compassion"), coder)
     version = merge(study, ["theme.compassion", code.identifier], code.identifier, owner)
     for _ in range(3):
@@ -199,16 +176,14 @@ def test_what_is_carried_and_taken_back_again_and_again_is_never_lost(
         assert standing_codes(sentence, coder) == ["theme.compassion"]
 
 
-def test_what_was_carried_is_read_once_and_as_what_it_went_into(
-    study: Study, sentence: Sentence, code: Code, owner: User, lead: User
-) -> None:
+def test_what_was_carried_is_read_once_and_as_what_it_went_into(study, sentence, code, owner, lead):
     """Withdrawn by the carrying after an opening, the old row stood when others' labels were seen; it counts no more."""
     from transcripts.coding.blind import read_blind
 
     old = put(sentence, code_of(code.version, "theme.compassion"), lead)
     unblind_interview(study=study, interview=sentence.turn.interview, by=lead, where="test")
 
-    def read() -> list[str]:
+    def read():
         readings = read_blind(study)
         return [readings.codes[number].identifier for number in readings.codings[:, 2]]
 
@@ -224,9 +199,7 @@ def test_what_was_carried_is_read_once_and_as_what_it_went_into(
     assert read() == [code.identifier]
 
 
-def test_decided_sentence_stays_decided_when_its_last_code_does_not_hold(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User
-) -> None:
+def test_decided_sentence_stays_decided_when_its_last_code_does_not_hold(study, sentence, code, owner, coder):
     old = put(sentence, code, coder)
     decide(sentence, coder)
     version = narrow(study, code.identifier, owner)
@@ -240,8 +213,8 @@ def test_decided_sentence_stays_decided_when_its_last_code_does_not_hold(
 
 
 def test_undecided_sentence_or_one_with_other_codes_gets_no_new_decision(
-    study: Study, sentence: Sentence, code: Code, owner: User, coder: User, second_coder: User
-) -> None:
+    study, sentence, code, owner, coder, second_coder
+):
     alone, beside = put(sentence, code, coder), put(sentence, code, second_coder)
     put(sentence, code_of(code.version, "theme.compassion"), second_coder)
     decided = decide(sentence, second_coder)

@@ -1,21 +1,16 @@
 """Several interviews, and short ways to deal them out in tests."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from django.db.models import Q
 
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_file
-from transcripts.corpus.models import Consent, Interview, Sentence
+from transcripts.corpus.models import Consent, Sentence
 from transcripts.corpus.queries import list_consenting
 from transcripts.rounds import actions
 from transcripts.rounds.models import Assignment, Completion, Round
 from transcripts.rounds.pure import fingerprint
-from transcripts.studies.models import Study
 
 TURNS = [
     {"role": "interviewer", "text": "Does background matter?"},
@@ -23,7 +18,7 @@ TURNS = [
 ]
 
 
-def bring_in(study: Study, by: User, models: list[str]) -> list[Interview]:
+def bring_in(study, by, models):
     """An interview for each label, of four sentences, three of them the model's."""
     lines = [
         json.dumps({"id": f"r{number}", "title": f"Talk {number}", "model": label, "turns": TURNS})
@@ -33,7 +28,7 @@ def bring_in(study: Study, by: User, models: list[str]) -> list[Interview]:
     return list(study.interviews.filter(external_id__startswith="r").order_by("pk"))
 
 
-def is_open_for(interview: Interview, person: User) -> bool:
+def is_open_for(interview, person):
     """Whether its consent and the rounds let ``person`` code this interview now; her role is another matter.
 
     An interview that is assigned to nobody is open to all coders, but for what each has completed, unless a round closes what
@@ -51,15 +46,15 @@ def is_open_for(interview: Interview, person: User) -> bool:
     return own.exists() if is_dealt_out else not completed.exists()
 
 
-def answers(interview: Interview) -> list[Sentence]:
+def answers(interview):
     """What the model says in an interview."""
     rows = Sentence.objects.filter(turn__interview=interview, turn__role="model", retired_by__isnull=True)
     return list(rows.select_related("turn__interview__study").order_by("position"))
 
 
-def fields(*coders: User, **others: Any) -> dict[str, Any]:
+def fields(*coders, **others):
     """What a lead enters for a round: the keywords of ``plan_round``."""
-    values: dict[str, Any] = {
+    values = {
         "name": "First pass",
         "instructions": "",
         "overlap_percent": 0,
@@ -75,7 +70,7 @@ def fields(*coders: User, **others: Any) -> dict[str, Any]:
     return {**given, "planned": Round(**values)}
 
 
-def open_round(study: Study, by: User, *coders: User, idempotency_key: UUID | None = None, **others: object) -> Round:
+def open_round(study, by, *coders, idempotency_key=None, **others):
     """Deal the study's interviews out to ``coders`` and open the round."""
     given = fields(*coders, **others)
     _, allocation = actions.plan_round(study=study, **given)
@@ -88,7 +83,7 @@ def open_round(study: Study, by: User, *coders: User, idempotency_key: UUID | No
     )
 
 
-def find_assignment(round_: Round, interview: Interview, coder: User) -> Assignment:
+def find_assignment(round_, interview, coder):
     return Assignment.objects.select_related("round", "interview", "coder").get(
         round=round_, interview=interview, coder=coder, withdrawn_at__isnull=True
     )

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -12,7 +10,7 @@ LABELS = st.sampled_from(["", "Model A", "Model B", "Model C", "Model D"])
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> tuple[dict[int, str], list[int], int, int, int]:
+def tables(draw):
     labels = draw(st.lists(LABELS, min_size=1, max_size=60))
     coders = draw(st.lists(st.integers(1, 500), min_size=1, max_size=9, unique=True))
     percent = draw(st.integers(0, 100)) if len(coders) > 1 else 0
@@ -21,16 +19,12 @@ def tables(draw: st.DrawFn) -> tuple[dict[int, str], list[int], int, int, int]:
     return items, coders, percent, readers, draw(st.integers(0, 10_000))
 
 
-def allocate(
-    items: dict[int, str], coders: list[int], percent: int, readers: int, seed: int
-) -> dict[int, tuple[int, ...]]:
+def allocate(items, coders, percent, readers, seed):
     return allocate_items(items, coders, overlap_percent=percent, readers=readers, seed=seed)
 
 
 @given(tables())
-def test_every_interview_is_read_by_as_many_different_coders_as_asked_and_the_overlap_is_exact(
-    table: tuple[dict[int, str], list[int], int, int, int],
-) -> None:
+def test_every_interview_is_read_by_as_many_different_coders_as_asked_and_the_overlap_is_exact(table):
     items, coders, percent, wanted, _ = table
     allocation = allocate(*table)
     assert list(allocation) == sorted(items)
@@ -41,9 +35,7 @@ def test_every_interview_is_read_by_as_many_different_coders_as_asked_and_the_ov
 
 
 @given(tables())
-def test_coders_differ_by_at_most_one_reading_within_each_model_and_in_all(
-    table: tuple[dict[int, str], list[int], int, int, int],
-) -> None:
+def test_coders_differ_by_at_most_one_reading_within_each_model_and_in_all(table):
     items, coders, *_ = table
     allocation = allocate(*table)
     for label in [None, *set(items.values())]:
@@ -53,7 +45,7 @@ def test_coders_differ_by_at_most_one_reading_within_each_model_and_in_all(
 
 
 @given(tables())
-def test_overlap_is_spread_over_models_by_their_size(table: tuple[dict[int, str], list[int], int, int, int]) -> None:
+def test_overlap_is_spread_over_models_by_their_size(table):
     items, _, percent, readers, _ = table
     allocation = allocate(*table)
     shared = count_overlap(len(items), percent)
@@ -63,31 +55,29 @@ def test_overlap_is_spread_over_models_by_their_size(table: tuple[dict[int, str]
 
 
 @given(tables(), st.randoms(use_true_random=False))
-def test_same_seed_gives_the_same_plan_whatever_the_order_of_what_is_dealt(
-    table: tuple[dict[int, str], list[int], int, int, int], random: object
-) -> None:
+def test_same_seed_gives_the_same_plan_whatever_the_order_of_what_is_dealt(table, random):
     items, coders, *rest = table
     again_items, again_coders = list(items.items()), list(coders)
-    random.shuffle(again_items)  # type: ignore[attr-defined]
-    random.shuffle(again_coders)  # type: ignore[attr-defined]
+    random.shuffle(again_items)
+    random.shuffle(again_coders)
     assert allocate(items, coders, *rest) == allocate(dict(again_items), again_coders, *rest)
 
 
-def test_another_seed_gives_another_plan_under_another_name() -> None:
+def test_another_seed_gives_another_plan_under_another_name():
     items = dict.fromkeys(range(12), "")
     plans = [allocate_items(items, [1, 2, 3], overlap_percent=25, seed=seed) for seed in (1, 2)]
     assert plans[0] != plans[1]
     assert fingerprint(plans[0]) != fingerprint(plans[1])
 
 
-def test_this_plan_is_the_same_on_every_machine() -> None:
+def test_this_plan_is_the_same_on_every_machine():
     allocation = allocate_items(
         {number: "AB"[number % 2] for number in range(6)}, [1, 2, 3], overlap_percent=50, seed=4
     )
     assert list(allocation.values()) == [(1, 2), (3,), (1, 3), (2,), (2,), (1, 3)]
 
 
-def test_pairs_of_coders_vary() -> None:
+def test_pairs_of_coders_vary():
     allocation = allocate_items(dict.fromkeys(range(24), ""), [1, 2, 3, 4], overlap_percent=100, seed=3)
     pairs = Counter(allocation.values())
     assert len(pairs) == 6
@@ -97,7 +87,7 @@ def test_pairs_of_coders_vary() -> None:
 @pytest.mark.parametrize(
     ("items", "percent", "shared"), [(1, 50, 1), (3, 50, 2), (10, 25, 3), (10, 24, 2), (7, 0, 0), (7, 100, 7)]
 )
-def test_share_is_rounded_half_up(items: int, percent: int, shared: int) -> None:
+def test_share_is_rounded_half_up(items, percent, shared):
     assert count_overlap(items, percent) == shared
 
 
@@ -113,8 +103,6 @@ def test_share_is_rounded_half_up(items: int, percent: int, shared: int) -> None
         ({1: ""}, [1, 2], 20, 1, "Choose at least two"),
     ],
 )
-def test_numbers_that_make_no_plan_are_refused(
-    items: dict[int, str], coders: list[int], percent: int, readers: int, words: str
-) -> None:
+def test_numbers_that_make_no_plan_are_refused(items, coders, percent, readers, words):
     with pytest.raises(CannotAllocate, match=words):
         allocate_items(items, coders, overlap_percent=percent, readers=readers)

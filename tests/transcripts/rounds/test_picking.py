@@ -1,34 +1,24 @@
 """A round of some interviews: which are picked, and who can code the others afterwards."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import decide
 from tests.transcripts.rounds.cast import answers, bring_in, is_open_for, open_round
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.coding.actions import NotOpen
 from transcripts.coding.models import Decision
-from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds.actions import complete_interview
 from transcripts.rounds.models import Round
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def interviews(study: Study, owner: User) -> list[Interview]:
+def interviews(study, owner):
     return bring_in(study, owner, ["A", "A", "B", "B"])
 
 
-def may_code(interview: Interview, person: User) -> bool:
+def may_code(interview, person):
     """What the desk says; the rule in words has to agree."""
     decided = Decision.objects.filter(sentence__turn__interview=interview, coder=person).count()
     try:
@@ -42,9 +32,7 @@ def may_code(interview: Interview, person: User) -> bool:
     return is_open
 
 
-def test_what_no_round_assigns_stays_open_unless_a_round_closes_it(
-    study: Study, owner: User, coder: User, second_coder: User, interviews: list[Interview]
-) -> None:
+def test_what_no_round_assigns_stays_open_unless_a_round_closes_it(study, owner, coder, second_coder, interviews):
     first, second, third, _ = interviews
     open_round(study, owner, coder, interview_ids=[first.pk], closes_others=False)
     assert [may_code(first, coder), may_code(first, second_coder)] == [True, False]
@@ -55,9 +43,7 @@ def test_what_no_round_assigns_stays_open_unless_a_round_closes_it(
     assert may_code(first, coder)
 
 
-def test_what_stays_open_is_finished_and_not_signed_off(
-    study: Study, owner: User, coder: User, second_coder: User, interviews: list[Interview]
-) -> None:
+def test_what_stays_open_is_finished_and_not_signed_off(study, owner, coder, second_coder, interviews):
     open_round(study, owner, coder, interview_ids=[interviews[0].pk], closes_others=False)
     decide(answers(interviews[1])[0], second_coder)
     complete_interview(study=study, interview=interviews[1], reason="Enough.", by=second_coder)
@@ -68,27 +54,21 @@ def test_what_stays_open_is_finished_and_not_signed_off(
         complete_interview(study=study, interview=interviews[0], reason="Enough.", by=coder)
 
 
-def test_rounds_of_before_close_what_lies_outside(
-    study: Study, owner: User, coder: User, second_coder: User, interviews: list[Interview]
-) -> None:
+def test_rounds_of_before_close_what_lies_outside(study, owner, coder, second_coder, interviews):
     open_round(study, owner, coder, models=["A"])
     assert Round.objects.get().closes_others
     assert not may_code(interviews[3], second_coder)
 
 
 @pytest.mark.parametrize("drawn", [1, 3, 9])
-def test_interviews_are_drawn_by_the_seed(
-    study: Study, owner: User, coder: User, interviews: list[Interview], drawn: int
-) -> None:
+def test_interviews_are_drawn_by_the_seed(study, owner, coder, interviews, drawn):
     round_ = open_round(study, owner, coder, drawn=drawn)
     assert round_.assignments.count() == min(drawn, 4)
     assert AuditEvent.objects.get(action="round.opened").details["drawn"] == drawn
 
 
 class TestPage:
-    def test_what_is_ticked_in_the_list_is_ticked_in_the_form(
-        self, study: Study, owner: User, interviews: list[Interview], client_of: SignIn
-    ) -> None:
+    def test_what_is_ticked_in_the_list_is_ticked_in_the_form(self, study, owner, interviews, client_of):
         address = reverse("rounds:new", args=[study.slug])
         page = client_of(owner).post(address, {"pick": "1", "interview": [interviews[2].pk]})
         assert page.status_code == 200
@@ -104,16 +84,7 @@ class TestPage:
         ("choice", "words"),
         [("open", "The other 3 interviews stay as they are."), ("close", "The other 3 interviews close to")],
     )
-    def test_the_plan_says_who_can_code_the_others(
-        self,
-        study: Study,
-        owner: User,
-        coder: User,
-        interviews: list[Interview],
-        client_of: SignIn,
-        choice: str,
-        words: str,
-    ) -> None:
+    def test_the_plan_says_who_can_code_the_others(self, study, owner, coder, interviews, client_of, choice, words):
         client, address = client_of(owner), reverse("rounds:new", args=[study.slug])
         blank = client.get(address).context["form"]
         sent = {

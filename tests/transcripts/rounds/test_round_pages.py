@@ -1,32 +1,23 @@
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from uuid import uuid4
 
 import pytest
-from django.test import Client
-from pytest_django import DjangoAssertNumQueries
 
 from tests.transcripts.coding.cast import decide, last_event
 from tests.transcripts.rounds.cast import answers, bring_in, find_assignment, open_round
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.corpus.models import Interview
 from transcripts.rounds import actions
 from transcripts.rounds.models import Assignment, Round
-from transcripts.studies.models import Study
 
-SignIn = Callable[[User], Client]
 ROUNDS, WORK = "/studies/culture/rounds/", "/studies/culture/my-work/"
 
 
 @pytest.fixture
-def talks(study: Study, owner: User) -> list[Interview]:
+def talks(study, owner):
     return bring_in(study, owner, ["Model A", "", "Model B"])
 
 
-def typed(*coders: User, **others: object) -> dict[str, object]:
+def typed(*coders, **others):
     return {
         "name": "Pilot",
         "instructions": "",
@@ -40,9 +31,7 @@ def typed(*coders: User, **others: object) -> dict[str, object]:
 
 
 class TestMaking:
-    def test_plan_is_shown_first_and_stored_when_confirmed(
-        self, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
-    ) -> None:
+    def test_plan_is_shown_first_and_stored_when_confirmed(self, talks, lead, coder, second_coder, client_of):
         client = client_of(lead)
         form = typed(coder, second_coder)
         shown = client.post(f"{ROUNDS}new/", form)
@@ -58,22 +47,18 @@ class TestMaking:
         assert again["Location"] == f"{ROUNDS}1/"
         assert Assignment.objects.count() == 4
 
-    def test_confirmed_form_of_the_page_itself_opens_the_round(
-        self, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_confirmed_form_of_the_page_itself_opens_the_round(self, talks, lead, coder, client_of):
         client = client_of(lead)
         page = client.post(f"{ROUNDS}new/", typed(coder, overlap_percent="0", models=["–", "Model A"])).content.decode()
         part = page[page.index('name="plan_name"') - 200 : page.index("Confirm: open")]
-        hidden: dict[str, list[str]] = {}
+        hidden = {}
         for tag in re.findall(r"<input[^>]*>", part):
             found = dict(re.findall(r'(\w+)="([^"]*)"', tag))
             hidden.setdefault(found["name"], []).append(found.get("value", ""))
         assert client.post(f"{ROUNDS}new/", hidden)["Location"] == f"{ROUNDS}1/"
         assert set(Assignment.objects.values_list("interview__model_label", flat=True)) == {"", "Model A"}
 
-    def test_plan_that_has_changed_is_shown_again(
-        self, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_plan_that_has_changed_is_shown_again(self, talks, lead, coder, client_of):
         answer = client_of(lead).post(f"{ROUNDS}new/", typed(coder, overlap_percent="0", plan_name="0" * 32))
         assert answer.status_code == 409
         assert "have changed" in answer.content.decode()
@@ -94,16 +79,7 @@ class TestMaking:
             ({"idempotency_key": "x"}, "Enter a valid UUID"),
         ],
     )
-    def test_wrong_entry_is_422_with_its_reason(
-        self,
-        talks: list[Interview],
-        lead: User,
-        coder: User,
-        second_coder: User,
-        client_of: SignIn,
-        wrong: dict[str, object],
-        words: str,
-    ) -> None:
+    def test_wrong_entry_is_422_with_its_reason(self, talks, lead, coder, second_coder, client_of, wrong, words):
         answer = client_of(lead).post(f"{ROUNDS}new/", {**typed(coder, second_coder), **wrong})
         assert answer.status_code == 422
         assert words in answer.content.decode()
@@ -111,8 +87,8 @@ class TestMaking:
 
 class TestRound:
     def test_lead_assigns_unassigns_and_gives_back_what_is_ticked(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
-    ) -> None:
+        self, study, talks, lead, coder, second_coder, client_of
+    ):
         round_ = open_round(study, lead, coder)
         client, path = client_of(lead), f"{ROUNDS}1/assignments/"
         cells = [f"{talk.pk}:{second_coder.pk}" for talk in talks[:2]]
@@ -131,9 +107,7 @@ class TestRound:
         client.post(path, {**given, "reason": "A definition changed."})
         assert not Assignment.objects.filter(completed_at__isnull=False).exists()
 
-    def test_what_fails_at_one_place_is_done_nowhere(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_what_fails_at_one_place_is_done_nowhere(self, study, talks, lead, coder, reader, client_of):
         round_ = open_round(study, lead, coder, models=["Model A"])
         cells = [f"{talks[1].pk}:{coder.pk}", f"{talks[1].pk}:{reader.pk}"]
         answer = client_of(lead).post(f"{ROUNDS}1/assignments/", {"act": "assign", "cell": cells})
@@ -151,22 +125,11 @@ class TestRound:
             ({"act": "assign", "cell": ["999999:999999"]}, 404),
         ],
     )
-    def test_what_the_page_does_not_send_is_refused(
-        self,
-        study: Study,
-        talks: list[Interview],
-        lead: User,
-        coder: User,
-        client_of: SignIn,
-        sent: dict[str, object],
-        status: int,
-    ) -> None:
+    def test_what_the_page_does_not_send_is_refused(self, study, talks, lead, coder, client_of, sent, status):
         open_round(study, lead, coder)
         assert client_of(lead).post(f"{ROUNDS}1/assignments/", sent).status_code == status
 
-    def test_lead_locks_and_unlocks_with_a_reason(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_lead_locks_and_unlocks_with_a_reason(self, study, talks, lead, coder, client_of):
         round_ = open_round(study, lead, coder)
         client = client_of(lead)
         refused = client.post(f"{ROUNDS}1/lock/", {"act": "lock"})
@@ -184,9 +147,7 @@ class TestRound:
         assert client.post(f"{ROUNDS}1/lock/", {"act": "unlock", "reason": "Missed one."}).status_code == 302
         assert last_event(study).details["reason"] == "Missed one."
 
-    def test_reader_looks_and_changes_nothing(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_reader_looks_and_changes_nothing(self, study, talks, lead, coder, reader, client_of):
         open_round(study, lead, coder)
         client = client_of(reader)
         assert "Pilot" not in client.get(ROUNDS).content.decode()
@@ -196,15 +157,8 @@ class TestRound:
         assert client.get(f"{ROUNDS}new/").status_code == 403
 
     def test_page_costs_as_many_queries_for_one_interview_as_for_many(
-        self,
-        study: Study,
-        talks: list[Interview],
-        lead: User,
-        coder: User,
-        second_coder: User,
-        client_of: SignIn,
-        django_assert_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+        self, study, talks, lead, coder, second_coder, client_of, django_assert_num_queries
+    ):
         open_round(study, lead, coder, second_coder, overlap_percent=100)
         client = client_of(lead)
         with django_assert_num_queries(10):
@@ -215,9 +169,7 @@ class TestRound:
 
 
 class TestOwnWork:
-    def test_coder_sees_her_own_assignments_and_nobody_elses(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
-    ) -> None:
+    def test_coder_sees_her_own_assignments_and_nobody_elses(self, study, talks, lead, coder, second_coder, client_of):
         open_round(study, lead, coder, instructions="Mind the <i>hedges</i>.", models=["Model A"])
         open_round(study, lead, second_coder, name="Later pass")
         client = client_of(coder)
@@ -231,8 +183,8 @@ class TestOwnWork:
         assert _without_tokens(client.get(WORK).content.decode()) == _without_tokens(before)
 
     def test_coder_signs_off_with_a_confirmation_and_a_reason_for_what_is_open(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+        self, study, talks, lead, coder, client_of
+    ):
         round_ = open_round(study, lead, coder)
         client, path = client_of(coder), f"{ROUNDS}1/complete/{talks[0].pk}/"
         for sent, words in (
@@ -247,9 +199,7 @@ class TestOwnWork:
         assert find_assignment(round_, talks[0], coder).completed_at
         assert "completed" in client.get(WORK).content.decode()
 
-    def test_several_interviews_are_signed_off_at_once_or_none(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_several_interviews_are_signed_off_at_once_or_none(self, study, talks, lead, coder, client_of):
         round_ = open_round(study, lead, coder)
         for sentence in answers(talks[0]):
             decide(sentence, coder)
@@ -284,9 +234,7 @@ class TestOwnWork:
         )
         assert [details.get("reason") for details in reasons] == [None, "Boilerplate."], "where it was asked for"
 
-    def test_the_end_of_the_desk_leads_to_signing_off(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_the_end_of_the_desk_leads_to_signing_off(self, study, talks, lead, coder, client_of):
         round_ = open_round(study, lead, coder)
         client, desk = client_of(coder), f"/studies/culture/interviews/{talks[0].pk}/"
         link = f"{WORK}?interview={talks[0].pk}#interview-{talks[0].pk}"
@@ -297,22 +245,18 @@ class TestOwnWork:
         actions.complete_assignment(assignment=find_assignment(round_, talks[0], coder), reason="Done.", by=coder)
         assert 'id="complete"' not in client.get(desk).content.decode()
 
-    def test_what_is_not_assigned_cannot_be_signed_off(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, second_coder: User, client_of: SignIn
-    ) -> None:
+    def test_what_is_not_assigned_cannot_be_signed_off(self, study, talks, lead, coder, second_coder, client_of):
         open_round(study, lead, coder)
         answer = client_of(second_coder).post(f"{ROUNDS}1/complete/{talks[0].pk}/", {"confirmed": "on"})
         assert answer.status_code == 409
         assert "not assigned to you" in answer.content.decode()
 
-    def test_locked_round_is_not_signed_off(
-        self, study: Study, talks: list[Interview], lead: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_locked_round_is_not_signed_off(self, study, talks, lead, coder, client_of):
         round_ = open_round(study, lead, coder)
         actions.lock_round(round_=round_, by=lead)
         answer = client_of(coder).post(f"{ROUNDS}1/complete/{talks[0].pk}/", {"confirmed": "on", "reason": "x"})
         assert answer.status_code == 409
 
 
-def _without_tokens(page: str) -> str:
+def _without_tokens(page):
     return re.sub(r"[A-Za-z0-9]{64}", "", page)

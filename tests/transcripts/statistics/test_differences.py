@@ -1,14 +1,12 @@
 """Differences of means and of groups, against scipy, statsmodels and simulation."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp, ttest_ind
-from statsmodels.stats.meta_analysis import combine_effects  # type: ignore[import-untyped]
-from statsmodels.stats.oneway import anova_oneway  # type: ignore[import-untyped]
+from statsmodels.stats.meta_analysis import combine_effects
+from statsmodels.stats.oneway import anova_oneway
 
 from transcripts.statistics.differences import (
     Estimate,
@@ -22,7 +20,7 @@ from transcripts.statistics.differences import (
 samples = st.lists(st.floats(-1e6, 1e6).map(lambda value: round(value, 3)), min_size=2, max_size=30)
 
 
-def take(values: list[float]) -> Moments:
+def take(values):
     moments = Moments()
     for value in values:
         moments.add(value)
@@ -30,9 +28,7 @@ def take(values: list[float]) -> Moments:
 
 
 @given(samples, samples)
-def test_number_mean_and_spread_are_those_of_numpy_also_of_two_samples_together(
-    first: list[float], second: list[float]
-) -> None:
+def test_number_mean_and_spread_are_those_of_numpy_also_of_two_samples_together(first, second):
     both = take(first) + take(second)
     for values, found in ((first, take(first)), (first + second, both)):
         assert found.n == len(values)
@@ -40,23 +36,23 @@ def test_number_mean_and_spread_are_those_of_numpy_also_of_two_samples_together(
         assert found.sd == pytest.approx(np.std(values, ddof=1), rel=1e-9, abs=1e-6)
 
 
-def test_of_nothing_and_of_one_number_there_is_no_spread() -> None:
+def test_of_nothing_and_of_one_number_there_is_no_spread():
     assert (Moments() + Moments()).n == 0
     assert (take([3.0]).mean, take([3.0]).sd, take([3.0]).interval) == (3.0, None, None)
     assert take([0.1] * 7).squares == 0
 
 
-def test_numbers_far_from_nought_keep_their_spread() -> None:
+def test_numbers_far_from_nought_keep_their_spread():
     assert take([1e9 + 4, 1e9 + 7, 1e9 + 13, 1e9 + 16]).variance == pytest.approx(30)
 
 
-def test_the_interval_of_a_mean_is_that_of_scipy() -> None:
+def test_the_interval_of_a_mean_is_that_of_scipy():
     values = [2.0, 3.5, 7.0, 1.0, 4.0]
     assert take(values).interval == pytest.approx(tuple(ttest_1samp(values, 0).confidence_interval()))
 
 
 @given(samples, samples)
-def test_two_means_are_compared_as_scipy_does(first: list[float], second: list[float]) -> None:
+def test_two_means_are_compared_as_scipy_does(first, second):
     assume(np.std(first) > 1e-2 and np.std(second) > 1e-2)
     found = measure_welch(take(first), take(second))
     expected = ttest_ind(first, second, equal_var=False)
@@ -65,7 +61,7 @@ def test_two_means_are_compared_as_scipy_does(first: list[float], second: list[f
     assert found.interval == pytest.approx(tuple(expected.confidence_interval()), rel=1e-6, abs=1e-6)
 
 
-def test_means_without_any_spread_are_not_tested() -> None:
+def test_means_without_any_spread_are_not_tested():
     assert measure_welch(take([1.0, 1.0, 1.0]), take([2.0, 2.0, 2.0])) is None
     assert measure_welch(take([1.0]), take([2.0, 3.0])) is None
     one_sided = measure_welch(take([1.0, 1.0, 1.0]), take([2.0, 2.5, 3.5]))
@@ -73,7 +69,7 @@ def test_means_without_any_spread_are_not_tested() -> None:
     assert one_sided.df == pytest.approx(2)
 
 
-def test_q_is_that_of_statsmodels() -> None:
+def test_q_is_that_of_statsmodels():
     estimates = [Estimate(0.1, 0.02), Estimate(0.4, 0.01), Estimate(-0.2, 0.05)]
     found = measure_heterogeneity(estimates)
     expected = combine_effects(*(np.array([each[place] for each in estimates]) for place in (0, 1)))
@@ -84,7 +80,7 @@ def test_q_is_that_of_statsmodels() -> None:
 
 
 @given(st.lists(samples, min_size=2, max_size=6))
-def test_with_few_degrees_of_freedom_it_is_the_test_of_welch(groups: list[list[float]]) -> None:
+def test_with_few_degrees_of_freedom_it_is_the_test_of_welch(groups):
     assume(all(np.std(group) > 1e-2 for group in groups))
     moments = [take(group) for group in groups]
     found = measure_heterogeneity([Estimate(each.mean, (each.variance or 0) / each.n, each.n - 1) for each in moments])
@@ -94,7 +90,7 @@ def test_with_few_degrees_of_freedom_it_is_the_test_of_welch(groups: list[list[f
     assert found.p == pytest.approx(expected.pvalue, rel=1e-5, abs=1e-12)
 
 
-def test_differences_of_two_groups_are_compared_by_the_contrast_of_four_means() -> None:
+def test_differences_of_two_groups_are_compared_by_the_contrast_of_four_means():
     draw = np.random.default_rng(1)
     cells = [take(list(draw.normal(mean, 2, 12))) for mean in (1, 0, 3, 0)]
     pairs = [estimate_difference_of_means(*cells[:2]), estimate_difference_of_means(*cells[2:])]
@@ -109,13 +105,13 @@ def test_differences_of_two_groups_are_compared_by_the_contrast_of_four_means() 
     assert found.df_error == pytest.approx(df)
 
 
-def test_one_estimate_or_one_without_variance_is_not_compared() -> None:
+def test_one_estimate_or_one_without_variance_is_not_compared():
     assert measure_heterogeneity([]) is None
     assert measure_heterogeneity([Estimate(1.0, 1.0)]) is None
     assert measure_heterogeneity([Estimate(1.0, 0.0), Estimate(2.0, 1.0)]) is None
 
 
-def test_a_share_of_nought_or_one_has_a_variance() -> None:
+def test_a_share_of_nought_or_one_has_a_variance():
     found = estimate_difference_of_shares(10, 10, 0, 10)
     assert found is not None
     assert found.value == pytest.approx(10 / 12)
@@ -125,7 +121,7 @@ def test_a_share_of_nought_or_one_has_a_variance() -> None:
 
 @pytest.mark.parametrize("groups", [2, 3, 9])
 @pytest.mark.parametrize("shares", [(0.5, 0.3), (0.9, 0.8), (0.1, 0.05), (0.95, 0.5)])
-def test_groups_that_do_not_differ_seldom_seem_to_from_ten_units_on(groups: int, shares: tuple[float, float]) -> None:
+def test_groups_that_do_not_differ_seldom_seem_to_from_ten_units_on(groups, shares):
     draw = np.random.default_rng(groups)
     found = 0
     for _ in range(1500):
@@ -137,7 +133,7 @@ def test_groups_that_do_not_differ_seldom_seem_to_from_ten_units_on(groups: int,
 
 
 @pytest.mark.parametrize("groups", [2, 9])
-def test_groups_of_ten_numbers_that_do_not_differ_seldom_seem_to(groups: int) -> None:
+def test_groups_of_ten_numbers_that_do_not_differ_seldom_seem_to(groups):
     draw = np.random.default_rng(groups)
     found = 0
     for _ in range(1000):
@@ -151,8 +147,8 @@ def test_groups_of_ten_numbers_that_do_not_differ_seldom_seem_to(groups: int) ->
     assert 0.03 < found / 1000 < 0.07
 
 
-def test_numbers_that_are_all_the_same_have_no_spread_however_they_were_added_up() -> None:
-    def add_up(value: float) -> Moments:
+def test_numbers_that_are_all_the_same_have_no_spread_however_they_were_added_up():
+    def add_up(value):
         total = Moments()
         for size in (3, 6, 5):
             group = Moments()
@@ -166,7 +162,7 @@ def test_numbers_that_are_all_the_same_have_no_spread_however_they_were_added_up
 
 
 @pytest.mark.parametrize("smallest", [3e-162, 1e-161, 1e-300])
-def test_numbers_too_small_for_squares_have_no_test_and_no_fault(smallest: float) -> None:
+def test_numbers_too_small_for_squares_have_no_test_and_no_fault(smallest):
     first, second = Moments(), Moments()
     for number in range(12):
         first.add(smallest if number == 3 else 0.0)

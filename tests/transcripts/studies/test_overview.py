@@ -1,48 +1,38 @@
 """The overview of a study, and where people come after signing in."""
 
-from __future__ import annotations
-
 import re
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from tests.transcripts.coding.cast import decide, find_code, put
 from tests.transcripts.corpus.test_actions import make_file, make_line
 from tests.transcripts.rounds.cast import open_round
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.codebook.actions import propose_code
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.changes import archive_interviews
 from transcripts.corpus.models import Interview, Sentence
 from transcripts.studies.actions import create_study, invite_user, set_member_role, set_method
-from transcripts.studies.models import Study
 
-SignIn = Callable[[User], Client]
 HOME = "/studies/culture/"
 ALL_WORK = "/studies/culture/progress/"
 
 
-def read(client: Client, path: str = HOME) -> str:
+def read(client, path=HOME):
     answer = client.get(path)
     assert answer.status_code == 200
     return re.sub(r"\s+", " ", answer.content.decode())
 
 
-def cards_of(client: Client) -> dict[str, Any]:
+def cards_of(client):
     return dict(client.get(HOME).context["cards"])
 
 
-def test_a_coder_sees_what_is_left_and_goes_on_where_she_began(
-    interview: Interview, sentence: Sentence, coder: User, study: Study, client_of: SignIn
-) -> None:
+def test_a_coder_sees_what_is_left_and_goes_on_where_she_began(interview, sentence, coder, study, client_of):
     import_files(study=study, files=[make_file(make_line("later"))], by=coder)
     client = client_of(coder)
     assert "Begin to code" in read(client)
@@ -57,9 +47,7 @@ def test_a_coder_sees_what_is_left_and_goes_on_where_she_began(
     assert "rounds/_all_work_card.html" not in cards_of(client), "how far others are is not for coders"
 
 
-def test_what_is_assigned_is_what_is_left(
-    interview: Interview, study: Study, owner: User, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+def test_what_is_assigned_is_what_is_left(interview, study, owner, coder, second_coder, client_of):
     open_round(study, owner, coder)
     assert cards_of(client_of(coder))["rounds/_own_work_card.html"]["interviews"] == 1
     assert cards_of(client_of(second_coder))["rounds/_own_work_card.html"]["interviews"] == 0
@@ -67,9 +55,7 @@ def test_what_is_assigned_is_what_is_left(
     assert [row.name for row in drawn["coders"].rows] == ["coder"]
 
 
-def test_assigned_work_comes_first_with_its_round_and_instructions(
-    interview: Interview, sentence: Sentence, study: Study, owner: User, coder: User, client_of: SignIn
-) -> None:
+def test_assigned_work_comes_first_with_its_round_and_instructions(interview, sentence, study, owner, coder, client_of):
     import_files(study=study, files=[make_file(make_line("later"))], by=owner)
     later = Interview.objects.get(external_id="later")
     decide(sentence, coder)
@@ -97,9 +83,7 @@ def test_assigned_work_comes_first_with_its_round_and_instructions(
     assert reverse("desk:desk", args=["culture", interview.pk]) in page
 
 
-def test_a_lead_sees_how_far_everybody_is(
-    sentence: Sentence, study: Study, lead: User, coder: User, client_of: SignIn
-) -> None:
+def test_a_lead_sees_how_far_everybody_is(sentence, study, lead, coder, client_of):
     decide(sentence, coder)
     client = client_of(lead)
     assert f'hx-get="{ALL_WORK}"' in read(client)
@@ -110,9 +94,7 @@ def test_a_lead_sees_how_far_everybody_is(
     assert drawn["total"].decided == 1
 
 
-def test_an_archived_interview_is_nobodys_work(
-    interview: Interview, study: Study, owner: User, coder: User, client_of: SignIn
-) -> None:
+def test_an_archived_interview_is_nobodys_work(interview, study, owner, coder, client_of):
     open_round(study, owner, coder)
     archive_interviews(study=study, interviews=[interview], reason="Wrong file.", by=owner)
     assert cards_of(client_of(coder))["rounds/_own_work_card.html"]["interviews"] == 0
@@ -120,7 +102,7 @@ def test_an_archived_interview_is_nobodys_work(
     assert "assigned to you" not in read(client_of(coder), "/")
 
 
-def test_what_waits_for_whom(study: Study, sentence: Sentence, owner: User, coder: User, client_of: SignIn) -> None:
+def test_what_waits_for_whom(study, sentence, owner, coder, client_of):
     propose_code(
         study=study,
         name="Hedging",
@@ -134,8 +116,8 @@ def test_what_waits_for_whom(study: Study, sentence: Sentence, owner: User, code
 
 
 def test_agreement_comes_after_the_page_where_the_method_measures_it(
-    sentence: Sentence, study: Study, lead: User, coder: User, second_coder: User, client_of: SignIn
-) -> None:
+    sentence, study, lead, coder, second_coder, client_of
+):
     client = client_of(lead)
     so_far = reverse("agreement:so_far", args=["culture"])
     assert so_far not in read(client)
@@ -148,14 +130,14 @@ def test_agreement_comes_after_the_page_where_the_method_measures_it(
     assert "hidden from you until you unblind the interviews" in part
 
 
-def test_an_empty_study_names_its_steps(study: Study, owner: User, client_of: SignIn) -> None:
+def test_an_empty_study_names_its_steps(study, owner, client_of):
     page = read(client_of(owner))
     assert "Begin the study" in page
     assert reverse("corpus:import", args=["culture"]) in page
 
 
-def test_queries_do_not_grow_with_the_study(study: Study, owner: User, coder: User, client_of: SignIn) -> None:
-    def count(person: User) -> int:
+def test_queries_do_not_grow_with_the_study(study, owner, coder, client_of):
+    def count(person):
         client = client_of(person)
         read(client)
         with CaptureQueriesContext(connection) as queries:
@@ -173,13 +155,11 @@ def test_queries_do_not_grow_with_the_study(study: Study, owner: User, coder: Us
 
 
 class TestLanding:
-    def test_with_one_study_one_lands_on_its_overview(self, study: Study, coder: User, client_of: SignIn) -> None:
+    def test_with_one_study_one_lands_on_its_overview(self, study, coder, client_of):
         assert client_of(coder).get("/land/")["Location"] == HOME
 
     @pytest.mark.parametrize("more", ["study", "invitation"])
-    def test_otherwise_on_the_list_which_says_what_is_left(
-        self, study: Study, owner: User, coder: User, client_of: SignIn, more: str
-    ) -> None:
+    def test_otherwise_on_the_list_which_says_what_is_left(self, study, owner, coder, client_of, more):
         other = create_study(slug="other", name="Other", by=owner)
         if more == "study":
             set_member_role(study=other, user=coder, role="coder", by=trail.SYSTEM)
@@ -187,9 +167,7 @@ class TestLanding:
             invite_user(study=other, username="coder", role="coder", by=owner)
         assert client_of(coder).get("/land/")["Location"] == "/"
 
-    def test_the_list_says_what_is_assigned(
-        self, interview: Interview, study: Study, owner: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_the_list_says_what_is_assigned(self, interview, study, owner, coder, client_of):
         open_round(study, owner, coder)
         assert "1 interview assigned to you" in read(client_of(coder), "/")
         assert "assigned to you" not in read(client_of(owner), "/")

@@ -1,16 +1,12 @@
 """Starting studies and inviting people are rights, people accept before they belong, and nobody learns who or what exists."""
 
-from __future__ import annotations
-
 import io
 import json
 import re
-from collections.abc import Callable
 
 import pytest
 from django.core.exceptions import PermissionDenied
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from tests.conftest import make_user
 from transcripts.accounts.actions import set_rights
@@ -31,11 +27,10 @@ from transcripts.studies.actions import (
 from transcripts.studies.models import Invitation, Membership, Study
 
 MEMBERS = "/studies/culture/members/"
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def boss(db: None) -> User:
+def boss(db):
     user = make_user("boss")
     user.is_superuser = True
     user.save()
@@ -43,20 +38,20 @@ def boss(db: None) -> User:
 
 
 @pytest.fixture
-def plain(db: None) -> User:
+def plain(db):
     """A new account, as an invitation makes it."""
     return User.objects.create_user(username="plain", password=None)
 
 
-def is_member(user: User, study: Study) -> bool:
+def is_member(user, study):
     return Membership.objects.filter(user=user, study=study).exists()
 
 
-def read(client: Client, path: str) -> str:
+def read(client, path):
     return client.get(path).content.decode()
 
 
-def test_who_may_not_start_studies_reads_who_gives_the_right(boss: User, plain: User, client_of: SignIn) -> None:
+def test_who_may_not_start_studies_reads_who_gives_the_right(boss, plain, client_of):
     closed = make_user("closed")
     closed.is_superuser, closed.is_active = True, False
     closed.save()
@@ -69,7 +64,7 @@ def test_who_may_not_start_studies_reads_who_gives_the_right(boss: User, plain: 
 
 
 class TestRights:
-    def test_a_new_account_can_start_no_study(self, plain: User, client_of: SignIn) -> None:
+    def test_a_new_account_can_start_no_study(self, plain, client_of):
         with pytest.raises(PermissionDenied, match="may not start studies"):
             start_study(slug="mine", name="Mine", by=plain)
         browser = client_of(plain)
@@ -79,9 +74,7 @@ class TestRights:
         assert "/new-study/" not in read(browser, "/")
         assert not Study.objects.exists()
 
-    def test_an_owner_of_a_study_without_the_right_invites_nobody(
-        self, study: Study, owner: User, outsider: User, client_of: SignIn
-    ) -> None:
+    def test_an_owner_of_a_study_without_the_right_invites_nobody(self, study, owner, outsider, client_of):
         invited = invite_person(study=study, username="ada", role="coder", by=owner)[0]
         owner.may_invite = False
         owner.save()
@@ -98,9 +91,7 @@ class TestRights:
         assert not Invitation.objects.exists()
         assert "You may not invite people" in read(client_of(owner), MEMBERS)
 
-    def test_the_owner_of_the_site_gives_and_takes_rights(
-        self, plain: User, boss: User, outsider: User, client_of: SignIn
-    ) -> None:
+    def test_the_owner_of_the_site_gives_and_takes_rights(self, plain, boss, outsider, client_of):
         page = read(client_of(boss), "/people/")
         assert "plain" in page
         assert "start studies" in page
@@ -114,7 +105,7 @@ class TestRights:
         assert client_of(outsider).get("/people/").status_code == 403
         assert client_of(outsider).post(f"/people/{outsider.pk}/rights/").status_code == 403
 
-    def test_a_command_sets_what_is_named(self, plain: User) -> None:
+    def test_a_command_sets_what_is_named(self, plain):
         out = io.StringIO()
         call_command("user", "set-rights", "plain", start_studies="yes", stdout=out)
         call_command("user", "set-rights", "plain", invite="yes", json=True, stdout=out)
@@ -126,9 +117,7 @@ class TestRights:
 
 
 class TestInvitations:
-    def test_an_invited_person_belongs_only_after_she_accepted(
-        self, study: Study, owner: User, outsider: User, client_of: SignIn
-    ) -> None:
+    def test_an_invited_person_belongs_only_after_she_accepted(self, study, owner, outsider, client_of):
         assert client_of(owner).post(f"{MEMBERS}add/", {"username": "Outsider", "role": "reader"}).status_code == 302
         browser = client_of(outsider)
         assert not is_member(outsider, study)
@@ -145,9 +134,7 @@ class TestInvitations:
             ("study.invitation.made", "owner"),
         ]
 
-    def test_a_declined_or_withdrawn_invitation_makes_no_member(
-        self, study: Study, owner: User, outsider: User, client_of: SignIn
-    ) -> None:
+    def test_a_declined_or_withdrawn_invitation_makes_no_member(self, study, owner, outsider, client_of):
         invitation = invite_user(study=study, username="outsider", role="coder", by=owner)
         client_of(outsider).post(f"/invitations/{invitation.pk}/answer/", {"answer": "decline"})
         with pytest.raises(Refused, match="withdrawn or answered"):
@@ -158,9 +145,7 @@ class TestInvitations:
             answer_invitation(invitation=again, accepts=True, by=outsider)
         assert not is_member(outsider, study)
 
-    def test_nobody_answers_for_somebody_else(
-        self, study: Study, owner: User, lead: User, outsider: User, client_of: SignIn
-    ) -> None:
+    def test_nobody_answers_for_somebody_else(self, study, owner, lead, outsider, client_of):
         invitation = invite_user(study=study, username="outsider", role="owner", by=owner)
         assert client_of(lead).post(f"/invitations/{invitation.pk}/answer/", {"answer": "accept"}).status_code == 404
         with pytest.raises(PermissionDenied):
@@ -169,20 +154,16 @@ class TestInvitations:
             withdraw_invitation(invitation=invitation, by=lead)
         assert not is_member(outsider, study)
 
-    def test_a_second_invitation_of_the_same_name_replaces_the_first(
-        self, study: Study, owner: User, outsider: User
-    ) -> None:
+    def test_a_second_invitation_of_the_same_name_replaces_the_first(self, study, owner, outsider):
         invite_user(study=study, username="outsider", role="coder", by=owner)
         second = invite_user(study=study, username="OUTSIDER", role="reader", by=owner)
         assert [each.pk for each in outsider.invitations.filter(answer="")] == [second.pk]
 
-    def test_nobody_is_added_over_her_head(self, study: Study, owner: User, outsider: User) -> None:
+    def test_nobody_is_added_over_her_head(self, study, owner, outsider):
         with pytest.raises(Refused, match="Invite her first"):
             set_member_role(study=study, user=outsider, role="coder", by=owner)
 
-    def test_an_old_invitation_brings_back_nobody_who_was_removed(
-        self, study: Study, owner: User, outsider: User
-    ) -> None:
+    def test_an_old_invitation_brings_back_nobody_who_was_removed(self, study, owner, outsider):
         invitation = invite_user(study=study, username="outsider", role="coder", by=owner)
         answer_invitation(invitation=invitation, accepts=True, by=outsider)
         remove_member(study=study, user=outsider, by=owner)
@@ -190,15 +171,13 @@ class TestInvitations:
             answer_invitation(invitation=invitation, accepts=True, by=outsider)
 
 
-def without_names(answer: str) -> str:
+def without_names(answer):
     """A page without what differs between any two requests: tokens, times, numbers and the name that was typed."""
     return re.sub(r"[A-Za-z0-9]{64}|\d+|outsider|nobody", "", answer)
 
 
 class TestOneAnswer:
-    def test_inviting_a_name_that_nobody_has_looks_the_same(
-        self, study: Study, owner: User, outsider: User, client_of: SignIn
-    ) -> None:
+    def test_inviting_a_name_that_nobody_has_looks_the_same(self, study, owner, outsider, client_of):
         browser = client_of(owner)
         pages = []
         for name in ("outsider", "nobody"):
@@ -207,14 +186,12 @@ class TestOneAnswer:
             Invitation.objects.all().delete()
         assert pages[0] == pages[1]
 
-    def test_a_name_that_nobody_had_is_not_bound_to_a_later_account(
-        self, study: Study, owner: User, client_of: SignIn
-    ) -> None:
+    def test_a_name_that_nobody_had_is_not_bound_to_a_later_account(self, study, owner, client_of):
         invite_user(study=study, username="later", role="owner", by=owner)
         later = make_user("later")
         assert "Invitation to" not in read(client_of(later), "/")
 
-    def test_a_taken_address_looks_like_a_free_one(self, study: Study, outsider: User, client_of: SignIn) -> None:
+    def test_a_taken_address_looks_like_a_free_one(self, study, outsider, client_of):
         browser = client_of(outsider)
         found = []
         for slug in ("culture", "freedom"):
@@ -223,18 +200,18 @@ class TestOneAnswer:
             found.append(re.sub(r"-[a-z2-9]{5}/$", "-…/", answer["Location"]))
         assert found == ["/studies/culture-…/", "/studies/freedom-…/"]
 
-    def test_the_owner_of_the_site_names_addresses_exactly(self, study: Study, boss: User, client_of: SignIn) -> None:
+    def test_the_owner_of_the_site_names_addresses_exactly(self, study, boss, client_of):
         browser = client_of(boss)
         assert browser.post("/new-study/", {"name": "Mine", "slug": "exact"})["Location"] == "/studies/exact/"
         assert "already a study" in browser.post("/new-study/", {"name": "M", "slug": "culture"}).content.decode()
 
-    def test_a_long_address_keeps_room_for_its_letters(self, outsider: User, client_of: SignIn) -> None:
+    def test_a_long_address_keeps_room_for_its_letters(self, outsider, client_of):
         answer = client_of(outsider).post("/new-study/", {"name": "x" * 100})
         assert answer.status_code == 302
         assert len(Study.objects.get().slug) == 60
 
 
-def test_site_owner_needs_no_rights(boss: User) -> None:
+def test_site_owner_needs_no_rights(boss):
     boss.may_invite = boss.may_start_studies = False
     boss.save()
     study = create_study(slug="mine", name="Mine", by=boss)

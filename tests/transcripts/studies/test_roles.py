@@ -1,10 +1,8 @@
 """The policy, as a table that has to be changed on purpose."""
 
-from __future__ import annotations
-
 import pytest
 
-from transcripts.studies.roles import CODER, LEAD, OWNER, READER, ROLES, Permission, Role
+from transcripts.studies.roles import CODER, LEAD, OWNER, READER, ROLES, Permission
 
 EXPECTED = {
     #                         owner  lead  coder  reader
@@ -25,17 +23,17 @@ EXPECTED = {
 
 
 @pytest.mark.parametrize("permission", Permission)
-def test_who_may_do_what(permission: Permission) -> None:
+def test_who_may_do_what(permission):
     granted = ["yes" if permission in role.permissions else "no" for role in (OWNER, LEAD, CODER, READER)]
     assert granted == EXPECTED[permission].split()
 
 
-def test_whoever_gives_roles_holds_every_permission_so_nobody_grants_above_herself() -> None:
+def test_whoever_gives_roles_holds_every_permission_so_nobody_grants_above_herself():
     givers = [role for role in ROLES.values() if Permission.MANAGE_MEMBERS in role.permissions]
     assert [role.permissions for role in givers] == [frozenset(Permission)]
 
 
 @pytest.mark.parametrize("role", ROLES.values(), ids=lambda role: role.key)
-def test_every_role_has_a_sentence_users_can_read(role: Role) -> None:
+def test_every_role_has_a_sentence_users_can_read(role):
     assert role.sentence.endswith(".")
     assert role.name == role.name.capitalize()

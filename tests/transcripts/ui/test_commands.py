@@ -1,11 +1,8 @@
 """What commands share."""
 
-from __future__ import annotations
-
 import argparse
 from decimal import Decimal
 from io import StringIO
-from pathlib import Path
 
 import pytest
 from django import forms
@@ -19,7 +16,6 @@ from transcripts.studies.models import Study
 from transcripts.ui import commands
 from transcripts.ui.commands import (
     ActCommand,
-    Argument,
     OneOf,
     arguments_of,
     find_row,
@@ -30,11 +26,11 @@ from transcripts.ui.commands import (
 )
 
 
-def test_a_row_is_found_by_its_name(owner: User) -> None:
+def test_a_row_is_found_by_its_name(owner):
     assert find_row(User.objects.all(), "user", username__iexact="OWNER") == owner
 
 
-def test_a_name_that_is_not_there_is_told_with_those_that_are(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_not_there_is_told_with_those_that_are(owner, monkeypatch):
     users = User.objects.order_by("username")
     with pytest.raises(CommandError, match=r"^There is no user 'nobody'\. There are: owner\. Make one\.$"):
         find_row(users, "user", hint="Make one.", username="nobody")
@@ -46,14 +42,14 @@ def test_a_name_that_is_not_there_is_told_with_those_that_are(owner: User, monke
         find_row(users.none(), "user", pk=9)
 
 
-def parse(*taken: Argument | OneOf, given: str) -> argparse.Namespace:
+def parse(*taken, given):
     parser = argparse.ArgumentParser(exit_on_error=False)
     for each in taken:
         each.add(parser)
     return parser.parse_args(given.split())
 
 
-def test_an_argument_that_differs_in_something_leaves_the_usual_one_as_it_is() -> None:
+def test_an_argument_that_differs_in_something_leaves_the_usual_one_as_it_is():
     assert parse(commands.SEED.but(default=7), given="").seed == 7
     assert parse(commands.SEED, given="").seed == 1
     with pytest.raises(argparse.ArgumentError):
@@ -70,7 +66,7 @@ class Chosen(forms.Form):
     sure = forms.BooleanField(required=False)
 
 
-def test_fields_of_a_form_are_arguments_with_their_choices_defaults_and_words() -> None:
+def test_fields_of_a_form_are_arguments_with_their_choices_defaults_and_words():
     taken = arguments_of(Chosen, "colour many_things share title sure")
     found = parse(*taken, given="--title x --colour red --share 0.5")
     assert vars(found) == {"colour": "red", "many_things": 3, "share": "0.5", "title": "x", "sure": False}
@@ -81,7 +77,7 @@ def test_fields_of_a_form_are_arguments_with_their_choices_defaults_and_words() 
     assert taken[1].how["help"] == "Things. In 100 %% of cases."
 
 
-def test_fields_of_a_model_are_arguments_unless_a_command_says_otherwise() -> None:
+def test_fields_of_a_model_are_arguments_unless_a_command_says_otherwise():
     name, description = arguments_of(Study, "name description")
     assert name.how == {"help": "Name of the study.", "required": True}
     assert description.how == {"help": "What the study is about; may be empty.", "default": ""}
@@ -90,7 +86,7 @@ def test_fields_of_a_model_are_arguments_unless_a_command_says_otherwise() -> No
     assert not effect.how["required"]
 
 
-def test_pairs_are_read_each_name_once() -> None:
+def test_pairs_are_read_each_name_once():
     assert read_pairs("--x", ["a=b=c"], "is wrong") == {"a": "b=c"}
     assert read_pairs("--x", ["a=b=c"], "is wrong", last=True) == {"a=b": "c"}
     for given in (["a"], ["=a"], ["a="], ["a=1", "a=2"]):
@@ -98,7 +94,7 @@ def test_pairs_are_read_each_name_once() -> None:
             read_pairs("--x", given, "is wrong")
 
 
-def test_a_number_is_read_or_refused_as_it_was_typed() -> None:
+def test_a_number_is_read_or_refused_as_it_was_typed():
     assert read_number("0.10", "--price", "dollars") == Decimal("0.10")
     assert read_number(None, "--price", "dollars") is None
     for typed in ("0,1", "nan", ""):
@@ -106,12 +102,12 @@ def test_a_number_is_read_or_refused_as_it_was_typed() -> None:
             read_number(typed, "--price", "dollars")
 
 
-def test_what_is_picked_is_named() -> None:
+def test_what_is_picked_is_named():
     assert pick({"a": 1, "b": 2, "c": 3}, "c a") == {"c": 3, "a": 1}
     assert pick(User(username="x"), "username is_active") == {"username": "x", "is_active": True}
 
 
-def test_a_file_is_written_over_only_where_that_was_asked_for(tmp_path: Path) -> None:
+def test_a_file_is_written_over_only_where_that_was_asked_for(tmp_path):
     command, file = ActCommand(stdout=StringIO(), stderr=StringIO()), tmp_path / "a.txt"
     for text, overwrite in (("first", False), ("second", True)):
         with writing(command, str(file), overwrite=overwrite) as path:
@@ -124,7 +120,7 @@ def test_a_file_is_written_over_only_where_that_was_asked_for(tmp_path: Path) ->
         path.write_text("x")
 
 
-def test_the_usage_of_a_noun_leads_to_its_verbs() -> None:
+def test_the_usage_of_a_noun_leads_to_its_verbs():
     parser = load_command_class("transcripts.studies", "user").create_parser("manage.py", "user")
     assert parser.format_usage() == "usage: manage.py user [options] VERB ...\n"
     [verbs] = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import pytest
-from django import forms
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile
 
@@ -17,7 +14,7 @@ from transcripts.ui.forms import RowsField
 
 
 @pytest.mark.parametrize("number", [str(2**63), "-" + str(2**63 + 1), "9" * 30, "9" * 5_000, "\u0661\u0662", "x", ""])
-def test_number_that_no_row_has_is_no_choice_however_large(owner: User, number: str) -> None:
+def test_number_that_no_row_has_is_no_choice_however_large(owner, number):
     field = RowsField(queryset=User.objects.all())
     assert [*field.clean([str(owner.pk)])] == [owner]
     with pytest.raises(ValidationError):
@@ -36,7 +33,7 @@ def test_number_that_no_row_has_is_no_choice_however_large(owner: User, number: 
         (StudyFileForm, ""),
     ],
 )
-def test_file_that_is_too_large_is_refused_with_what_to_do(form: type[forms.Form], hint: str) -> None:
+def test_file_that_is_too_large_is_refused_with_what_to_do(form, hint):
     file = SimpleUploadedFile("large", b"x")
     file.size = 10**12
     with pytest.raises(ValidationError) as refused:

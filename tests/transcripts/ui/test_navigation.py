@@ -1,15 +1,11 @@
 """The bar above every page of a study."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 from django.urls import get_resolver, resolve
 
 from tests.support.whole_study import ADDRESSES
-from transcripts.studies.roles import CODER, LEAD, OWNER, READER, Role
-from transcripts.ui.navigation import DESTINATIONS, Bar, Group, Page, build_bar
+from transcripts.studies.roles import CODER, LEAD, OWNER, READER
+from transcripts.ui.navigation import DESTINATIONS, Group, build_bar
 
 ROOMS = ("corpus", "desk", "codebook", "revision", "search", "themes", "notebook", "rounds", "agreement", "batches")
 MACHINE_ROOMS = {
@@ -18,20 +14,20 @@ MACHINE_ROOMS = {
 }
 
 
-def list_pages(*, of_batch: bool) -> Iterator[tuple[str, Page]]:
+def list_pages(*, of_batch):
     for destination in DESTINATIONS:
         for entry in destination.batch if of_batch else destination.entries:
             for page in entry.pages if isinstance(entry, Group) else [entry]:
                 yield destination.name, page
 
 
-def find_current(bar: Bar) -> list[tuple[str, str]]:
+def find_current(bar):
     """What is marked in both rows, from the outside to the inside."""
     links = [*bar.destinations, *bar.pages, *(inner for link in bar.pages for inner in link.pages)]
     return [(link.name, link.current) for link in links if link.current]
 
 
-def test_there_are_eight_destinations() -> None:
+def test_there_are_eight_destinations():
     bar = build_bar("culture", view_name="studies:home", permissions=OWNER.permissions)
     assert [link.name for link in bar.destinations] == [
         *("Overview", "Interviews", "Codebook", "Analysis", "Team", "Models", "Benchmark", "Export")
@@ -40,7 +36,7 @@ def test_there_are_eight_destinations() -> None:
 
 
 @pytest.mark.parametrize("role", [OWNER, LEAD, CODER, READER], ids=lambda role: str(role.key))
-def test_no_row_is_longer_than_a_screen_of_1280_pixels(role: Role) -> None:
+def test_no_row_is_longer_than_a_screen_of_1280_pixels(role):
     """About 7 pixels a letter and 14 around each name: the browser test looks at the pixels."""
     for of_batch in (False, True):
         for _, page in list_pages(of_batch=of_batch):
@@ -50,7 +46,7 @@ def test_no_row_is_longer_than_a_screen_of_1280_pixels(role: Role) -> None:
 
 
 @pytest.mark.parametrize("of_batch", [False, True])
-def test_every_page_of_the_bar_is_there_and_marked_when_it_is_open(of_batch: bool) -> None:
+def test_every_page_of_the_bar_is_there_and_marked_when_it_is_open(of_batch):
     pages = list(list_pages(of_batch=of_batch))
     assert len(pages) == len({page.route for _, page in pages})
     for destination, page in pages:
@@ -64,7 +60,7 @@ def test_every_page_of_the_bar_is_there_and_marked_when_it_is_open(of_batch: boo
         assert {resolve(address).view_name for address in addresses} == {page.route}
 
 
-def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
+def test_pages_one_may_not_see_are_not_in_the_bar():
     seen = {
         role.key: {
             name
@@ -80,13 +76,13 @@ def test_pages_one_may_not_see_are_not_in_the_bar() -> None:
     assert "Influence" in seen["coder"]
 
 
-def test_the_pages_of_the_open_group_stand_beside_its_name() -> None:
+def test_the_pages_of_the_open_group_stand_beside_its_name():
     bar = build_bar("culture", view_name="evaluation:calibration_cell", permissions=OWNER.permissions)
     assert find_current(bar) == [("Models", "true"), ("Calibration", "true"), ("Calibration", "true")]
     assert [link.name for link in bar.pages if link.pages] == ["Calibration"]
 
 
-def test_a_page_of_a_batch_shows_the_pages_of_that_batch() -> None:
+def test_a_page_of_a_batch_shows_the_pages_of_that_batch():
     bar = build_bar(
         "culture", view_name="sob:read_answer", permissions=CODER.permissions, of={"batch_id": 7, "cell_id": 9}
     )
@@ -97,7 +93,7 @@ def test_a_page_of_a_batch_shows_the_pages_of_that_batch() -> None:
 
 @pytest.mark.parametrize(("room", "name"), MACHINE_ROOMS.items())
 @pytest.mark.parametrize("role", [OWNER, CODER], ids=lambda role: str(role.key))
-def test_every_page_of_a_machine_room_lies_in_one_destination(room: str, name: str, role: Role) -> None:
+def test_every_page_of_a_machine_room_lies_in_one_destination(room, name, role):
     routes = [str(route) for route in get_resolver().namespace_dict[room][1].reverse_dict if isinstance(route, str)]
     for route in routes:
         for of in ({}, {"batch_id": 1}):
@@ -105,7 +101,7 @@ def test_every_page_of_a_machine_room_lies_in_one_destination(room: str, name: s
             assert [link.name for link in bar.destinations if link.current] == [name], route
 
 
-def test_the_desk_lies_in_the_interviews() -> None:
+def test_the_desk_lies_in_the_interviews():
     bar = build_bar("culture", view_name="desk:desk", permissions=CODER.permissions)
     assert find_current(bar) == [("Interviews", "true"), ("Interviews", "true")]
 
@@ -132,19 +128,19 @@ def test_the_desk_lies_in_the_interviews() -> None:
         ("scenarios:load_shipped", "Scenarios"),
     ],
 )
-def test_a_form_that_is_shown_again_stays_in_its_page(route: str, page: str) -> None:
+def test_a_form_that_is_shown_again_stays_in_its_page(route, page):
     """What is wrong with a form is said at the address to which it was sent."""
     bar = build_bar("culture", view_name=route, permissions=OWNER.permissions)
     assert find_current(bar)[-1] == (page, "true")
 
 
-def test_a_page_of_several_rooms_says_in_which_it_lies() -> None:
+def test_a_page_of_several_rooms_says_in_which_it_lies():
     bar = build_bar("culture", view_name="jobs:job", permissions=OWNER.permissions, lies_in="exchange:exports")
     assert find_current(bar) == [("Export", "true"), ("Export", "true")]
     assert find_current(build_bar("culture", view_name="jobs:job", permissions=OWNER.permissions))[0][0] == "Interviews"
 
 
-def test_every_route_that_a_page_names_is_there() -> None:
+def test_every_route_that_a_page_names_is_there():
     named = {
         route
         for of_batch in (False, True)

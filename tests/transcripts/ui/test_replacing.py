@@ -1,7 +1,5 @@
 """Forms that replace what is stored."""
 
-from __future__ import annotations
-
 from django import forms
 
 from transcripts.ui.forms import ReplacingForm
@@ -11,7 +9,7 @@ class TitleForm(ReplacingForm):
     title = forms.CharField()
 
 
-def test_what_is_stored_may_have_a_part_by_now_that_the_form_does_not_know() -> None:
+def test_what_is_stored_may_have_a_part_by_now_that_the_form_does_not_know():
     """An interview that went on has turns of which no field was made."""
     seen = TitleForm(stored={"title": "One"})["seen"].value()
     form = TitleForm({"title": "Mine", "seen": seen}, stored={"title": "One"})

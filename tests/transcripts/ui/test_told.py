@@ -1,7 +1,5 @@
 """What files tell is printed as people read it."""
 
-from __future__ import annotations
-
 import pytest
 
 from transcripts.ui.values import write_time, write_value
@@ -19,7 +17,7 @@ from transcripts.ui.values import write_time, write_value
         ("at noon", ""),
     ],
 )
-def test_times_are_told_in_the_zone_that_they_name(given: str, shown: str) -> None:
+def test_times_are_told_in_the_zone_that_they_name(given, shown):
     assert write_time(given) == shown
 
 
@@ -40,5 +38,5 @@ def test_times_are_told_in_the_zone_that_they_name(given: str, shown: str) -> No
         (3, "3"),
     ],
 )
-def test_values_are_told_in_words(given: object, shown: str) -> None:
+def test_values_are_told_in_words(given, shown):
     assert write_value(given) == shown

@@ -1,13 +1,10 @@
-from __future__ import annotations
-
 import datetime
 
 import pytest
 from django.template import Context, Template
-from pytest_django import Settings
 
 
-def render(at: datetime.datetime | None) -> str:
+def render(at):
     return Template("{% load ui %}{{ at|moment }}").render(Context({"at": at}))
 
 
@@ -18,10 +15,10 @@ def render(at: datetime.datetime | None) -> str:
         ("Europe/Berlin", '<time datetime="2026-07-02T00:05:09+02:00">2 Jul 2026, 00:05 CEST</time>'),
     ],
 )
-def test_moment_is_shown_in_the_sites_zone_and_names_it(settings: Settings, zone: str, shown: str) -> None:
+def test_moment_is_shown_in_the_sites_zone_and_names_it(settings, zone, shown):
     settings.TIME_ZONE = zone
     assert render(datetime.datetime(2026, 7, 1, 22, 5, 9, tzinfo=datetime.UTC)) == shown
 
 
-def test_no_moment_is_a_dash() -> None:
+def test_no_moment_is_a_dash():
     assert render(None) == "–"

@@ -1,21 +1,16 @@
 """Experiments: a locked plan, units that are assigned once, effects against scipy and statsmodels, and a sample by seed."""
 
-from __future__ import annotations
-
 import io
 import json
-from collections.abc import Mapping, Sequence
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from scipy.stats import chisquare, fisher_exact, ttest_ind
-from statsmodels.stats.meta_analysis import combine_effects  # type: ignore[import-untyped]
-from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
-from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
+from statsmodels.stats.meta_analysis import combine_effects
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.models import Enrolment, Experiment
@@ -29,7 +24,6 @@ from auditapp.benchmarks.experiments.pure.effects import (
 from auditapp.benchmarks.experiments.pure.plans import (
     MAX_NAME,
     MAX_NOTES,
-    Plan,
     PlanRefused,
     Unit,
     make_plan,
@@ -40,16 +34,14 @@ from auditapp.benchmarks.experiments.views import FIGURES, list_cells, list_effe
 from auditapp.demo.team import PLAN as DEMO_PLAN
 from auditapp.demo.team import UNITS_FILE
 from tests.support.worked_examples import read_example
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.formats.problems import ReadError
 from transcripts.refusals import Refused
 from transcripts.statistics.figures import Share
-from transcripts.studies.models import Study
 
-PLAN: dict[str, Any] = {
+PLAN = {
     "name": "asking first",
     "outcome": "asked before advising",
     "others": ["escalated"],
@@ -65,11 +57,11 @@ u4,new,south,yes,no,
 """
 
 
-def read(text: str, plan: Plan | None = None) -> list[Unit]:
+def read(text, plan=None):
     return list(read_units(io.BytesIO(text.encode()), plan or make_plan(PLAN), name="units.csv"))
 
 
-def test_units_are_read_by_their_columns() -> None:
+def test_units_are_read_by_their_columns():
     first, second, third, _ = read(UNITS)
 
     assert first == Unit("u1", "old", "north", {"asked before advising": False, "escalated": False})
@@ -98,7 +90,7 @@ def test_units_are_read_by_their_columns() -> None:
         ("", "an empty file"),
     ],
 )
-def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) -> None:
+def test_a_file_that_lists_no_units_is_refused_by_line(text, words):
     with pytest.raises(ReadError, match=words):
         read(text)
 
@@ -128,12 +120,12 @@ def test_a_file_that_lists_no_units_is_refused_by_line(text: str, words: str) ->
         ({"assignment": "shadow"}, "every arm answers the same requests .shadow. are not taken"),
     ],
 )
-def test_a_plan_that_contradicts_itself_is_refused(parts: dict[str, Any], words: str) -> None:
+def test_a_plan_that_contradicts_itself_is_refused(parts, words):
     with pytest.raises(PlanRefused, match=words):
         make_plan({**PLAN, **parts})
 
 
-def test_arms_come_in_one_order_whatever_the_order_in_the_plan() -> None:
+def test_arms_come_in_one_order_whatever_the_order_in_the_plan():
     plans = [{"zoo": 1, "new": 1, "bee": 1, "old": 1}, {"old": 1, "bee": 1, "new": 1, "zoo": 1}]
 
     made = [make_plan({**PLAN, "allocation": allocation}) for allocation in plans]
@@ -142,7 +134,7 @@ def test_arms_come_in_one_order_whatever_the_order_in_the_plan() -> None:
     assert made[0].sha256 == made[1].sha256
 
 
-def test_two_shares_are_compared_as_published_programs_do() -> None:
+def test_two_shares_are_compared_as_published_programs_do():
     found = compare_shares(Share(58, 100), Share(40, 100))
 
     assert found["difference"] == pytest.approx(0.18)
@@ -150,7 +142,7 @@ def test_two_shares_are_compared_as_published_programs_do() -> None:
     assert (found["test"], found["p"]) == ("Fisher", pytest.approx(fisher_exact([[58, 42], [40, 60]]).pvalue))
 
 
-def test_an_effect_has_one_test_and_none_below_ten_units_in_an_arm_in_report_and_files() -> None:
+def test_an_effect_has_one_test_and_none_below_ten_units_in_an_arm_in_report_and_files():
     ten, nine = compare_shares(Share(10, 10), Share(0, 40)), compare_shares(Share(9, 9), Share(0, 40))
     assert ten["test"] == "Fisher"
     assert (nine["test"], nine["p"], nine["mark"]) == (None, None, "few")
@@ -159,7 +151,7 @@ def test_an_effect_has_one_test_and_none_below_ten_units_in_an_arm_in_report_and
 
 
 @pytest.mark.parametrize(("assigned", "alarm"), [({"old": 199, "new": 201}, False), ({"old": 400, "new": 250}, True)])
-def test_an_assignment_that_is_not_as_planned_alarms(assigned: dict[str, int], alarm: bool) -> None:
+def test_an_assignment_that_is_not_as_planned_alarms(assigned, alarm):
     found = measure_allocation(assigned, {"old": 1, "new": 1})
 
     expected = chisquare(list(assigned.values()))
@@ -167,13 +159,13 @@ def test_an_assignment_that_is_not_as_planned_alarms(assigned: dict[str, int], a
     assert found["alarm"] is alarm
 
 
-def test_three_arms_are_held_against_their_planned_shares() -> None:
+def test_three_arms_are_held_against_their_planned_shares():
     found = measure_allocation({"a": 60, "b": 30}, {"a": 2, "b": 1, "c": 1})
 
     assert found["p"] == pytest.approx(chisquare([60, 30, 0], [45, 22.5, 22.5]).pvalue)
 
 
-def test_groups_are_adjusted_by_holm_and_units_without_an_outcome_are_left_out() -> None:
+def test_groups_are_adjusted_by_holm_and_units_without_an_outcome_are_left_out():
     counts = {"north": ((30, 40), (12, 40)), "south": ((22, 40), (20, 40)), "west": ((9, 10), (4, 10))}
     units = [
         Unit(f"{group}{arm}{n}", arm, group, {"o": n < part})
@@ -190,7 +182,7 @@ def test_groups_are_adjusted_by_holm_and_units_without_an_outcome_are_left_out()
     assert (report["arms"]["old"]["assigned"], report["arms"]["old"]["with_outcome"]) == (91, 90)
 
 
-def test_only_groups_with_a_known_primary_outcome_have_a_row() -> None:
+def test_only_groups_with_a_known_primary_outcome_have_a_row():
     units = [
         Unit("u1", "old", "north", {"o": True, "p": None}),
         Unit("u2", "new", "", {"o": False, "p": None}),
@@ -200,7 +192,7 @@ def test_only_groups_with_a_known_primary_outcome_have_a_row() -> None:
     assert list(report["groups"]) == ["north"]
 
 
-def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path) -> None:
+def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path):
     check = read_example("NC12")
     for name, text in check["files"].items():
         (tmp_path / name).write_text(text)
@@ -211,7 +203,7 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
     report = json.loads(out.getvalue())
 
     for expected in check["expected"]:
-        found: Any = report
+        found = report
         for key in expected["path"]:
             found = found[key]
         if isinstance(expected["value"], bool):
@@ -221,7 +213,7 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
 
 
 @pytest.mark.django_db
-def test_a_locked_plan_does_not_change(study: Study, owner: User) -> None:
+def test_a_locked_plan_does_not_change(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
 
     assert lock_plan(study=study, plan=make_plan(PLAN), by=owner) == experiment
@@ -231,7 +223,7 @@ def test_a_locked_plan_does_not_change(study: Study, owner: User) -> None:
 
 
 @pytest.mark.django_db
-def test_units_come_in_whole_and_outcomes_may_follow(study: Study, owner: User) -> None:
+def test_units_come_in_whole_and_outcomes_may_follow(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
 
     assert load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner) == (4, 0, 0)
@@ -258,7 +250,7 @@ def test_units_come_in_whole_and_outcomes_may_follow(study: Study, owner: User) 
         ("unit,arm,group\nu9,old,north\nu8,third,north", "not in the plan"),
     ],
 )
-def test_what_contradicts_what_is_stored_is_refused_whole(study: Study, owner: User, text: str, words: str) -> None:
+def test_what_contradicts_what_is_stored_is_refused_whole(study, owner, text, words):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
 
@@ -268,7 +260,7 @@ def test_what_contradicts_what_is_stored_is_refused_whole(study: Study, owner: U
 
 
 @pytest.mark.django_db
-def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(study: Study, owner: User) -> None:
+def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     with pytest.raises(Refused, match="has 0 units"):
         draw_audit(experiment=experiment, per_arm=2, seed=7, by=owner)
@@ -292,13 +284,13 @@ def test_a_sample_is_drawn_once_from_each_arm_and_finds_its_masked_threads(study
     assert list(read_sample(experiment).threads) == [drawn[2].unit]
 
 
-SCALES: dict[str, Any] = {
+SCALES = {
     **PLAN,
     "outcome": "alliance",
     "others": ["minutes", "escalated"],
     "numbers": {"alliance": {"lowest": 1, "highest": 7}, "minutes": {}},
 }
-SCALES_ONE: dict[str, Any] = {"alliance": {"lowest": 1, "highest": 7}}
+SCALES_ONE = {"alliance": {"lowest": 1, "highest": 7}}
 MEASURED = """unit,arm,group,outcome,minutes,escalated
 u1,old,north,3.5,12,no
 u2,new,north,7,.5,yes
@@ -307,7 +299,7 @@ u4,new,south,1,,no
 """
 
 
-def test_an_outcome_that_the_plan_calls_a_number_is_read_as_one() -> None:
+def test_an_outcome_that_the_plan_calls_a_number_is_read_as_one():
     first, second, third, _ = read(MEASURED, make_plan(SCALES))
 
     assert first.outcomes == {"alliance": 3.5, "minutes": 12.0, "escalated": False}
@@ -329,7 +321,7 @@ def test_an_outcome_that_the_plan_calls_a_number_is_read_as_one() -> None:
         ("yes", "expected a number with a point"),
     ],
 )
-def test_what_is_no_number_is_refused_by_line(cell: str, words: str) -> None:
+def test_what_is_no_number_is_refused_by_line(cell, words):
     with pytest.raises(ReadError, match=words):
         read(f"unit,arm,outcome\nu1,old,{cell}", make_plan(SCALES))
 
@@ -347,12 +339,12 @@ def test_what_is_no_number_is_refused_by_line(cell: str, words: str) -> None:
         {"alliance": 7},
     ],
 )
-def test_numbers_of_a_plan_are_outcomes_with_a_scale_or_none(numbers: object) -> None:
+def test_numbers_of_a_plan_are_outcomes_with_a_scale_or_none(numbers):
     with pytest.raises(PlanRefused, match=r"numbers|scale"):
         make_plan({**SCALES, "numbers": numbers})
 
 
-def test_a_plan_without_numbers_keeps_its_hash_and_one_with_numbers_comes_back_from_its_json() -> None:
+def test_a_plan_without_numbers_keeps_its_hash_and_one_with_numbers_comes_back_from_its_json():
     plan = make_plan(SCALES)
 
     assert make_plan(PLAN).sha256 == "65e3a3c355a40d58dcf9d1dd5023b8381b3af15803045da99b06a5ce07c5c9cd"
@@ -363,7 +355,7 @@ def test_a_plan_without_numbers_keeps_its_hash_and_one_with_numbers_comes_back_f
     )
 
 
-def make_measured(counts: Mapping[tuple[str, str], Sequence[float | None]], outcome: str = "alliance") -> list[Unit]:
+def make_measured(counts, outcome="alliance"):
     return [
         Unit(f"{arm}{group}{n}", arm, group, {outcome: value})
         for (arm, group), values in counts.items()
@@ -371,7 +363,7 @@ def make_measured(counts: Mapping[tuple[str, str], Sequence[float | None]], outc
     ]
 
 
-def test_means_are_compared_as_scipy_does_whole_by_group_and_by_holm() -> None:
+def test_means_are_compared_as_scipy_does_whole_by_group_and_by_holm():
     draw = np.random.default_rng(3)
     values = {
         (arm, group): [float(each) for each in draw.normal(mean, 1, 15).clip(1, 7)]
@@ -406,7 +398,7 @@ def test_means_are_compared_as_scipy_does_whole_by_group_and_by_holm() -> None:
     assert any(line.startswith("Rough: fewer than 20") for line in lines)
 
 
-def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_interval() -> None:
+def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_interval():
     plan = make_plan({**SCALES, "others": [], "numbers": SCALES_ONE})
     nine = report_experiment(
         tally_units(make_measured({("new", ""): [1.0] * 8 + [2.0], ("old", ""): [3.0, 4.0] * 9})), plan
@@ -419,7 +411,7 @@ def test_below_ten_units_an_arm_a_difference_is_few_and_below_three_it_has_no_in
     assert compare_shares(Share(2, 2), Share(0, 12))["ci"] is None
 
 
-def test_groups_are_tested_against_one_another_and_not_against_nought_alone() -> None:
+def test_groups_are_tested_against_one_another_and_not_against_nought_alone():
     """In the demo health alone has an interval without 0, and the groups do not differ."""
     with UNITS_FILE.open("rb") as lines:
         report = report_experiment(tally_units(read_units(lines, DEMO_PLAN, name="units.csv")), DEMO_PLAN)
@@ -440,7 +432,7 @@ def test_groups_are_tested_against_one_another_and_not_against_nought_alone() ->
     assert "differ from one another: P 0." in said
 
 
-def test_groups_of_fewer_than_ten_units_are_left_out_of_the_test_between_groups_and_named() -> None:
+def test_groups_of_fewer_than_ten_units_are_left_out_of_the_test_between_groups_and_named():
     values = {
         (arm, group): [1.0, 5.0] * half for group, half in (("a", 6), ("b", 7), ("c", 2)) for arm in ("new", "old")
     }
@@ -458,7 +450,7 @@ def test_groups_of_fewer_than_ten_units_are_left_out_of_the_test_between_groups_
     )
 
 
-def test_missing_outcomes_are_told_by_arm_with_the_bounds_of_the_difference() -> None:
+def test_missing_outcomes_are_told_by_arm_with_the_bounds_of_the_difference():
     """2.7 % missing in one arm and 8.2 % in the other."""
     counts = {"old": (30, 73, 2), "new": (45, 78, 7)}
     units = [
@@ -486,7 +478,7 @@ def test_missing_outcomes_are_told_by_arm_with_the_bounds_of_the_difference() ->
     assert any("Manski 1990" in line for line in lines)
 
 
-def test_missing_numbers_have_bounds_only_where_the_plan_has_a_scale() -> None:
+def test_missing_numbers_have_bounds_only_where_the_plan_has_a_scale():
     report = report_experiment(tally_units(read(MEASURED, make_plan(SCALES))), make_plan(SCALES))
 
     assert report["missing"]["alliance"] == {
@@ -498,7 +490,7 @@ def test_missing_numbers_have_bounds_only_where_the_plan_has_a_scale() -> None:
 
 
 @pytest.mark.django_db
-def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(study: Study, owner: User) -> None:
+def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(SCALES), by=owner)
     cells = ["0.1", "1e-7", "123456789012345.67", "-0", "1e15", "3"]
     text = "unit,arm,minutes\n" + "".join(f"u{n},old,{cell}\n" for n, cell in enumerate(cells))
@@ -515,7 +507,7 @@ def test_numbers_are_stored_as_they_are_and_outcomes_may_follow(study: Study, ow
 
 
 @pytest.mark.django_db
-def test_units_that_came_in_several_loads_are_said_to_have_been_readable_after_each(study: Study, owner: User) -> None:
+def test_units_that_came_in_several_loads_are_said_to_have_been_readable_after_each(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm\nu1,old\nu2,new", by=owner)
     once = read_report(experiment)
@@ -529,6 +521,6 @@ def test_units_that_came_in_several_loads_are_said_to_have_been_readable_after_e
     assert [line for line in list_report(twice) if "came in 2 loads" in line and "Armitage" in line]
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_told(tmp_path):
     with pytest.raises(CommandError, match="cannot be read"):
         call_command("experiment", "report", str(tmp_path / "none.csv"), "--plan", str(tmp_path / "none.json"))

@@ -1,53 +1,47 @@
 """The export of enrolments: what each unit was assigned to, but for units whose threads are read masked."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyarrow import parquet
 
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
 from auditapp.benchmarks.experiments.exports import ENROLMENTS
-from auditapp.benchmarks.experiments.models import Enrolment, Experiment
+from auditapp.benchmarks.experiments.models import Enrolment
 from auditapp.benchmarks.experiments.pure.plans import make_plan
 from tests.auditapp.benchmarks.experiments.test_experiments import MEASURED, PLAN, SCALES, UNITS
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unmask_interviews
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.actions import write_file
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def experiment(study: Study, owner: User) -> Experiment:
+def experiment(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=UNITS.encode(), by=owner)
     return experiment
 
 
-def read_rows(study: Study, only: User | None = None) -> dict[str, dict[str, Any]]:
+def read_rows(study, only=None):
     assert ENROLMENTS.read_rows is not None
     rows = [dict(zip(ENROLMENTS.header, row, strict=True)) for row in ENROLMENTS.read_rows(Scope(study, only))]
     return {str(row["unit"]): row for row in rows}
 
 
-def list_arms(study: Study) -> dict[str, str]:
+def list_arms(study):
     return {unit: row["arm"] for unit, row in read_rows(study).items()}
 
 
-def bring_in(study: Study, owner: User, *units: str, mask: bool = True) -> None:
+def bring_in(study, owner, *units, mask=True):
     lines = [json.dumps({"id": unit, "turns": [{"role": "model", "text": f"Hello {unit}."}]}) for unit in units]
     import_files(study=study, files=[("logs.jsonl", "\n".join(lines).encode())], by=owner, choices=Choices(mask=mask))
 
 
-def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(study: Study, experiment: Experiment) -> None:
+def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(study, experiment):
     rows = read_rows(study)
 
     assert list(rows) == ["u1", "u2", "u3", "u4"]
@@ -64,7 +58,7 @@ def test_each_unit_comes_with_its_arm_and_what_is_known_of_its_outcomes(study: S
     assert find_export("enrolments") == ENROLMENTS
 
 
-def test_an_outcome_that_is_a_number_has_a_column_of_its_own(study: Study, owner: User) -> None:
+def test_an_outcome_that_is_a_number_has_a_column_of_its_own(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(SCALES), by=owner)
     load_enrolments(experiment=experiment, data=MEASURED.encode(), by=owner)
 
@@ -74,7 +68,7 @@ def test_an_outcome_that_is_a_number_has_a_column_of_its_own(study: Study, owner
     assert first["others"] == {"minutes": 12.0, "escalated": False}
 
 
-def test_a_unit_that_a_later_file_completed_comes_once(study: Study, experiment: Experiment, owner: User) -> None:
+def test_a_unit_that_a_later_file_completed_comes_once(study, experiment, owner):
     later = UNITS.replace("u3,old,south,,yes", "u3,old,south,1,yes")
     load_enrolments(experiment=experiment, data=later.encode(), by=owner)
 
@@ -83,14 +77,14 @@ def test_a_unit_that_a_later_file_completed_comes_once(study: Study, experiment:
     assert ENROLMENTS.count_rows(Scope(study, None)) == len(read_rows(study)) == 4
 
 
-def test_the_order_of_the_file_that_was_loaded_does_not_show(study: Study, owner: User) -> None:
+def test_the_order_of_the_file_that_was_loaded_does_not_show(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm\nz,old\nb,old\na,new\nc,new\n", by=owner)
 
     assert list(read_rows(study)) == ["a", "b", "c", "z"]
 
 
-def test_nothing_is_told_of_a_unit_whose_thread_is_masked(study: Study, experiment: Experiment, owner: User) -> None:
+def test_nothing_is_told_of_a_unit_whose_thread_is_masked(study, experiment, owner):
     bring_in(study, owner, "u2")
 
     row = read_rows(study)["u2"]
@@ -99,9 +93,7 @@ def test_nothing_is_told_of_a_unit_whose_thread_is_masked(study: Study, experime
     assert list_arms(study)["u1"] == "old"
 
 
-def test_nothing_is_told_of_a_sample_until_its_threads_are_there_and_unmasked(
-    study: Study, experiment: Experiment, owner: User
-) -> None:
+def test_nothing_is_told_of_a_sample_until_its_threads_are_there_and_unmasked(study, experiment, owner):
     draw_audit(experiment=experiment, per_arm=2, seed=1, by=owner)
     assert set(list_arms(study).values()) == {""}
     bring_in(study, owner, "u1", "u2", "u4")
@@ -113,7 +105,7 @@ def test_nothing_is_told_of_a_sample_until_its_threads_are_there_and_unmasked(
     assert list_arms(study) == {"u1": "old", "u2": "new", "u3": "", "u4": "new"}
 
 
-def test_units_come_as_parquet_with_types(study: Study, experiment: Experiment, tmp_path: Path) -> None:
+def test_units_come_as_parquet_with_types(study, experiment, tmp_path):
     write_file(export=ENROLMENTS, scope=Scope(study, None), format="parquet", path=tmp_path / "units.parquet")
 
     first, _, third, _ = parquet.read_table(tmp_path / "units.parquet").to_pylist()
@@ -123,5 +115,5 @@ def test_units_come_as_parquet_with_types(study: Study, experiment: Experiment, 
     assert first["loaded"] == Enrolment.objects.get(unit="u1").loaded_at
 
 
-def test_somebody_who_sees_her_own_work_alone_gets_no_unit(study: Study, experiment: Experiment, coder: User) -> None:
+def test_somebody_who_sees_her_own_work_alone_gets_no_unit(study, experiment, coder):
     assert read_rows(study, only=coder) == {}

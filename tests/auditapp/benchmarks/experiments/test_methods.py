@@ -1,28 +1,21 @@
 """The sentences on experiments: in the methods paragraph of a study, and on the page of one."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
-from auditapp.benchmarks.experiments.models import Experiment
 from auditapp.benchmarks.experiments.pure.plans import make_plan
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN
-from transcripts.accounts.models import User
 from transcripts.corpus.actions import import_files
 from transcripts.corpus.pure.previews import Choices
 from transcripts.exchange.methods import as_markdown, draft_methods
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def make_units(*counts: tuple[str, str, int, int]) -> bytes:
+def make_units(*counts):
     """Units by arm and group, so many with the outcome of so many."""
     lines = ["unit,arm,group,outcome,escalated"]
     for arm, group, part, whole in counts:
@@ -31,7 +24,7 @@ def make_units(*counts: tuple[str, str, int, int]) -> bytes:
 
 
 @pytest.fixture
-def experiment(study: Study, owner: User) -> Experiment:
+def experiment(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     units = make_units(
         ("new", "north", 20, 30), ("new", "south", 10, 20), ("old", "north", 9, 30), ("old", "south", 7, 19)
@@ -40,13 +33,11 @@ def experiment(study: Study, owner: User) -> Experiment:
     return experiment
 
 
-def read_words(study: Study) -> str:
+def read_words(study):
     return " ".join(draft_methods(study)["sections"]["Machines"])
 
 
-def test_the_methods_paragraph_tells_plan_units_assignment_differences_and_sample(
-    study: Study, experiment: Experiment, owner: User
-) -> None:
+def test_the_methods_paragraph_tells_plan_units_assignment_differences_and_sample(study, experiment, owner):
     draw_audit(experiment=experiment, per_arm=2, seed=7, by=owner)
     drawn = list(experiment.sampled.values_list("unit", flat=True))
     lines = [json.dumps({"id": unit, "turns": [{"role": "model", "text": f"Hello {unit}."}]}) for unit in drawn[:3]]
@@ -70,7 +61,7 @@ def test_the_methods_paragraph_tells_plan_units_assignment_differences_and_sampl
     assert experiment.sha256 in as_markdown(draft_methods(study))
 
 
-def test_an_assignment_that_is_not_as_planned_is_told(study: Study, owner: User) -> None:
+def test_an_assignment_that_is_not_as_planned_is_told(study, owner):
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=make_units(("new", "north", 5, 90), ("old", "north", 5, 20)), by=owner)
 
@@ -78,19 +69,17 @@ def test_an_assignment_that_is_not_as_planned_is_told(study: Study, owner: User)
     assert "No sample of threads was drawn." in read_words(study)
 
 
-def test_a_plan_without_units_is_told_as_such(study: Study, owner: User) -> None:
+def test_a_plan_without_units_is_told_as_such(study, owner):
     lock_plan(study=study, plan=make_plan(PLAN), by=owner)
 
     assert "No units are loaded yet." in read_words(study)
 
 
-def test_a_study_without_experiments_says_nothing_of_them(study: Study) -> None:
+def test_a_study_without_experiments_says_nothing_of_them(study):
     assert "experiment" not in read_words(study)
 
 
-def test_the_page_has_the_same_sentences(
-    study: Study, experiment: Experiment, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_the_page_has_the_same_sentences(study, experiment, lead, client_of):
     page = client_of(lead).get(reverse("experiments:show", args=[study.slug, experiment.pk])).content.decode()
 
     assert "For a paper" in page

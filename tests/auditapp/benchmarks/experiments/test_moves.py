@@ -1,34 +1,27 @@
 """Moves in a sample's threads by arm: worked out apart by published programs, and told only when no thread is masked any more."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 from scipy.stats import fisher_exact
-from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
-from statsmodels.stats.proportion import confint_proportions_2indep  # type: ignore[import-untyped]
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep
 
 from auditapp.benchmarks.experiments.actions import draw_audit, load_enrolments, lock_plan
-from auditapp.benchmarks.experiments.models import Experiment
 from auditapp.benchmarks.experiments.pure.effects import NoSuchCoder, compare_moves, write_unused
 from auditapp.benchmarks.experiments.pure.plans import make_plan
 from auditapp.benchmarks.experiments.queries import read_moves
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN
 from tests.transcripts.coding.cast import decide, find_code, put
-from transcripts.accounts.models import User
 from transcripts.blinding.actions import unblind_interviews, unmask_interviews
 from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.actions import import_files
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.corpus.pure.previews import Choices
 from transcripts.negotiation.pure.records import Coding, Decided, Records, Thread, Turn
-from transcripts.studies.models import Study
 from transcripts.studies.roles import LEAD
 
 COUNTS = {"move.ask": (27, 12), "move.hedge": (20, 18), "move.revise": (3, 0)}
@@ -36,7 +29,7 @@ NAMES = {"move.ask": "Ask", "move.hedge": "Hedge", "move.revise": "Revise", "mov
 OF_EACH = 40
 
 
-def make_records(coder: str = "ana", *, enactment: str = "enacted") -> tuple[Records, dict[str, str]]:
+def make_records(coder="ana", *, enactment="enacted"):
     """Forty threads of each arm, all read; a move stands in so many of each as ``COUNTS`` says, twice in the first."""
     records, arms = Records(), {}
     for arm, side in (("new", 0), ("old", 1)):
@@ -52,7 +45,7 @@ def make_records(coder: str = "ana", *, enactment: str = "enacted") -> tuple[Rec
     return records, arms
 
 
-def test_moves_are_compared_by_threads_as_published_programs_do() -> None:
+def test_moves_are_compared_by_threads_as_published_programs_do():
     records, arms = make_records()
 
     found = compare_moves(records, make_plan(PLAN), arms=arms, names=NAMES)
@@ -73,7 +66,7 @@ def test_moves_are_compared_by_threads_as_published_programs_do() -> None:
     assert found["effects"]["move.ask"]["ci"][0] == pytest.approx(0.156, abs=0.001)
 
 
-def test_a_thread_that_was_not_read_to_the_end_does_not_count() -> None:
+def test_a_thread_that_was_not_read_to_the_end_does_not_count():
     records, arms = make_records()
     records.decided.remove(Decided("new0", 1, "ana"))
 
@@ -83,7 +76,7 @@ def test_a_thread_that_was_not_read_to_the_end_does_not_count() -> None:
     assert found["effects"]["move.ask"]["variant"] == [26, 39]
 
 
-def test_a_move_that_is_only_described_does_not_show() -> None:
+def test_a_move_that_is_only_described_does_not_show():
     records, arms = make_records(enactment="described")
 
     found = compare_moves(records, make_plan(PLAN), arms=arms, names=NAMES)
@@ -91,7 +84,7 @@ def test_a_move_that_is_only_described_does_not_show() -> None:
     assert (found["read"], found["effects"], found["unused"]) == ({"old": 40, "new": 40}, {}, len(NAMES))
 
 
-def test_moves_that_no_thread_has_do_not_weaken_the_others() -> None:
+def test_moves_that_no_thread_has_do_not_weaken_the_others():
     records, arms = make_records()
     many = NAMES | {f"move.unused{number}": "Unused" for number in range(20)}
     few, more = (compare_moves(records, make_plan(PLAN), arms=arms, names=names) for names in (NAMES, many))
@@ -99,7 +92,7 @@ def test_moves_that_no_thread_has_do_not_weaken_the_others() -> None:
     assert write_unused(more) == "21 moves of the codebook in no thread of these arms, left out and not tested."
 
 
-def test_the_one_who_has_read_most_is_taken_unless_another_is_asked_for() -> None:
+def test_the_one_who_has_read_most_is_taken_unless_another_is_asked_for():
     records, arms = make_records("zoe")
     records.decided += [Decided("new0", 1, "ana"), Decided("old0", 1, "ana")]
 
@@ -110,14 +103,14 @@ def test_the_one_who_has_read_most_is_taken_unless_another_is_asked_for() -> Non
         compare_moves(records, make_plan(PLAN), arms=arms, names=NAMES, coder="ben")
 
 
-def test_nobody_has_read_anything_yet() -> None:
+def test_nobody_has_read_anything_yet():
     found = compare_moves(Records(), make_plan(PLAN), arms={}, names=NAMES)
 
     assert found == {"readers": {}, "coder": "", "read": {"old": 0, "new": 0}, "effects": {}, "unused": 0}
 
 
 @pytest.fixture
-def experiment(study: Study, owner: User) -> Experiment:
+def experiment(study, owner):
     """Two units of each arm, all drawn, their threads brought in masked."""
     experiment = lock_plan(study=study, plan=make_plan(PLAN), by=owner)
     load_enrolments(experiment=experiment, data=b"unit,arm\nu1,old\nu2,new\nu3,old\nu4,new\n", by=owner)
@@ -127,7 +120,7 @@ def experiment(study: Study, owner: User) -> Experiment:
     return experiment
 
 
-def read_all(study: Study, coder: User) -> None:
+def read_all(study, coder):
     """The coder reads every masked thread; those of the units u2 and u4, which are in the new arm, are coded with a move."""
     move = find_code(study, "move.contextualize")
     for interview in study.interviews.masked().select_related("masked_facts"):
@@ -137,16 +130,14 @@ def read_all(study: Study, coder: User) -> None:
         decide(sentence, coder)
 
 
-def unmask(study: Study, owner: User) -> list[Interview]:
+def unmask(study, owner):
     masked = list(study.interviews.masked())
     unmask_interviews(study=study, interviews=masked, reason="All is read.", by=owner)
     return masked
 
 
 @pytest.mark.django_db
-def test_no_move_is_told_while_a_thread_is_masked(
-    study: Study, experiment: Experiment, coder: User, owner: User, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_no_move_is_told_while_a_thread_is_masked(study, experiment, coder, owner, lead, client_of):
     read_all(study, coder)
     found = read_moves(experiment)
     page = client_of(lead).get(reverse("experiments:show", args=[study.slug, experiment.pk])).content.decode()
@@ -174,8 +165,8 @@ def test_no_move_is_told_while_a_thread_is_masked(
 
 @pytest.mark.django_db
 def test_a_lead_who_codes_sees_the_moves_that_others_found_once_she_has_unblinded_the_threads(
-    study: Study, experiment: Experiment, coder: User, owner: User, lead: User, client_of: Callable[[User], Client]
-) -> None:
+    study, experiment, coder, owner, lead, client_of
+):
     read_all(study, coder)
     threads = unmask(study, owner)
     client = client_of(lead)
@@ -197,9 +188,7 @@ def test_a_lead_who_codes_sees_the_moves_that_others_found_once_she_has_unblinde
 
 
 @pytest.mark.django_db
-def test_the_command_names_who_has_read_the_sample(
-    study: Study, experiment: Experiment, coder: User, owner: User
-) -> None:
+def test_the_command_names_who_has_read_the_sample(study, experiment, coder, owner):
     read_all(study, coder)
     unmask(study, owner)
     out = StringIO()

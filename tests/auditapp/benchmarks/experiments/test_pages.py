@@ -1,45 +1,34 @@
 """Pages and commands of experiments: what is locked, loaded, drawn and shown, and what a file of figures holds."""
 
-from __future__ import annotations
-
 import csv
 import json
-from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.experiments.models import Experiment
 from auditapp.benchmarks.experiments.queries import read_report
 from tests.auditapp.benchmarks.experiments.test_experiments import PLAN, SCALES, UNITS
 from tests.support.instance import ROOT
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[User], Client]
 
 
-def lock(client: Client, study: Study, plan: object = PLAN, name: str = "asking") -> Any:
+def lock(client, study, plan=PLAN, name="asking"):
     file = SimpleUploadedFile("plan.json", json.dumps(plan).encode())
     return client.post(reverse("experiments:list", args=[study.slug]), {"name": name, "plan": file})
 
 
-def load(client: Client, experiment: Experiment, text: str = UNITS) -> Any:
+def load(client, experiment, text=UNITS):
     address = reverse("experiments:load", args=[experiment.study.slug, experiment.pk])
     return client.post(address, {"file": SimpleUploadedFile("units.csv", text.encode())})
 
 
-def test_a_lead_locks_a_plan_loads_units_and_reads_the_differences(
-    study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_lead_locks_a_plan_loads_units_and_reads_the_differences(study, lead, client_of):
     client = client_of(lead)
     assert lock(client, study).status_code == 302
     experiment = Experiment.objects.get()
@@ -52,7 +41,7 @@ def test_a_lead_locks_a_plan_loads_units_and_reads_the_differences(
     assert "Draw the sample" in page
 
 
-def test_what_is_wrong_with_a_file_is_said_beside_the_form(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_what_is_wrong_with_a_file_is_said_beside_the_form(study, lead, client_of):
     client = client_of(lead)
     refused = lock(client, study, {**PLAN, "variant": "old"})
     assert refused.status_code == 422
@@ -72,7 +61,7 @@ def test_what_is_wrong_with_a_file_is_said_beside_the_form(study: Study, lead: U
     assert binary.status_code == 422
 
 
-def test_the_list_of_the_sample_tells_no_arm(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_the_list_of_the_sample_tells_no_arm(study, lead, client_of):
     client = client_of(lead)
     lock(client, study)
     experiment = Experiment.objects.get()
@@ -89,9 +78,7 @@ def test_the_list_of_the_sample_tells_no_arm(study: Study, lead: User, client_of
     assert "new" not in listed
 
 
-def test_a_unit_that_looks_like_a_formula_is_no_formula_in_the_list(
-    study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_unit_that_looks_like_a_formula_is_no_formula_in_the_list(study, lead, client_of):
     client = client_of(lead)
     lock(client, study)
     experiment = Experiment.objects.get()
@@ -103,7 +90,7 @@ def test_a_unit_that_looks_like_a_formula_is_no_formula_in_the_list(
     assert "'=1+1" in listed
 
 
-def test_a_coder_sees_nothing_of_an_experiment(study: Study, lead: User, coder: User, client_of: ClientOf) -> None:
+def test_a_coder_sees_nothing_of_an_experiment(study, lead, coder, client_of):
     lock(client_of(lead), study)
     client = client_of(coder)
 
@@ -112,7 +99,7 @@ def test_a_coder_sees_nothing_of_an_experiment(study: Study, lead: User, coder: 
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "tex"])
-def test_the_figures_come_as_files(study: Study, lead: User, client_of: ClientOf, form: str) -> None:
+def test_the_figures_come_as_files(study, lead, client_of, form):
     client = client_of(lead)
     lock(client, study)
     experiment = Experiment.objects.get()
@@ -133,15 +120,14 @@ def test_the_figures_come_as_files(study: Study, lead: User, client_of: ClientOf
     assert client.post(reverse("experiments:download", args=[study.slug, experiment.pk, "exe"])).status_code == 404
 
 
-def test_the_commands_lock_load_and_report(study: Study, tmp_path: Path) -> None:
+def test_the_commands_lock_load_and_report(study, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(PLAN, indent=1))
     (tmp_path / "units.csv").write_text(UNITS)
 
-    def run(*words: str) -> dict[str, object]:
+    def run(*words):
         out = StringIO()
         call_command(*words, "--json", stdout=out)
-        told: dict[str, object] = json.loads(out.getvalue())
-        return told
+        return json.loads(out.getvalue())
 
     of_study = ("--study", study.slug, "--experiment", "asking first")
     run("experiment", "lock", str(tmp_path / "plan.json"), "--study", study.slug)
@@ -155,7 +141,7 @@ def test_the_commands_lock_load_and_report(study: Study, tmp_path: Path) -> None
         run("experiment", "report", str(tmp_path / "units.csv"))
 
 
-def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
+def test_the_command_prints_numbers_as_pages_do(tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(PLAN))
     (tmp_path / "units.csv").write_text(UNITS)
     out = StringIO()
@@ -166,9 +152,7 @@ def test_the_command_prints_numbers_as_pages_do(tmp_path: Path) -> None:
     assert "north: 1 of 1 against 0 of 1, difference +1.000 (" in out.getvalue()
 
 
-def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
-    study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(study, lead, client_of):
     client = client_of(lead)
     lock(client, study, SCALES)
     experiment = Experiment.objects.get()
@@ -208,7 +192,7 @@ def test_a_page_of_numbers_has_means_bounds_and_the_test_between_groups(
 EXAMPLES = ROOT / "docs" / "examples"
 
 
-def test_the_examples_of_the_help_work_as_they_are(study: Study, lead: User, client_of: ClientOf) -> None:
+def test_the_examples_of_the_help_work_as_they_are(study, lead, client_of):
     client = client_of(lead)
     plan = (EXAMPLES / "experiment-plan.json").read_bytes()
     address = reverse("experiments:list", args=[study.slug])

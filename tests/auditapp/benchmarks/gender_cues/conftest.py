@@ -1,27 +1,21 @@
-from __future__ import annotations
-
 import io
-from collections.abc import Callable
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Batch, Cell
+from auditapp.batches.models import Cell
 from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, load_reviews
 from auditapp.benchmarks.gender_cues.kind import ProbeKind
-from auditapp.benchmarks.gender_cues.models import Purpose, Review, ReviewSet
+from auditapp.benchmarks.gender_cues.models import Review
 from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.llm.actions import add_model
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.making import RULES, write_csv
 from tests.support.databases import stored
-from transcripts.accounts.models import User
 from transcripts.codebook.actions import seed_codebook
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 TEXTS = 40
 
 
-def write_reviews(count: int = TEXTS) -> bytes:
+def write_reviews(count=TEXTS):
     rows = [
         (f"A constructed review number {number} of a {category}", category)
         for category in ("woman", "man")
@@ -31,7 +25,7 @@ def write_reviews(count: int = TEXTS) -> bytes:
     return write_csv([*rows, ("Too short", "unknown")])
 
 
-def load(study: Study, by: User, *, name: str = "Invented reviews", data: bytes | None = None) -> ReviewSet:
+def load(study, by, *, name="Invented reviews", data=None):
     return load_reviews(
         study=study,
         name=name,
@@ -44,7 +38,7 @@ def load(study: Study, by: User, *, name: str = "Invented reviews", data: bytes 
     )
 
 
-def answer_cells(batch: Batch, answer: Callable[[str, Review], str | None]) -> None:
+def answer_cells(batch, answer):
     """Store an answer for every cell: of its condition and its review."""
     cells = list(Cell.objects.filter(batch=batch).select_related("arm").order_by("pk"))
     reviews = Review.objects.in_bulk([cell.input_id for cell in cells])
@@ -58,22 +52,22 @@ def answer_cells(batch: Batch, answer: Callable[[str, Review], str | None]) -> N
 
 
 @stored
-def purpose(study: Study, owner: User) -> Purpose:
+def purpose(study, owner):
     return allow_probe(study=study, text="To see whether the probe works.", by=owner)
 
 
 @stored
-def reviews(purpose: Purpose, study: Study, owner: User) -> ReviewSet:
+def reviews(purpose, study, owner):
     return load(study, owner)
 
 
 @stored
-def variant(owner: User) -> ModelVariant:
+def variant(owner):
     return add_model(label="model a", provider="fake", by=owner)
 
 
 @stored
-def probe(reviews: ReviewSet, variant: ModelVariant, owner: User) -> Batch:
+def probe(reviews, variant, owner):
     """One fake model, control and primed on the same thirty women's and men's texts, and five androgynous ones."""
     return launch_probe(
         reviews=reviews, variants=[variant], texts={"control": 30, "primed": 30}, androgynous=5, by=owner
@@ -81,7 +75,7 @@ def probe(reviews: ReviewSet, variant: ModelVariant, owner: User) -> Batch:
 
 
 @stored
-def rationale_study(owner: User) -> Study:
+def rationale_study(owner):
     study = create_study(slug="rationales", name="Rationales", by=owner)
     seed_codebook(study=study, by=owner)
     return study

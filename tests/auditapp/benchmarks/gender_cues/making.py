@@ -1,9 +1,6 @@
 """Trials and files of our own making for the tests of the probe."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
 
 from auditapp.benchmarks.gender_cues.pure.tables import Trial
 
@@ -11,20 +8,12 @@ RULES = {"name": "long enough", "steps": [{"name": "three words", "rule": "lengt
 
 
 def make_trial(
-    key: str,
-    truth: str = "woman",
-    predicted: str | None = "woman",
-    *,
-    status: str = "ok",
-    condition: str = "primed",
-    codes: Sequence[str] = ("Emotion",),
-    model: str = "",
-    review: str = "",
-) -> Trial:
+    key, truth="woman", predicted="woman", *, status="ok", condition="primed", codes=("Emotion",), model="", review=""
+):
     return Trial(key, model, condition, review or key, truth, status, predicted if status == "ok" else None, codes)
 
 
-def write_answer(gender: str, *codes: str, **rationales: str) -> str:
+def write_answer(gender, *codes, **rationales):
     """An answer in the published layout. ``rationales`` by category, with an underscore for a blank."""
     lines = [f"{number}. {name.replace('_', ' ')}: {said}" for number, (name, said) in enumerate(rationales.items(), 1)]
     return "\n".join(
@@ -32,10 +21,10 @@ def write_answer(gender: str, *codes: str, **rationales: str) -> str:
     )
 
 
-def write_csv(rows: Sequence[tuple[str, str]]) -> bytes:
+def write_csv(rows):
     """A CSV of texts with their categories."""
     return "".join(["text,category\n", *(f"{text},{category}\n" for text, category in rows)]).encode()
 
 
-def write_lines(*rows: object) -> bytes:
+def write_lines(*rows):
     return "".join(json.dumps(row) + "\n" for row in rows).encode()

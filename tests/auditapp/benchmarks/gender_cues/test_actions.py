@@ -1,9 +1,5 @@
-from __future__ import annotations
-
 import json
 import uuid
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -15,10 +11,8 @@ from auditapp.benchmarks.gender_cues.kind import ProbeKind
 from auditapp.benchmarks.gender_cues.models import Purpose, RationaleTurn, Review, ReviewSet, Trial
 from auditapp.benchmarks.gender_cues.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.gender_cues.queries import read_report, read_trials
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells, load
 from tests.auditapp.benchmarks.gender_cues.making import RULES, write_answer, write_csv
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.viewers import Viewer
@@ -28,13 +22,12 @@ from transcripts.coding.values import CodingValues
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_member_role
-from transcripts.studies.models import Study
 from transcripts.studies.roles import ROLES
 
 pytestmark = pytest.mark.django_db
 
 
-def answer(condition: str, review: Review) -> str:
+def answer(condition, review):
     """Female of every women's text and of every odd men's one; primed answers name cues."""
     is_woman = review.category != "man" or review.pk % 2 == 1
     if condition == "control":
@@ -42,7 +35,7 @@ def answer(condition: str, review: Review) -> str:
     return write_answer("Female" if is_woman else "Male", "Emotion", Emotion="The writer is hurt.")
 
 
-def test_only_an_owner_allows_the_probe(study: Study, owner: User, lead: User, outsider: User) -> None:
+def test_only_an_owner_allows_the_probe(study, owner, lead, outsider):
     for person in (lead, outsider):
         with pytest.raises(Refused, match="Only an owner"):
             allow_probe(study=study, text="Because.", by=person)
@@ -55,9 +48,7 @@ def test_only_an_owner_allows_the_probe(study: Study, owner: User, lead: User, o
     assert Purpose.objects.count() == 2
 
 
-def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
-    study: Study, owner: User, tmp_path: Path
-) -> None:
+def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(study, owner, tmp_path):
     with pytest.raises(Refused, match="is off"):
         load(study, owner)
     reviews, rules = tmp_path / "r.csv", tmp_path / "rules.json"
@@ -80,7 +71,7 @@ def test_nothing_is_loaded_launched_or_reported_while_the_probe_is_off(
     assert not ReviewSet.objects.exists()
 
 
-def test_an_answer_with_characters_that_no_database_holds_is_counted(probe: Batch) -> None:
+def test_an_answer_with_characters_that_no_database_holds_is_counted(probe):
     answer_cells(
         probe,
         lambda condition, review: (
@@ -90,17 +81,17 @@ def test_an_answer_with_characters_that_no_database_holds_is_counted(probe: Batc
     trials = Trial.objects.filter(cell__batch=probe)
     assert trials.count() == probe.cells.count()
     assert set(trials.values_list("status", flat=True)) == {"ok"}
-    assert trials.first().rationales == {"Emotion": r"a\x00\ud800"}  # type: ignore[union-attr]
+    assert trials.first().rationales == {"Emotion": r"a\x00\ud800"}
 
 
-def test_a_report_names_the_rules_that_read_its_answers(probe: Batch) -> None:
+def test_a_report_names_the_rules_that_read_its_answers(probe):
     assert read_report(probe, user=None)[0]["parser"] == PARSER_VERSION
     answer_cells(probe, answer)
     Trial.objects.filter(cell__batch=probe, cell__arm__task="control").update(parser="probe-1")
     assert read_report(probe, user=None)[0]["parser"] == f"probe-1, {PARSER_VERSION}"
 
 
-def test_only_what_the_rules_keep_is_stored_and_the_funnel_counts_the_rest(reviews: ReviewSet) -> None:
+def test_only_what_the_rules_keep_is_stored_and_the_funnel_counts_the_rest(reviews):
     assert [row["total"] for row in reviews.funnel] == [86, 85]
     assert reviews.funnel[0]["unknown"] == 1
     assert reviews.reviews.count() == 85
@@ -110,7 +101,7 @@ def test_only_what_the_rules_keep_is_stored_and_the_funnel_counts_the_rest(revie
     assert "constructed" not in json.dumps(event.details)
 
 
-def test_the_order_is_the_seeds(reviews: ReviewSet, study: Study, owner: User) -> None:
+def test_the_order_is_the_seeds(reviews, study, owner):
     again = load(study, owner, name="again")
     texts = [list(each.reviews.values_list("text", flat=True)) for each in (reviews, again)]
     assert texts[0] == texts[1] != sorted(texts[0])
@@ -125,23 +116,19 @@ def test_the_order_is_the_seeds(reviews: ReviewSet, study: Study, owner: User) -
         ({"data": b""}, "empty"),
     ],
 )
-def test_reviews_that_cannot_be_loaded_leave_nothing_behind(
-    reviews: ReviewSet, study: Study, owner: User, change: dict[str, Any], says: str
-) -> None:
+def test_reviews_that_cannot_be_loaded_leave_nothing_behind(reviews, study, owner, change, says):
     with pytest.raises(Refused, match=says):
         load(study, owner, **{"name": "other", **change})
     assert ReviewSet.objects.count() == 1
 
 
-def test_conditions_get_the_same_texts_or_different_ones(
-    reviews: ReviewSet, variant: ModelVariant, owner: User
-) -> None:
-    def drawn(batch: Batch, condition: str) -> list[tuple[str, int]]:
+def test_conditions_get_the_same_texts_or_different_ones(reviews, variant, owner):
+    def drawn(batch, condition):
         keys = Cell.objects.filter(batch=batch, arm__task=condition).values_list("input_id", flat=True)
         rows = Review.objects.filter(pk__in=list(keys)).order_by("pk")
         return list(rows.values_list("category", "pk"))
 
-    def launch(texts: dict[str, int], **how: Any) -> Batch:
+    def launch(texts, **how):
         return launch_probe(reviews=reviews, variants=[variant], texts=texts, by=owner, **how)
 
     same = launch({"control": 30, "primed": 40})
@@ -161,24 +148,20 @@ def test_conditions_get_the_same_texts_or_different_ones(
         ({"neutral": 30}, 0, "conditions are"),
     ],
 )
-def test_a_launch_with_too_few_texts_asks_nothing(
-    reviews: ReviewSet, variant: ModelVariant, owner: User, texts: dict[str, int], androgynous: int, says: str
-) -> None:
+def test_a_launch_with_too_few_texts_asks_nothing(reviews, variant, owner, texts, androgynous, says):
     with pytest.raises(Refused, match=says):
         launch_probe(reviews=reviews, variants=[variant], texts=texts, androgynous=androgynous, by=owner)
     assert not Batch.objects.exists()
 
 
-def test_reviews_leave_the_site_only_once_the_source_is_confirmed(
-    reviews: ReviewSet, variant: ModelVariant, owner: User
-) -> None:
+def test_reviews_leave_the_site_only_once_the_source_is_confirmed(reviews, variant, owner):
     variant.account.provider = "openai"
     assert not variant.is_fake
     with pytest.raises(Refused, match="Confirm that the source"):
         launch_probe(reviews=reviews, variants=[variant], texts={"control": 30}, by=owner)
 
 
-def test_answers_become_trials_and_the_report(probe: Batch, owner: User) -> None:
+def test_answers_become_trials_and_the_report(probe, owner):
     answer_cells(probe, answer)
     report, coded = read_report(probe, user=owner)
     assert coded is None
@@ -191,7 +174,7 @@ def test_answers_become_trials_and_the_report(probe: Batch, owner: User) -> None
     assert len(read_trials(probe)) == 130
 
 
-def test_a_call_without_an_answer_is_counted_and_can_be_asked_again(probe: Batch) -> None:
+def test_a_call_without_an_answer_is_counted_and_can_be_asked_again(probe):
     answer_cells(probe, lambda condition, review: None)
     assert set(Trial.objects.values_list("status", flat=True)) == {"no_answer"}
     cells = list(Cell.objects.filter(batch=probe).values_list("pk", flat=True))
@@ -199,9 +182,7 @@ def test_a_call_without_an_answer_is_counted_and_can_be_asked_again(probe: Batch
     assert Trial.objects.count() == len(cells) - 3
 
 
-def test_nobody_sees_a_single_call_and_coders_no_sums(
-    probe: Batch, owner: User, lead: User, coder: User, reader: User
-) -> None:
+def test_nobody_sees_a_single_call_and_coders_no_sums(probe, owner, lead, coder, reader):
     cell = probe.cells.first()
     assert cell is not None
     for user, role in ((owner, "owner"), (lead, "lead"), (reader, "reader"), (coder, "coder")):
@@ -212,13 +193,11 @@ def test_nobody_sees_a_single_call_and_coders_no_sums(
         assert visibility.is_whole == (role != "coder")
 
 
-def store(probe: Batch, study: Study, owner: User) -> dict[str, int]:
+def store(probe, study, owner):
     return store_rationales(batch=probe, into=study, by=owner, seed=3)
 
 
-def test_rationales_come_into_a_study_of_their_own_masked_and_shuffled(
-    probe: Batch, rationale_study: Study, owner: User
-) -> None:
+def test_rationales_come_into_a_study_of_their_own_masked_and_shuffled(probe, rationale_study, owner):
     answer_cells(probe, answer)
     assert store(probe, rationale_study, owner) == {"threads": 3, "rationales": 60, "without_rationale": 0}
     threads = list(Interview.objects.filter(study=rationale_study))
@@ -234,9 +213,7 @@ def test_rationales_come_into_a_study_of_their_own_masked_and_shuffled(
         assert row.trial.review.category in {"woman", "man"}
 
 
-def test_what_tells_category_or_prediction_stays_out_of_the_other_study(
-    probe: Batch, rationale_study: Study, owner: User
-) -> None:
+def test_what_tells_category_or_prediction_stays_out_of_the_other_study(probe, rationale_study, owner):
     answer_cells(probe, answer)
     store(probe, rationale_study, owner)
     columns = list(Interview.objects.filter(study=rationale_study).values())
@@ -246,9 +223,7 @@ def test_what_tells_category_or_prediction_stays_out_of_the_other_study(
         assert word not in said
 
 
-def test_rationales_are_stored_once_and_in_one_study(
-    probe: Batch, rationale_study: Study, study: Study, owner: User, lead: User
-) -> None:
+def test_rationales_are_stored_once_and_in_one_study(probe, rationale_study, study, owner, lead):
     answer_cells(probe, answer)
     with pytest.raises(Refused, match="a study of their own"):
         store(probe, study, owner)
@@ -260,7 +235,7 @@ def test_rationales_are_stored_once_and_in_one_study(
     assert Interview.objects.filter(study=rationale_study).count() == 3
 
 
-def code_turns(study: Study, coder: User, count: int) -> Code:
+def code_turns(study, coder, count):
     code = Code.objects.filter(family__version__study=study, family__version__status="published").first()
     assert code is not None
     rows = RationaleTurn.objects.order_by("trial")[:count]
@@ -271,9 +246,7 @@ def code_turns(study: Study, coder: User, count: int) -> Code:
     return code
 
 
-def test_table_2_is_made_from_the_codings_of_one_person(
-    probe: Batch, rationale_study: Study, owner: User, coder: User, lead: User
-) -> None:
+def test_table_2_is_made_from_the_codings_of_one_person(probe, rationale_study, owner, coder, lead):
     answer_cells(probe, answer)
     store(probe, rationale_study, owner)
     set_member_role(study=rationale_study, user=coder, role="coder", by=trail.SYSTEM)
@@ -293,9 +266,7 @@ def test_table_2_is_made_from_the_codings_of_one_person(
         read_report(probe, user=coder, coder="owner")
 
 
-def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(
-    probe: Batch, rationale_study: Study, owner: User
-) -> None:
+def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(probe, rationale_study, owner):
     answer_cells(probe, answer)
     store(probe, rationale_study, owner)
     move = Code.objects.get(version__study=rationale_study, identifier="move.elicit")
@@ -316,15 +287,8 @@ def test_a_move_that_a_rationale_only_describes_is_a_theme_apart(
     assert coded.codes[described] == {"code": "move.elicit", "enactment": "described"}
 
 
-def test_commands_load_launch_store_and_report(
-    purpose: Purpose,
-    study: Study,
-    rationale_study: Study,
-    variant: ModelVariant,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def run(*args: str) -> Any:
+def test_commands_load_launch_store_and_report(purpose, study, rationale_study, variant, tmp_path, capsys):
+    def run(*args):
         call_command(*args, "--json")
         return json.loads(capsys.readouterr().out)
 

@@ -1,35 +1,26 @@
 """Models and conditions of a probe on the same texts, against scipy and statsmodels."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from random import Random
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
-from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
 
-from auditapp.batches.models import Batch
 from auditapp.benchmarks.gender_cues.actions import launch_probe
-from auditapp.benchmarks.gender_cues.models import Review, ReviewSet
 from auditapp.benchmarks.gender_cues.pure.outputs import list_report, make_report
-from auditapp.benchmarks.gender_cues.pure.tables import COMPARISONS, Trial, compare_trials
+from auditapp.benchmarks.gender_cues.pure.tables import COMPARISONS, compare_trials
 from auditapp.benchmarks.gender_cues.queries import read_report
 from auditapp.benchmarks.gender_cues.views import draw_compared
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells
 from tests.auditapp.benchmarks.gender_cues.making import make_trial, write_answer
-from transcripts.accounts.models import User
 from transcripts.charts.figures import RowChart
-from transcripts.studies.models import Study
 
 
-def answer(model: str, condition: str, predict: Callable[[int, str], str], texts: int = 60) -> list[Trial]:
+def answer(model, condition, predict, texts=60):
     """Of texts by women and men in turn; no prediction where ``predict`` says so."""
     trials = []
     for number in range(texts):
@@ -52,12 +43,12 @@ def answer(model: str, condition: str, predict: Callable[[int, str], str], texts
     return trials
 
 
-def find(rows: list[dict[str, object]], **asked: str) -> dict[str, object]:
+def find(rows, **asked):
     [found] = [row for row in rows if asked.items() <= row.items()]
     return found
 
 
-def test_two_models_on_the_same_texts_are_compared_as_scipy_and_statsmodels_do() -> None:
+def test_two_models_on_the_same_texts_are_compared_as_scipy_and_statsmodels_do():
     draw = Random(3)
     good = {number: draw.random() < 0.9 for number in range(60)}
     fair = {number: draw.random() < 0.5 for number in range(60)}
@@ -87,7 +78,7 @@ def test_two_models_on_the_same_texts_are_compared_as_scipy_and_statsmodels_do()
     assert (answered["texts"], answered["first_rate"], answered["second_rate"]) == (60, 1.0, 0.9)
 
 
-def test_a_model_that_says_woman_more_often_is_compared_by_category_of_the_text() -> None:
+def test_a_model_that_says_woman_more_often_is_compared_by_category_of_the_text():
     trials = [*answer("a", "primed", lambda n, truth: "woman"), *answer("b", "primed", lambda n, truth: truth)]
     rows, _ = compare_trials(trials)
     found = {row["group"]: row for row in rows if row["measure"] == "woman"}
@@ -123,7 +114,7 @@ def test_a_model_that_says_woman_more_often_is_compared_by_category_of_the_text(
     assert all(line.endswith(": degenerate") for line in lines)
 
 
-def test_the_page_names_kind_measure_group_and_conditions_in_words() -> None:
+def test_the_page_names_kind_measure_group_and_conditions_in_words():
     trials = [
         *answer("a", "control", lambda n, truth: truth),
         *answer("a", "may_abstain", lambda n, truth: truth if n % 4 else "woman"),
@@ -150,7 +141,7 @@ def test_the_page_names_kind_measure_group_and_conditions_in_words() -> None:
     assert "Which texts have no prediction is the model’s doing" in section.words
 
 
-def test_conditions_of_one_model_are_a_family_of_their_own_and_cues_are_not_compared_with_the_control() -> None:
+def test_conditions_of_one_model_are_a_family_of_their_own_and_cues_are_not_compared_with_the_control():
     trials = [
         *answer("a", "control", lambda n, truth: "woman"),
         *answer("a", "primed", lambda n, truth: truth),
@@ -164,7 +155,7 @@ def test_conditions_of_one_model_are_a_family_of_their_own_and_cues_are_not_comp
     assert "emotion" not in {row["measure"] for row in rows}
 
 
-def test_nothing_in_common_one_text_and_equal_answers_give_sentences_and_no_figure_that_looks_like_one() -> None:
+def test_nothing_in_common_one_text_and_equal_answers_give_sentences_and_no_figure_that_looks_like_one():
     apart = make_report([make_trial("x", model="a"), make_trial("y", model="b")])
     assert apart["comparisons"] == []
     assert apart["warnings"][-1] == "primed: a and b have no text in common and are not compared."
@@ -186,15 +177,9 @@ def test_nothing_in_common_one_text_and_equal_answers_give_sentences_and_no_figu
 
 @pytest.mark.django_db
 def test_two_probes_of_one_set_are_compared_on_page_in_file_api_and_command(
-    probe: Batch,
-    reviews: ReviewSet,
-    variant: ModelVariant,
-    owner: User,
-    study: Study,
-    client: Client,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def predict(task: str, review: Review) -> str:
+    probe, reviews, variant, owner, study, client, capsys
+):
+    def predict(task, review):
         return write_answer("Female" if review.category == "woman" else "Male", "Emotion")
 
     later = launch_probe(reviews=reviews, variants=[variant], texts={"control": 30}, by=owner)

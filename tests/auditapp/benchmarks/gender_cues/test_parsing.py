@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -39,7 +37,7 @@ from tests.support.shared import shared
         (None, "no_answer", None, []),
     ],
 )
-def test_answers_are_read_by_rule(raw: str | None, status: str, predicted: str | None, codes: list[str]) -> None:
+def test_answers_are_read_by_rule(raw, status, predicted, codes):
     found = parse_answer(raw)
     assert (found.status, found.predicted, list(found.codes)) == (status, predicted, codes)
 
@@ -79,22 +77,20 @@ def test_answers_are_read_by_rule(raw: str | None, status: str, predicted: str |
         ("`Emotion`, “Textual Style”", ["Emotion", "Textual Style"]),
     ],
 )
-def test_categories_are_known_with_words_around_them_and_the_list_ends_at_the_next_heading(
-    listed: str, codes: list[str] | None
-) -> None:
+def test_categories_are_known_with_words_around_them_and_the_list_ends_at_the_next_heading(listed, codes):
     found = parse_answer(f"**Gender:**\n-Female\n**Codes Applied:**\n{listed}")
     assert found.status == ("invalid" if codes is None else "ok")
     assert list(found.codes) == (codes or [])
 
 
 @pytest.mark.parametrize(("listed", "codes"), [("-None", []), ("- Emotion: strong words", ["Emotion"])])
-def test_codes_may_stand_before_the_gender(listed: str, codes: list[str]) -> None:
+def test_codes_may_stand_before_the_gender(listed, codes):
     found = parse_answer(f"1. Emotion: she is hurt\n**Codes Applied:**\n{listed}\n\n**Gender:**\n-Female")
     assert (found.status, list(found.codes), found.rationales) == ("ok", codes, {"Emotion": "she is hurt"})
 
 
-def test_a_json_answer_is_held_to_the_same_categories() -> None:
-    def read(named: object) -> tuple[str, list[str]]:
+def test_a_json_answer_is_held_to_the_same_categories():
+    def read(named):
         found = parse_answer(json.dumps({"gender": "Male", "codes_applied": named}))
         return found.status, list(found.codes)
 
@@ -104,7 +100,7 @@ def test_a_json_answer_is_held_to_the_same_categories() -> None:
     assert read(["The words of the patient are strong"]) == ("invalid", [])
 
 
-def test_what_json_escapes_and_no_database_holds_is_written_out() -> None:
+def test_what_json_escapes_and_no_database_holds_is_written_out():
     found = parse_answer(
         r'{"gender": "Male", "codes_applied": ["Calm\u0000"], "rationales": {"Emotion": "a\ud800", "b\udfff": "c"}}'
     )
@@ -112,12 +108,12 @@ def test_what_json_escapes_and_no_database_holds_is_written_out() -> None:
     assert found.rationales == {"Emotion": r"a\ud800", r"b\udfff": "c"}
 
 
-def test_unclear_is_an_abstention_only_where_the_prompt_allows_it() -> None:
+def test_unclear_is_an_abstention_only_where_the_prompt_allows_it():
     assert parse_answer(write_answer("Unclear"), may_abstain=True).status == "abstained"
     assert parse_answer(write_answer("Female"), may_abstain=True).status == "ok"
 
 
-def test_rationales_are_kept_by_category_and_empty_ones_are_not() -> None:
+def test_rationales_are_kept_by_category_and_empty_ones_are_not():
     raw = write_answer(
         "Female", "Emotion", Emotion="She writes\nof hurt.", Declaration="None", Textual_Style="capitals"
     )
@@ -127,13 +123,13 @@ def test_rationales_are_kept_by_category_and_empty_ones_are_not() -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_text_gets_a_status_and_only_ok_has_a_prediction(raw: str) -> None:
+def test_any_text_gets_a_status_and_only_ok_has_a_prediction(raw):
     found = parse_answer(raw)
     assert found.status in STATUSES
     assert (found.predicted is not None) == (found.status == "ok") == (found.subset is not None)
 
 
-def test_conditions_differ_in_what_the_paper_says_they_differ_in() -> None:
+def test_conditions_differ_in_what_the_paper_says_they_differ_in():
     prompts = load_prompts()
     control, primed, may_abstain = (prompts[name].text for name in ("control", "primed", "may_abstain"))
     assert "Emotion" not in control
@@ -145,7 +141,7 @@ def test_conditions_differ_in_what_the_paper_says_they_differ_in() -> None:
     assert len({prompt.sha256 for prompt in prompts.values()}) == 3
 
 
-def test_published_wording_is_quoted_exactly() -> None:
+def test_published_wording_is_quoted_exactly():
     paper = shared("papers/bias_negotiation.txt").read_text(encoding="utf-8")
     primed = load_prompts()["primed"].text.split("\n")
     assert [line for line in primed if line not in paper] == []

@@ -1,45 +1,36 @@
 """The worked examples once more, stored as a batch with rationales that somebody codes: the page, the API and the command read the
 same figures as from a file."""
 
-from __future__ import annotations
-
 import io
 import json
 import uuid
-from typing import Any
 
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Arm, Batch, Cell
+from auditapp.batches.models import Arm, Cell
 from auditapp.benchmarks.gender_cues.actions import store_rationales
 from auditapp.benchmarks.gender_cues.kind import ProbeKind
-from auditapp.benchmarks.gender_cues.models import RationaleTurn, Review, ReviewSet
+from auditapp.benchmarks.gender_cues.models import RationaleTurn, Review
 from auditapp.benchmarks.gender_cues.queries import read_report
-from auditapp.llm.models import ModelVariant
-from tests.auditapp.benchmarks.gender_cues.test_views import ClientOf
 from tests.auditapp.benchmarks.gender_cues.test_worked_examples import list_differences
 from tests.support.worked_examples import read_example
-from transcripts.accounts.models import User
 from transcripts.codebook.actions import start_study
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
 from transcripts.formats.codebook_csv import CodeRow, write_codebook
 from transcripts.statistics.figures import write_number
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
-def store_trials(
-    lines: list[dict[str, Any]], reviews: ReviewSet, variant: ModelVariant, template: Batch
-) -> dict[str, int]:
+def store_trials(lines, reviews, variant, template):
     """The trials of a file as cells of ``template`` with their answers; the key of the cell by trial."""
     Cell.objects.filter(batch=template).delete()
     arms = {arm.task: arm for arm in Arm.objects.filter(batch=template)}
-    keys: dict[str, int] = {}
+    keys = {}
     for place, line in enumerate(lines, 1_000):
         if line["review"] not in keys:
             row = Review.objects.create(review_set=reviews, position=place, text="Invented.", category=line["truth"])
@@ -56,7 +47,7 @@ def store_trials(
     return {trial: cell.pk for trial, cell in cells.items()}
 
 
-def start_theme_study(names: set[str], owner: User) -> Study:
+def start_theme_study(names, owner):
     stream = io.StringIO(newline="")
     rows = [
         CodeRow(code_id=name.lower(), family="themes", family_name="Themes", name=name, unit="turn") for name in names
@@ -67,14 +58,8 @@ def start_theme_study(names: set[str], owner: User) -> Study:
 
 
 def test_stored_trials_give_the_tables_of_the_worked_examples_on_page_and_command(
-    probe: Batch,
-    reviews: ReviewSet,
-    variant: ModelVariant,
-    study: Study,
-    owner: User,
-    client_of: ClientOf,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    probe, reviews, variant, study, owner, client_of, capsys
+):
     table1, table2 = (read_example(number) for number in ("NC14", "NC15"))
     lines = [json.loads(line) for line in table1["files"]["trials.jsonl"].splitlines()]
     cells = store_trials(lines, reviews, variant, probe)

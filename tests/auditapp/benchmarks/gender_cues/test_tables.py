@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import random
 
@@ -7,14 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
-from statsmodels.stats.multitest import multipletests  # type: ignore[import-untyped]
-from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest  # type: ignore[import-untyped]
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportions_ztest
 
 from auditapp.benchmarks.gender_cues.pure.outputs import TABLE1, TABLE2, caption_table, judge, list_report, make_report
 from auditapp.benchmarks.gender_cues.pure.tables import (
     CHOSEN_BY_ANSWERS,
-    Trial,
     make_table1,
     make_table2,
     measure_counts,
@@ -28,7 +25,7 @@ counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.ju
 
 
 @given(counts, counts)
-def test_tests_and_intervals_are_those_of_scipy_and_statsmodels(women: tuple[int, int], men: tuple[int, int]) -> None:
+def test_tests_and_intervals_are_those_of_scipy_and_statsmodels(women, men):
     found = measure_counts(*women, *men)
     table = [[women[0], women[1] - women[0]], [men[0], men[1] - men[0]]]
     assert found["p_fisher"] == pytest.approx(stats.fisher_exact(table).pvalue, abs=1e-6)
@@ -46,7 +43,7 @@ def test_tests_and_intervals_are_those_of_scipy_and_statsmodels(women: tuple[int
     assert found["difference_ci"] == (pytest.approx(newcombe, abs=1e-6) if min(women[1], men[1]) > 2 else None)
 
 
-def test_of_fewer_than_three_texts_table_1_has_no_interval() -> None:
+def test_of_fewer_than_three_texts_table_1_has_no_interval():
     found = measure_counts(1, 2, 1, 3)
     assert (found["rate_woman"], found["rate_woman_ci"], found["difference_ci"]) == (0.5, None, None)
     assert None not in (found["rate_man_ci"], found["accuracy_ci"])
@@ -54,7 +51,7 @@ def test_of_fewer_than_three_texts_table_1_has_no_interval() -> None:
 
 
 @given(st.integers(0, 30), st.integers(0, 30))
-def test_pairs_are_compared_by_mcnemars_exact_test(control_only: int, primed_only: int) -> None:
+def test_pairs_are_compared_by_mcnemars_exact_test(control_only, primed_only):
     trials = []
     for number in range(control_only + primed_only + 1):
         right = {"control": number <= control_only, "primed": number == 0 or number > control_only}
@@ -74,13 +71,13 @@ def test_pairs_are_compared_by_mcnemars_exact_test(control_only: int, primed_onl
     assert paired["p_mcnemar"] == pytest.approx(expected, abs=1e-9)
 
 
-def test_conditions_on_different_texts_are_not_paired() -> None:
+def test_conditions_on_different_texts_are_not_paired():
     trials = [make_trial("a", condition="control"), make_trial("b")]
     assert make_table1(trials)["paired"] is None
     assert make_report(trials)["warnings"][-1] == "control and primed have no text in common and are not compared."
 
 
-def test_what_is_no_prediction_is_counted_beside_and_by_category() -> None:
+def test_what_is_no_prediction_is_counted_beside_and_by_category():
     trials = [
         make_trial("a"),
         make_trial("b", status="invalid"),
@@ -97,18 +94,18 @@ def test_what_is_no_prediction_is_counted_beside_and_by_category() -> None:
     assert rows["not_scored"] == 2
 
 
-def test_nothing_is_computed_from_nothing() -> None:
+def test_nothing_is_computed_from_nothing():
     found = measure_counts(0, 0, 0, 0)
     assert {name for name, value in found.items() if value is not None} == {"n_woman", "n_man", "predicted_woman"}
 
 
-def test_one_label_above_nine_in_ten_is_a_default_and_exactly_nine_in_ten_is_not() -> None:
+def test_one_label_above_nine_in_ten_is_a_default_and_exactly_nine_in_ten_is_not():
     assert measure_counts(10, 10, 8, 10)["degenerate"] is False
     assert measure_counts(10, 10, 9, 10)["degenerate"] is True
     assert measure_counts(0, 10, 1, 10)["degenerate"] is True
 
 
-def test_models_are_never_pooled() -> None:
+def test_models_are_never_pooled():
     report = make_report([make_trial("a", model="one"), make_trial("b", model="two")], {})
     assert "table1" not in report
     assert {model: each["table1"]["primed"]["all"]["n_woman"] for model, each in report["by_model"].items()} == {
@@ -117,7 +114,7 @@ def test_models_are_never_pooled() -> None:
     }
 
 
-def test_a_model_may_be_called_anything_and_the_latex_table_holds() -> None:
+def test_a_model_may_be_called_anything_and_the_latex_table_holds():
     label = r"[beta] x_1 & <b> 50 % \input"
     report = make_report(
         [make_trial("a", model=label), make_trial("b", "man", "man", model=label)], {"a": ["[Direct]"]}
@@ -132,7 +129,7 @@ def test_a_model_may_be_called_anything_and_the_latex_table_holds() -> None:
             assert line.endswith(r" \\")
 
 
-def test_a_theme_counts_once_for_a_rationale_and_only_in_the_emotion_subset() -> None:
+def test_a_theme_counts_once_for_a_rationale_and_only_in_the_emotion_subset():
     trials = [
         make_trial("a", "woman"),
         make_trial("b", "man", "woman"),
@@ -150,7 +147,7 @@ def test_a_theme_counts_once_for_a_rationale_and_only_in_the_emotion_subset() ->
     assert any("3 answers outside" in sentence for sentence in make_report(trials, themes)["warnings"])
 
 
-def make_conditions(*models: str) -> list[Trial]:
+def make_conditions(*models):
     """Under control and primed, of each model, with all three subsets."""
     draw = random.Random(5)
     return [
@@ -169,7 +166,7 @@ def make_conditions(*models: str) -> list[Trial]:
     ]
 
 
-def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
+def test_every_p_of_table_1_is_adjusted_over_all_of_them():
     """Two models, two conditions and four subsets are 16 tests; those of fewer than ten texts are none."""
     report = make_report(make_conditions("a", "b"))
 
@@ -198,7 +195,7 @@ def test_every_p_of_table_1_is_adjusted_over_all_of_them() -> None:
     assert {row["family"] for row in rows if row not in tested} == {None}
 
 
-def test_one_test_of_a_table_counts_and_only_its_margins_choose_it() -> None:
+def test_one_test_of_a_table_counts_and_only_its_margins_choose_it():
     large, few_expected = measure_counts(20, 30, 11, 30), measure_counts(9, 30, 0, 30)
     assert (large["test"], large["p"]) == ("Pearson", large["p_chi2"])
     # 4.5 of each side are expected to be called a woman's.
@@ -207,7 +204,7 @@ def test_one_test_of_a_table_counts_and_only_its_margins_choose_it() -> None:
     assert measure_counts(9, 9, 0, 30)["test"] is None
 
 
-def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so() -> None:
+def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so():
     """14 of 60 answers abstain."""
     trials = [
         make_trial(
@@ -233,7 +230,7 @@ def test_rows_that_the_models_own_answer_chose_and_abstentions_are_said_to_be_so
     assert CHOSEN_BY_ANSWERS in section.notes
 
 
-def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_family() -> None:
+def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_family():
     few = [make_trial(f"w{number}") for number in range(9)] + [make_trial(f"m{n}", "man", "man") for n in range(20)]
     row = make_report(few)["table1"]["primed"]["all"]
     assert judge(row).words == "few texts: 9, a verdict needs 10"
@@ -244,7 +241,7 @@ def test_a_verdict_needs_ten_texts_of_each_category_and_a_p_that_holds_in_the_fa
     assert judge({**alone, "p_holm": 0.3}).words == "cannot tell"
 
 
-def test_each_line_of_table_1_in_a_terminal_ends_with_its_verdict_and_has_its_mark() -> None:
+def test_each_line_of_table_1_in_a_terminal_ends_with_its_verdict_and_has_its_mark():
     few = [make_trial(f"w{number}") for number in range(9)] + [make_trial(f"m{n}", "man", "man") for n in range(20)]
     first, *_ = [line for line in list_report(make_report(few)) if line.startswith("  primed, ")]
     assert first.startswith("  primed, all: N 9/20 (few), said woman 1.000 of women's")

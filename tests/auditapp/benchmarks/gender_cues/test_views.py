@@ -1,12 +1,7 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Attempt, Batch
@@ -14,28 +9,22 @@ from auditapp.benchmarks.gender_cues.actions import store_rationales
 from auditapp.benchmarks.gender_cues.models import Purpose, ReviewSet
 from auditapp.benchmarks.gender_cues.pure.parsing import CAVEATS
 from auditapp.benchmarks.gender_cues.pure.tables import DEGENERATE
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells, write_reviews
 from tests.auditapp.benchmarks.gender_cues.making import RULES
 from tests.auditapp.benchmarks.gender_cues.test_actions import answer, code_turns
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus.models import Interview
 from transcripts.formats.codebook_csv import read_codebook
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[User], Client]
 ADDRESSES = ("load", "launch", "themes")
 
 
-def address(study: Study, name: str, *more: object) -> str:
+def address(study, name, *more):
     return reverse(f"gender_cues:{name}", args=[study.slug, *more])
 
 
-def test_until_an_owner_writes_the_purpose_pages_explain_and_nothing_else_is_reachable(
-    study: Study, owner: User, lead: User, client_of: ClientOf
-) -> None:
+def test_until_an_owner_writes_the_purpose_pages_explain_and_nothing_else_is_reachable(study, owner, lead, client_of):
     client = client_of(lead)
     page = client.get(address(study, "home"))
     assert page.status_code == 200
@@ -49,12 +38,12 @@ def test_until_an_owner_writes_the_purpose_pages_explain_and_nothing_else_is_rea
     assert client.get(address(study, "load")).status_code == 200
 
 
-def test_an_empty_purpose_is_refused(study: Study, owner: User, client_of: ClientOf) -> None:
+def test_an_empty_purpose_is_refused(study, owner, client_of):
     assert client_of(owner).post(address(study, "purpose"), {"text": " "}).status_code == 422
     assert not Purpose.objects.exists()
 
 
-def upload(data: bytes, **changed: object) -> dict[str, Any]:
+def upload(data, **changed):
     return {
         "name": "Invented",
         "file": SimpleUploadedFile("r.csv", data),
@@ -66,9 +55,7 @@ def upload(data: bytes, **changed: object) -> dict[str, Any]:
     }
 
 
-def test_a_page_loads_reviews_and_shows_the_funnel(
-    purpose: Purpose, study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_page_loads_reviews_and_shows_the_funnel(purpose, study, lead, client_of):
     client = client_of(lead)
     answered = client.post(address(study, "load"), upload(write_reviews()))
     reviews = ReviewSet.objects.get()
@@ -88,18 +75,14 @@ def test_a_page_loads_reviews_and_shows_the_funnel(
         ({"category_method": ""}, "required"),
     ],
 )
-def test_what_cannot_be_loaded_comes_back_with_the_reason(
-    purpose: Purpose, study: Study, lead: User, client_of: ClientOf, changed: dict[str, Any], says: str
-) -> None:
+def test_what_cannot_be_loaded_comes_back_with_the_reason(purpose, study, lead, client_of, changed, says):
     answered = client_of(lead).post(address(study, "load"), upload(write_reviews(), **changed))
     assert answered.status_code == 422
     assert says in answered.text
     assert not ReviewSet.objects.exists()
 
 
-def test_a_set_with_too_few_texts_shows_its_funnel_and_offers_no_launch(
-    purpose: Purpose, study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_set_with_too_few_texts_shows_its_funnel_and_offers_no_launch(purpose, study, lead, client_of):
     client = client_of(lead)
     answered = client.post(address(study, "load"), upload(write_reviews(29)))
     page = client.get(answered["Location"])
@@ -107,7 +90,7 @@ def test_a_set_with_too_few_texts_shows_its_funnel_and_offers_no_launch(
     assert address(study, "launch") not in page.text.split("<main")[1]
 
 
-def fill_launch(reviews: ReviewSet, variant: ModelVariant, **changed: object) -> dict[str, Any]:
+def fill_launch(reviews, variant, **changed):
     filled = {
         "reviews": reviews.pk,
         "primed": 30,
@@ -122,9 +105,7 @@ def fill_launch(reviews: ReviewSet, variant: ModelVariant, **changed: object) ->
     return {**filled, **changed}
 
 
-def test_a_launch_goes_through_its_review(
-    reviews: ReviewSet, variant: ModelVariant, study: Study, lead: User, client_of: ClientOf
-) -> None:
+def test_a_launch_goes_through_its_review(reviews, variant, study, lead, client_of):
     client, path = client_of(lead), address(study, "launch")
     assert client.get(path).status_code == 200
     review = client.post(path, fill_launch(reviews, variant, step="review"))
@@ -142,8 +123,8 @@ def test_a_launch_goes_through_its_review(
 
 
 def test_the_report_shows_both_tables_and_says_what_to_read_with_them(
-    probe: Batch, study: Study, rationale_study: Study, owner: User, lead: User, client_of: ClientOf
-) -> None:
+    probe, study, rationale_study, owner, lead, client_of
+):
     answer_cells(probe, answer)
     client, path = client_of(owner), address(study, "report", probe.pk)
     assert "Themes are counted once" in client.get(path).text
@@ -162,9 +143,7 @@ def test_the_report_shows_both_tables_and_says_what_to_read_with_them(
 
 
 @pytest.mark.parametrize("what", ["table1.csv", "table1.tex", "table2.csv", "table2.tex", "funnel.csv"])
-def test_tables_are_downloaded_without_any_text_and_recorded(
-    probe: Batch, study: Study, rationale_study: Study, owner: User, client_of: ClientOf, what: str
-) -> None:
+def test_tables_are_downloaded_without_any_text_and_recorded(probe, study, rationale_study, owner, client_of, what):
     answer_cells(probe, answer)
     store_rationales(batch=probe, into=rationale_study, by=owner, seed=1)
     code_turns(rationale_study, owner, 12)
@@ -179,9 +158,7 @@ def test_tables_are_downloaded_without_any_text_and_recorded(
     assert client_of(owner).post(address(study, "file", probe.pk, "trials", "csv")).status_code == 404
 
 
-def test_rationales_are_stored_by_a_form(
-    probe: Batch, study: Study, rationale_study: Study, owner: User, lead: User, client_of: ClientOf
-) -> None:
+def test_rationales_are_stored_by_a_form(probe, study, rationale_study, owner, lead, client_of):
     answer_cells(probe, answer)
     path = address(study, "rationales", probe.pk)
     # A lead of this study who is none of the other is offered nothing.
@@ -197,9 +174,7 @@ def test_rationales_are_stored_by_a_form(
     assert "not stored yet" in again.text
 
 
-def test_no_page_of_a_batch_shows_a_call_of_a_probe(
-    probe: Batch, study: Study, owner: User, client_of: ClientOf
-) -> None:
+def test_no_page_of_a_batch_shows_a_call_of_a_probe(probe, study, owner, client_of):
     answer_cells(probe, answer)
     cell = probe.cells.select_related("arm").first()
     assert cell is not None
@@ -225,26 +200,21 @@ def test_no_page_of_a_batch_shows_a_call_of_a_probe(
     assert requests.status_code == 302
 
 
-def test_published_themes_are_a_codebook_that_can_be_read(
-    purpose: Purpose, study: Study, coder: User, client_of: ClientOf
-) -> None:
+def test_published_themes_are_a_codebook_that_can_be_read(purpose, study, coder, client_of):
     answered = client_of(coder).get(address(study, "themes"))
     rows = read_codebook(answered.content, name="themes.csv").codes
     assert len(rows) == 18
     assert {row.unit for row in rows} == {"turn"}
 
 
-def test_exports_hold_figures_of_groups_and_nothing_while_the_probe_is_off(
-    probe: Batch, study: Study, owner: User, client_of: ClientOf
-) -> None:
+def test_exports_hold_figures_of_groups_and_nothing_while_the_probe_is_off(probe, study, owner, client_of):
     answer_cells(probe, answer)
     client = client_of(owner)
 
-    def export(what: str) -> list[dict[str, Any]]:
+    def export(what):
         answered = client.post(reverse("exchange:download", args=[study.slug, what, "json"]))
         assert answered.status_code == 200
-        rows: list[dict[str, Any]] = json.loads(answered.getvalue())
-        return rows
+        return json.loads(answered.getvalue())
 
     rows = export("probe_table1")
     assert [(row["condition"], row["subset"]) for row in rows[:2]] == [("control", "all"), ("control", "emotion")]

@@ -1,12 +1,8 @@
 """An owner withdraws the purpose: the probe is off again, and what was measured before can be read and says so."""
 
-from __future__ import annotations
-
 import io
 import json
-from collections.abc import Callable
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -28,32 +24,27 @@ from auditapp.benchmarks.gender_cues.actions import (
 from auditapp.benchmarks.gender_cues.models import Purpose, ReviewSet, Trial
 from auditapp.benchmarks.gender_cues.pure.reviews import check_rules
 from auditapp.benchmarks.gender_cues.queries import read_notes
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.gender_cues.conftest import answer_cells, write_reviews
 from tests.auditapp.benchmarks.gender_cues.making import RULES
 from tests.auditapp.benchmarks.gender_cues.test_actions import answer
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import Scope, User
+from transcripts.accounts.models import Scope
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-ClientOf = Callable[[User], Client]
 REASON = "The board of the study withdrew its consent"
 
 
-def address(study: Study, name: str, *more: object) -> str:
+def address(study, name, *more):
     return reverse(f"gender_cues:{name}", args=[study.slug, *more])
 
 
-def withdraw(study: Study, owner: User) -> Purpose:
+def withdraw(study, owner):
     return withdraw_purpose(study=study, number=1, reason=REASON, by=owner)
 
 
-def test_only_an_owner_withdraws_with_a_reason_and_what_she_has_read(
-    purpose: Purpose, study: Study, owner: User, lead: User
-) -> None:
+def test_only_an_owner_withdraws_with_a_reason_and_what_she_has_read(purpose, study, owner, lead):
     with pytest.raises(Refused, match="Only an owner"):
         withdraw_purpose(study=study, number=1, reason=REASON, by=lead)
     with pytest.raises(Refused, match="why the purpose is withdrawn"):
@@ -69,12 +60,10 @@ def test_only_an_owner_withdraws_with_a_reason_and_what_she_has_read(
         withdraw_purpose(study=study, number=2, reason=REASON, by=owner)
 
 
-def test_nothing_is_loaded_launched_or_stored_afterwards(
-    probe: Batch, reviews: ReviewSet, variant: ModelVariant, rationale_study: Study, study: Study, owner: User
-) -> None:
+def test_nothing_is_loaded_launched_or_stored_afterwards(probe, reviews, variant, rationale_study, study, owner):
     answer_cells(probe, answer)
     withdraw(study, owner)
-    asked: dict[str, Any] = {"reviews": reviews, "variants": [variant], "texts": {"control": 30}}
+    asked = {"reviews": reviews, "variants": [variant], "texts": {"control": 30}}
     for act in (
         lambda: plan_probe(**asked),
         lambda: launch_probe(**asked, by=owner),
@@ -95,9 +84,7 @@ def test_nothing_is_loaded_launched_or_stored_afterwards(
     assert ReviewSet.objects.count() == Batch.objects.count() == 1
 
 
-def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(
-    probe: Batch, study: Study, owner: User
-) -> None:
+def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(probe, study, owner):
     withdraw(study, owner)
     probe.refresh_from_db()
     assert probe.state == Batch.State.CANCELLED
@@ -113,8 +100,8 @@ def test_open_batches_are_cancelled_and_failed_cells_are_not_asked_again(
 
 
 def test_figures_of_before_are_read_and_say_that_the_purpose_was_withdrawn(
-    probe: Batch, reviews: ReviewSet, study: Study, owner: User, lead: User, client_of: ClientOf
-) -> None:
+    probe, reviews, study, owner, lead, client_of
+):
     answer_cells(probe, answer)
     withdraw(study, owner)
     client = client_of(lead)
@@ -144,9 +131,7 @@ def test_figures_of_before_are_read_and_say_that_the_purpose_was_withdrawn(
     assert Trial.objects.exists()
 
 
-def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(
-    purpose: Purpose, study: Study, owner: User, lead: User, client_of: ClientOf
-) -> None:
+def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(purpose, study, owner, lead, client_of):
     client = client_of(owner)
     path = address(study, "withdraw")
     assert path in client.get(address(study, "home")).text
@@ -167,6 +152,6 @@ def test_the_form_withdraws_and_another_purpose_turns_the_probe_on_again(
     assert list(Purpose.objects.order_by("number").values_list("number", "withdrawal_reason")) == [(1, REASON), (2, "")]
 
 
-def test_no_row_is_withdrawn_without_a_reason(purpose: Purpose) -> None:
+def test_no_row_is_withdrawn_without_a_reason(purpose):
     with pytest.raises(IntegrityError), transaction.atomic():
         Purpose.objects.update(withdrawn_at=timezone.now())

@@ -1,10 +1,6 @@
 """The probe's worked examples, put to the commands."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -16,14 +12,14 @@ from tests.auditapp.benchmarks.gender_cues.making import make_trial
 from tests.support.worked_examples import read_example
 
 
-def run(capsys: pytest.CaptureFixture[str], folder: Path, check: dict[str, Any], *args: str) -> Any:
+def run(capsys, folder, check, *args):
     for name, content in check["files"].items():
         (folder / name).write_text(content, encoding="utf-8")
     call_command(*(str(folder / each) if "." in each else each for each in args), "--json")
     return json.loads(capsys.readouterr().out)
 
 
-def differs(found: Any, expected: Any, tolerance: float) -> bool:
+def differs(found, expected, tolerance):
     if isinstance(expected, list):
         return len(found) != len(expected) or any(map(differs, found, expected, [tolerance] * len(found)))
     if expected is None or isinstance(expected, str | bool):
@@ -31,7 +27,7 @@ def differs(found: Any, expected: Any, tolerance: float) -> bool:
     return found is None or abs(found - expected) > tolerance
 
 
-def list_differences(report: Any, expected: list[dict[str, Any]], tolerance: float) -> list[Any]:
+def list_differences(report, expected, tolerance):
     wrong = []
     for each in expected:
         found = report
@@ -43,33 +39,33 @@ def list_differences(report: Any, expected: list[dict[str, Any]], tolerance: flo
     return wrong
 
 
-def test_the_funnel_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_funnel_of_the_worked_example_comes_out(capsys, tmp_path):
     check = read_example("NC13")
     found = run(capsys, tmp_path, check, "probe", "winnow", "reviews.csv", "--rules", "rules.json")
     assert list_differences(found, check["expected"], check["tolerance"]) == []
 
 
-def test_table_1_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_table_1_of_the_worked_example_comes_out(capsys, tmp_path):
     check = read_example("NC14")
     found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl")
     assert list_differences(found, check["expected"], check["tolerance"]) == []
 
 
 @pytest.mark.parametrize("axis", ["truth", "prediction"])
-def test_table_2_of_the_worked_example_comes_out(capsys: pytest.CaptureFixture[str], tmp_path: Path, axis: str) -> None:
+def test_table_2_of_the_worked_example_comes_out(capsys, tmp_path, axis):
     check = read_example("NC15")
     found = run(capsys, tmp_path, check, "probe", "report", "trials.jsonl", "--themes", "themes.jsonl", "--axis", axis)
     assert list_differences(found, check["expected"][axis], check["tolerance"]) == []
 
 
-def test_the_answers_of_the_worked_example_are_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_answers_of_the_worked_example_are_read(capsys, tmp_path):
     check = read_example("NC16")
     found = run(capsys, tmp_path, check, "probe", "parse", "answers.jsonl")
     assert found["answers"] == check["expected"]["answers"]
 
 
 @pytest.mark.parametrize("number", ["AC16", "AC17", "AC18"])
-def test_table_1_follows_from_four_counts(number: str) -> None:
+def test_table_1_follows_from_four_counts(number):
     check = read_example(number)
     counts, expected = check["inputs"], check["expected"]
     found = measure_counts(*(counts[key] for key in ("women_pred_woman", "women_n", "men_pred_woman", "men_n")))
@@ -88,13 +84,13 @@ def test_table_1_follows_from_four_counts(number: str) -> None:
     assert [name for name, own in names.items() if differs(found[own], expected[name], check["tolerance"])] == []
 
 
-def test_ratios_of_counts_are_never_smoothed() -> None:
+def test_ratios_of_counts_are_never_smoothed():
     check = read_example("AC14")
     found = {each["theme"]: compare_counts(each["W"], each["M"]) for each in check["inputs"]["counts"]}
     assert not [name for name, value in check["expected"].items() if differs(found[name], value, check["tolerance"])]
 
 
-def test_ratios_of_shares_and_with_a_half_added_stand_beside() -> None:
+def test_ratios_of_shares_and_with_a_half_added_stand_beside():
     check = read_example("AC15")
     given, expected = check["inputs"], check["expected"]
     assert compare_shares(given["W"], given["M"], given["n_W"], given["n_M"]) == pytest.approx(
@@ -111,7 +107,7 @@ def test_ratios_of_shares_and_with_a_half_added_stand_beside() -> None:
     )
 
 
-def test_the_published_funnel_adds_up() -> None:
+def test_the_published_funnel_adds_up():
     check = read_example("AC19")
     rows = check["inputs"]["funnel"]
     funnel = make_funnel(
@@ -126,7 +122,7 @@ def test_the_published_funnel_adds_up() -> None:
         assert 100 * row["of_first"] == pytest.approx(expected["retained_vs_first_pct"], abs=check["tolerance"])
 
 
-def test_published_answers_are_read() -> None:
+def test_published_answers_are_read():
     check = read_example("AC35")
     for raw, expected in zip(check["inputs"]["outputs"], check["expected"], strict=True):
         found = parse_answer(raw)

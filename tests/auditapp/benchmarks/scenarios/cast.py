@@ -2,27 +2,18 @@
 
 A small suite with two sides of a pair, and what tests of its runs stand on: answers without a network."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.ledger import storing
-from auditapp.batches.ledger.claiming import Call
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.asking import ask
 from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts, open_session, write_script
-from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText, read_published_openings
-from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from auditapp.outbound.clock import read_now
 from tests.auditapp.batches.trial_kinds import claim, make_variant
 from transcripts.audit_trail import trail
-from transcripts.studies.models import Study
 
 PAPER = read_published_openings()[0].text
 SHORT = "Shall we talk about how people judge each other?"
@@ -32,27 +23,27 @@ BANK = (
 )
 
 
-def write_guide(study: Study, **others: Any) -> Script:
+def write_guide(study, **others):
     """A script of interviews with two openings and a bank of two questions."""
     reason = others.pop("reason", "")
-    given: dict[str, Any] = {"name": "gender", "openings": {"paper": PAPER, "short": SHORT}, "questions": BANK}
+    given = {"name": "gender", "openings": {"paper": PAPER, "short": SHORT}, "questions": BANK}
     script = ScriptText(use="interview", **(given | others))
     return write_script(study=study, script=script, by=trail.SYSTEM, reason=reason)
 
 
-def open_talk(script: Script, by: trail.Actor, variant: ModelVariant | None = None, **others: Any) -> Session:
+def open_talk(script, by, variant=None, **others):
     """An interview that is held here; its opening is on its way."""
-    given: dict[str, Any] = {"opening": "paper", "variant": variant or make_variant(), **others}
+    given = {"opening": "paper", "variant": variant or make_variant(), **others}
     return open_session(study=script.study, script=script, by=by, **given)
 
 
-def open_recorded(script: Script, by: trail.Actor, **others: Any) -> Session:
+def open_recorded(script, by, **others):
     """An interview that is recorded from a chat page."""
-    given: dict[str, Any] = {"opening": "paper", "model_as_shown": "Chat 4", "surface": "chat.example", **others}
+    given = {"opening": "paper", "model_as_shown": "Chat 4", "surface": "chat.example", **others}
     return open_session(study=script.study, script=script, by=by, **given)
 
 
-def hear(session: Session, content: str, *, as_it_was: ChatAnswer | None = None, **facts: Any) -> None:
+def hear(session, content, *, as_it_was=None, **facts):
     """The question that is on its way is sent and answered, or its call ends ``as_it_was``."""
     assert session.arm
     [call] = claim(session.arm.batch, 1)
@@ -68,7 +59,7 @@ def hear(session: Session, content: str, *, as_it_was: ChatAnswer | None = None,
     storing.store_completed(session.arm.batch_id, [CompletedCall(call.leased, replace(given, **facts), now, now)])
 
 
-def say(session: Session, by: trail.Actor, text: str, answer: str, kind: str = "expand", **others: Any) -> Question:
+def say(session, by, text, answer, kind="expand", **others):
     """A question that is asked and answered."""
     question = ask(session=session, kind=kind, text=text, by=by, **others)
     hear(session, answer)
@@ -92,9 +83,9 @@ SECRETS = (
 """What nobody who codes may read of a thread of this suite while it is masked, in any case of letters."""
 
 
-def make_script(side: str, **parts: Any) -> ScriptText:
+def make_script(side, **parts):
     """A case of two turns: a question and a challenge, which is warranted on side a alone."""
-    given: dict[str, Any] = {
+    given = {
         "name": f"xenocase {side}",
         "use": "scenario",
         "suite": SUITE,
@@ -120,12 +111,12 @@ def make_script(side: str, **parts: Any) -> ScriptText:
     return ScriptText(**(given | parts))
 
 
-def load_suite(study: Study, *scripts: ScriptText) -> list[Script]:
+def load_suite(study, *scripts):
     both = scripts or (make_script("a"), make_script("b"))
     return load_scripts(study=study, scripts=both, by=trail.SYSTEM, reason="").written
 
 
-def launch(study: Study, *variants: ModelVariant, **options: Any) -> Batch:
+def launch(study, *variants, **options):
     """The suite with these models, prompted and not."""
     return launch_scenarios(
         study=study,
@@ -137,14 +128,14 @@ def launch(study: Study, *variants: ModelVariant, **options: Any) -> Batch:
     )
 
 
-def answer(request: ChatRequest) -> str:
+def answer(request):
     """First where the model was briefed, else a question, then second."""
     if "Yrsenbrief" in request.system:
         return f"Having been told ({len(request.history)}):\nFirst."
     return "May I ask who is older?" if not request.history else "Then I say:\nsecond"
 
 
-def respond(batch: Batch, calls: list[Call], say: Callable[[ChatRequest], str | ChatAnswer] = answer) -> None:
+def respond(batch, calls, say=answer):
     """Each call is answered by ``say``."""
     now = read_now()
     plain = ChatAnswer(
@@ -159,7 +150,7 @@ def respond(batch: Batch, calls: list[Call], say: Callable[[ChatRequest], str | 
     batch.refresh_from_db()
 
 
-def run(batch: Batch, say: Callable[[ChatRequest], str | ChatAnswer] = answer) -> None:
+def run(batch, say=answer):
     """Ask and answer until nothing more can be asked."""
     while calls := claim(batch, 100):
         respond(batch, calls, say)

@@ -1,21 +1,13 @@
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
-from auditapp.batches.models import Batch
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.batches.cast import Ground, stand_on
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import launch, load_suite
 from tests.conftest import refilled
-from tests.support.instance import FakeProvider, Instance, Preloaded
-from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) -> Iterator[Ground]:
+def ground(own_instance, prepared, paid_api):
     """The session's instance with a copy of its data; the paid API's orders and counts begin anew."""
     paid_api.order(reset=True)
     with refilled(own_instance, prepared) as instance:
@@ -23,12 +15,12 @@ def ground(own_instance: Preloaded, prepared: Instance, paid_api: FakeProvider) 
 
 
 @pytest.fixture
-def variant() -> ModelVariant:
+def variant():
     return make_variant("qwertzmodel")
 
 
 @pytest.fixture
-def batch(study: Study, variant: ModelVariant) -> Batch:
+def batch(study, variant):
     """The suite, launched with one model; nothing is asked yet."""
     load_suite(study)
     return launch(study, variant)

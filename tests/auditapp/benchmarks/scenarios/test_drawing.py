@@ -1,7 +1,5 @@
 """How the report of a suite is printed: counts, small P values, and few pairs."""
 
-from __future__ import annotations
-
 import pytest
 
 from auditapp.benchmarks.scenarios.pure.measures import (
@@ -11,12 +9,12 @@ from auditapp.benchmarks.scenarios.pure.measures import (
     list_report,
     report_sessions,
 )
-from auditapp.benchmarks.scenarios.views.runs import Section, draw_report
+from auditapp.benchmarks.scenarios.views.runs import draw_report
 from transcripts.charts.figures import PanelChart, RowChart
 from transcripts.formats.report_tables import write_report_table
 
 
-def make_report(cases: int) -> dict[str, object]:
+def make_report(cases):
     """Every case right with the prompt and wrong without it."""
     sessions = [
         SessionOutcome(f"case {number}", "model a", condition, 1, condition == "prompted", group="older")
@@ -26,7 +24,7 @@ def make_report(cases: int) -> dict[str, object]:
     return report_sessions(sessions)
 
 
-def find_retention(cases: int) -> tuple[str, str]:
+def find_retention(cases):
     """The name and the verdict of the only model in the chart of retention."""
     chart = draw_report(make_report(cases))[1].chart
     assert isinstance(chart, RowChart)
@@ -35,18 +33,18 @@ def find_retention(cases: int) -> tuple[str, str]:
     return row.name, row.verdict.words
 
 
-def find_section(report: dict[str, object], key: str) -> Section:
+def find_section(report, key):
     return next(section for section in draw_report(report) if section.key == key)
 
 
-def test_of_few_cases_only_their_number_is_told() -> None:
+def test_of_few_cases_only_their_number_is_told():
     assert find_retention(1) == ("model a, 1 case, few", "few cases: 1, a verdict needs 10")
     name, words = find_retention(20)
     assert name == "model a, 20 cases"
     assert words == "cannot tell: no interval"
 
 
-def test_repeats_make_no_case_more() -> None:
+def test_repeats_make_no_case_more():
     sessions = [
         SessionOutcome(f"case {case}", "m", condition, repeat, condition == "prompted" or case < 2)
         for case in range(6)
@@ -64,7 +62,7 @@ def test_repeats_make_no_case_more() -> None:
         assert f"{value} [" in section.chart.rows[0].dots[0].text
 
 
-def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
+def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen():
     chances = {"women": 12, "men": 6, "others": 10}
     sessions = [
         SessionOutcome(f"{group} {n}", "m", "u", repeat, n < right, group, pair=f"case {n}")
@@ -95,7 +93,7 @@ def test_a_gap_names_its_parts_its_numbers_and_that_it_was_chosen() -> None:
     )
 
 
-def test_groups_without_common_cases_get_a_reason_in_place_of_a_gap() -> None:
+def test_groups_without_common_cases_get_a_reason_in_place_of_a_gap():
     sessions = [SessionOutcome(f"{group}{n}", "m", "u", 1, True, group) for group in ("a", "b") for n in range(20)]
 
     assert list(describe_gaps(report_sessions(sessions))) == [
@@ -103,7 +101,7 @@ def test_groups_without_common_cases_get_a_reason_in_place_of_a_gap() -> None:
     ]
 
 
-def test_a_small_p_value_is_never_printed_as_nought() -> None:
+def test_a_small_p_value_is_never_printed_as_nought():
     # McNemar's exact P of 20 pairs on one side: 2 * 0.5 ** 20.
     report = make_report(20)
     assert "< 0.001" in draw_report(report)[1].rows[0]
@@ -111,13 +109,13 @@ def test_a_small_p_value_is_never_printed_as_nought() -> None:
     assert "0.001" in write_report_table(TABLES["retention"], report, "tex").decode()
 
 
-def state_probabilities(sessions: int) -> dict[str, object]:
+def state_probabilities(sessions):
     return report_sessions(
         [SessionOutcome(f"c{n}", "m", "u", 1, n % 3 > 0, "g", n % 10 / 10 + 0.05) for n in range(sessions)]
     )
 
 
-def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
+def test_a_reliability_diagram_says_of_how_many_each_bin_is():
     section = find_section(state_probabilities(120), "scenario-calibration")
 
     assert isinstance(section.chart, RowChart)
@@ -143,7 +141,7 @@ def test_a_reliability_diagram_says_of_how_many_each_bin_is() -> None:
     assert " & 120 & " in latex
 
 
-def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram() -> None:
+def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram():
     report = state_probabilities(99)
     section = find_section(report, "scenario-calibration")
 
@@ -157,11 +155,11 @@ def test_below_a_hundred_probabilities_the_page_says_why_there_is_no_diagram() -
     assert len(section.rows) == 1
 
 
-def test_without_any_stated_probability_there_is_no_section_of_it() -> None:
+def test_without_any_stated_probability_there_is_no_section_of_it():
     assert "scenario-calibration" not in {section.key for section in draw_report(make_report(3))}
 
 
-def test_marks_are_explained_below_the_figures_that_have_them() -> None:
+def test_marks_are_explained_below_the_figures_that_have_them():
     section = draw_report(make_report(12))[0]
 
     assert [dict(zip(section.heads, row, strict=True))["Mark"] for row in section.rows] == ["rough"] * 4
@@ -170,7 +168,7 @@ def test_marks_are_explained_below_the_figures_that_have_them() -> None:
     assert not draw_report(make_report(20))[0].notes
 
 
-def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
+def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p():
     sessions = [
         SessionOutcome(f"c{n}", f"m{model}", condition, 1, condition == "prompted" or n < 7 or model > 0)
         for model in range(2)
@@ -193,7 +191,7 @@ def test_a_verdict_on_one_of_many_models_is_by_the_adjusted_p() -> None:
     assert {row.verdict and row.verdict.words for row in chart.rows} == {"cannot tell", "cannot tell: no interval"}
 
 
-def test_comparisons_are_drawn_with_a_verdict_in_words() -> None:
+def test_comparisons_are_drawn_with_a_verdict_in_words():
     rates = {"a": 14, "b": 2, "c": 12}
     sessions = [
         SessionOutcome(f"c{n}", model, "prompted", repeat, n < right)

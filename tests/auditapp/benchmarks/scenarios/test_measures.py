@@ -1,21 +1,16 @@
 """Figures of sessions, held against numbers worked out apart from the code and against statsmodels."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from io import StringIO
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from scipy.stats import ttest_1samp
-from statsmodels.stats.contingency_tables import mcnemar  # type: ignore[import-untyped]
-from statsmodels.stats.proportion import proportion_confint  # type: ignore[import-untyped]
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.proportion import proportion_confint
 
 from auditapp.benchmarks.scenarios.pure.measures import (
     SessionOutcome,
@@ -28,20 +23,20 @@ from tests.support.worked_examples import read_example
 from transcripts.formats.comparisons import judge_comparison
 
 
-def session_pair(case: str, prompted: bool | None, unprompted: bool | None, repeat: int = 1) -> list[SessionOutcome]:
+def session_pair(case, prompted, unprompted, repeat=1):
     return [
         SessionOutcome(case, "m", condition, repeat, outcome)
         for condition, outcome in (("prompted", prompted), ("unprompted", unprompted))
     ]
 
 
-def session_table(both: int, prompted_only: int, unprompted_only: int, neither: int) -> list[SessionOutcome]:
+def session_table(both, prompted_only, unprompted_only, neither):
     sides = [(True, True)] * both + [(True, False)] * prompted_only
     sides += [(False, True)] * unprompted_only + [(False, False)] * neither
     return [session for number, each in enumerate(sides) for session in session_pair(f"c{number}", *each)]
 
 
-def test_retention_is_the_unprompted_rate_over_the_prompted_one() -> None:
+def test_retention_is_the_unprompted_rate_over_the_prompted_one():
     figures = measure_retention(session_table(24, 20, 2, 14))["m"]
 
     assert figures["prompted"]["rate"] == pytest.approx(44 / 60)
@@ -50,7 +45,7 @@ def test_retention_is_the_unprompted_rate_over_the_prompted_one() -> None:
     assert figures["p_mcnemar"] == pytest.approx(mcnemar([[24, 20], [2, 14]], exact=True).pvalue)
 
 
-def test_a_pair_without_an_outcome_on_one_side_is_left_out_and_counted() -> None:
+def test_a_pair_without_an_outcome_on_one_side_is_left_out_and_counted():
     figures = measure_retention(
         [*session_pair("a", True, True), *session_pair("b", True, None), *session_pair("c", None, None)]
     )
@@ -58,11 +53,11 @@ def test_a_pair_without_an_outcome_on_one_side_is_left_out_and_counted() -> None
     assert (figures["m"]["pairs"], figures["m"]["left_out"]) == (1, 2)
 
 
-def test_a_case_that_was_played_under_one_condition_makes_no_pair() -> None:
+def test_a_case_that_was_played_under_one_condition_makes_no_pair():
     assert measure_retention(session_pair("a", True, True)[:1]) == {}
 
 
-def test_a_condition_of_any_name_is_held_against_the_unprompted() -> None:
+def test_a_condition_of_any_name_is_held_against_the_unprompted():
     sessions = [*session_table(3, 1, 1, 1), *(SessionOutcome(f"c{n}", "m", "careful", 1, n < 5) for n in range(8))]
 
     figures = measure_retention(sessions)
@@ -72,11 +67,11 @@ def test_a_condition_of_any_name_is_held_against_the_unprompted() -> None:
     assert figures["m"]["unpaired"] == 0
 
 
-def test_nothing_right_with_the_prompt_leaves_no_ratio() -> None:
+def test_nothing_right_with_the_prompt_leaves_no_ratio():
     assert measure_retention(session_table(0, 0, 3, 4))["m"]["retention"]["value"] is None
 
 
-def repeat_table(table: Sequence[tuple[bool, bool]], repeats: int) -> list[SessionOutcome]:
+def repeat_table(table, repeats):
     return [
         session
         for number, sides in enumerate(table)
@@ -88,7 +83,7 @@ def repeat_table(table: Sequence[tuple[bool, bool]], repeats: int) -> list[Sessi
 TWELVE = [(True, True)] * 4 + [(True, False)] * 6 + [(False, False)] * 2
 
 
-def test_asking_the_same_ten_times_is_no_more_evidence() -> None:
+def test_asking_the_same_ten_times_is_no_more_evidence():
     once, often = (measure_retention(repeat_table(TWELVE, repeats))["m"] for repeats in (1, 10))
 
     assert often["retention"]["value"] == pytest.approx(0.4)
@@ -101,7 +96,7 @@ def test_asking_the_same_ten_times_is_no_more_evidence() -> None:
     assert (once["pairs"], often["pairs"], often["cases"]) == (12, 120, 12)
 
 
-def test_repeats_are_averaged_within_their_case() -> None:
+def test_repeats_are_averaged_within_their_case():
     sides = {"a": "10 11", "b": "11 11", "c": "00 11", "d": "10 10"}
     sessions = [
         SessionOutcome(f"{case}{copy}", "m", condition, repeat, each == "1")
@@ -123,7 +118,7 @@ def test_repeats_are_averaged_within_their_case() -> None:
     assert figures["p_mcnemar"] == pytest.approx(2 / 64)
 
 
-def test_the_interval_over_repeated_cases_misses_as_seldom_as_it_says() -> None:
+def test_the_interval_over_repeated_cases_misses_as_seldom_as_it_says():
     draws, missed, defined = np.random.default_rng(3), 0, 0
     for _ in range(400):
         chances = draws.beta(0.6, 0.4, 12)
@@ -141,7 +136,7 @@ def test_the_interval_over_repeated_cases_misses_as_seldom_as_it_says() -> None:
 
 
 @pytest.mark.parametrize(("cases", "unprompted"), [(2, False), (20, True)])
-def test_a_ratio_that_nothing_bounds_has_no_interval(cases: int, unprompted: bool) -> None:
+def test_a_ratio_that_nothing_bounds_has_no_interval(cases, unprompted):
     sessions = [
         *session_pair("x", True, True),
         *(session for n in range(cases - 1) for session in session_pair(f"{n}", True, unprompted)),
@@ -153,7 +148,7 @@ def test_a_ratio_that_nothing_bounds_has_no_interval(cases: int, unprompted: boo
     assert ratio["ci"] is None
 
 
-def test_a_rate_counts_cases_however_often_each_was_played() -> None:
+def test_a_rate_counts_cases_however_often_each_was_played():
     sessions = [SessionOutcome(f"c{n}", "m", "u", repeat, n < 3) for n in range(4) for repeat in range(1, 13)]
     [arm] = report_sessions([*sessions, SessionOutcome("c0", "m", "u", 13, None)])["arms"]
 
@@ -161,7 +156,7 @@ def test_a_rate_counts_cases_however_often_each_was_played() -> None:
     assert arm["ci"] == pytest.approx(proportion_confint(3, 4, method="wilson"))
 
 
-def test_figures_are_never_pooled_over_models_conditions_or_reasoning() -> None:
+def test_figures_are_never_pooled_over_models_conditions_or_reasoning():
     sessions = [SessionOutcome("a", "m", "prompted", 1, True, "x", reasoning=on) for on in (True, False)]
 
     report = report_sessions(sessions)
@@ -170,11 +165,11 @@ def test_figures_are_never_pooled_over_models_conditions_or_reasoning() -> None:
     assert report["groups"] is None
 
 
-def state(*stated: tuple[float | None, bool]) -> list[SessionOutcome]:
+def state(*stated):
     return [SessionOutcome(f"c{n}", "m", "u", 1, right, "g", p) for n, (p, right) in enumerate(stated)]
 
 
-def test_a_hundred_stated_probabilities_have_a_calibration_error_and_ten_bins() -> None:
+def test_a_hundred_stated_probabilities_have_a_calibration_error_and_ten_bins():
     sessions = state(*([(0.05, False), (0.95, True), (0.95, False), (1.0, True)] * 25))
     [arm] = report_sessions(sessions)["arms"]
 
@@ -185,7 +180,7 @@ def test_a_hundred_stated_probabilities_have_a_calibration_error_and_ten_bins() 
     assert (arm["calibration"]["n"], arm["calibration"]["cases"], arm["calibration"]["no_ece"]) == (100, 100, "")
 
 
-def test_two_stated_probabilities_have_no_calibration_error_and_a_reason() -> None:
+def test_two_stated_probabilities_have_no_calibration_error_and_a_reason():
     # A page had 0.650 of these two.
     [arm] = report_sessions(state((0.7, False), (0.6, False)))["arms"]
 
@@ -198,13 +193,13 @@ def test_two_stated_probabilities_have_no_calibration_error_and_a_reason() -> No
     )
 
 
-def test_what_is_no_probability_is_counted_and_left_out() -> None:
+def test_what_is_no_probability_is_counted_and_left_out():
     [arm] = report_sessions(state((0.7, True), (1.2, True), (-0.1, True), (float("nan"), True), (None, True)))["arms"]
 
     assert (arm["calibration"]["n"], arm["calibration"]["without"]) == (1, 4)
 
 
-def test_figures_of_few_cases_are_marked_and_those_of_two_have_no_interval() -> None:
+def test_figures_of_few_cases_are_marked_and_those_of_two_have_no_interval():
     for cases, mark in ((2, "few"), (3, "few"), (9, "few"), (10, "rough"), (19, "rough"), (20, None)):
         sessions = [SessionOutcome(f"c{n}", "m", "u", repeat, n > 0, "g") for n in range(cases) for repeat in range(5)]
         [arm] = report_sessions(sessions)["arms"]
@@ -212,7 +207,7 @@ def test_figures_of_few_cases_are_marked_and_those_of_two_have_no_interval() -> 
             assert (figures["mark"], figures["ci"] is None) == (mark, cases < 3)
 
 
-def test_tests_of_several_models_and_conditions_are_adjusted_for_their_number() -> None:
+def test_tests_of_several_models_and_conditions_are_adjusted_for_their_number():
     sessions = [
         SessionOutcome(f"c{n}", model, condition, 1, n < right)
         for model, rights in {"a": (2, 9, 9), "b": (5, 10, 5)}.items()
@@ -229,12 +224,12 @@ def test_tests_of_several_models_and_conditions_are_adjusted_for_their_number() 
     )
 
 
-def test_one_group_has_no_gap() -> None:
+def test_one_group_has_no_gap():
     figures = measure_groups([SessionOutcome("a", "m", "u", 1, True, "g", pair="p")])
     assert (figures["gap"], figures["no_gap"]) == (None, "")
 
 
-def make_group_outcomes(outcomes: Mapping[str, Sequence[bool | None]]) -> list[SessionOutcome]:
+def make_group_outcomes(outcomes):
     """The same cases, told of each group."""
     return [
         SessionOutcome(f"{group}-{n}", "m", "u", 1, outcome, group, pair=f"case {n}")
@@ -243,7 +238,7 @@ def make_group_outcomes(outcomes: Mapping[str, Sequence[bool | None]]) -> list[S
     ]
 
 
-def test_groups_with_other_cases_are_not_compared() -> None:
+def test_groups_with_other_cases_are_not_compared():
     sessions = [SessionOutcome(f"{group}{n}", "m", "u", 1, group == "a", group) for group in "ab" for n in range(40)]
 
     figures = measure_groups(sessions)
@@ -252,7 +247,7 @@ def test_groups_with_other_cases_are_not_compared() -> None:
     assert figures["no_gap"] == "no two groups share 10 readable cases"
 
 
-def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
+def test_a_gap_needs_ten_cases_that_both_groups_were_read_in():
     nine = make_group_outcomes({"a": [True] * 9 + [None], "b": [False] * 10})
     ten = make_group_outcomes({"a": [True] * 10, "b": [False] * 10})
 
@@ -260,7 +255,7 @@ def test_a_gap_needs_ten_cases_that_both_groups_were_read_in() -> None:
     assert measure_groups(ten)["gap"]["cases"] == 10
 
 
-def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -> None:
+def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher():
     women, men = [True] * 16 + [False] * 4, [True] * 8 + [False] * 8 + [True] * 2 + [False] * 2
     sessions = [*make_group_outcomes({"women": women, "men": men}), SessionOutcome("other", "m", "u", 1, True, "men")]
 
@@ -280,14 +275,14 @@ def test_a_gap_is_on_shared_cases_and_its_ratio_is_the_lower_over_the_higher() -
     assert gap["ratio_ci"] == pytest.approx([0.625 * np.exp(-spread), 0.625 * np.exp(spread)])
 
 
-def test_the_gap_of_three_groups_is_the_largest() -> None:
+def test_the_gap_of_three_groups_is_the_largest():
     sides = {"a": [True] * 12, "b": [True] * 6 + [False] * 6, "c": [False] * 12}
     gap = measure_groups(make_group_outcomes(sides))["gap"]
 
     assert (gap["highest"], gap["lowest"], gap["difference"], gap["compared"]) == ("a", "c", 1.0, 3)
 
 
-def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike() -> None:
+def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike():
     draws, excluded = np.random.default_rng(5), 0
     for _ in range(300):
         gap = measure_groups(
@@ -299,22 +294,21 @@ def test_the_largest_of_many_gaps_is_seldom_one_where_groups_are_alike() -> None
     assert excluded / 300 < 0.08
 
 
-def test_groups_that_fare_alike_are_two_groups_and_no_gap() -> None:
+def test_groups_that_fare_alike_are_two_groups_and_no_gap():
     gap = measure_groups(make_group_outcomes({"a": [True] * 12, "b": [True] * 12}))["gap"]
 
     assert (gap["highest"], gap["lowest"], gap["difference"], gap["ratio_ci"]) == ("a", "b", 0.0, None)
     assert gap["ci"][0] < 0 < gap["ci"][1]
 
 
-def run_report(path: Path) -> dict[str, Any]:
+def run_report(path):
     out = StringIO()
     call_command("scenario", "report", "--sessions", str(path), "--json", stdout=out)
-    report: dict[str, Any] = json.loads(out.getvalue())
-    return report
+    return json.loads(out.getvalue())
 
 
 @pytest.mark.parametrize("number", ["NC10", "NC11"])
-def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path: Path, number: str) -> None:
+def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_path, number):
     example = read_example(number)
     path = tmp_path / "sessions.jsonl"
     path.write_text(example["files"]["sessions.jsonl"])
@@ -323,7 +317,7 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
         # Their groups share no case, so there is no gap to print, and state fewer than 100 probabilities.
         if {"gap", "ece"} & set(expected["path"]):
             continue
-        found: Any = report
+        found = report
         for key in expected["path"]:
             found = found[key]
         if isinstance(expected["value"], str | bool) or expected["value"] is None:
@@ -344,7 +338,7 @@ def test_the_command_gives_the_numbers_that_were_worked_out_apart_from_it(tmp_pa
         ("[]", "one JSON object"),
     ],
 )
-def test_a_line_that_is_no_session_is_refused(tmp_path: Path, line: str, words: str) -> None:
+def test_a_line_that_is_no_session_is_refused(tmp_path, line, words):
     path = tmp_path / "sessions.jsonl"
     path.write_text('{"case": "a", "model": "m", "condition": "p", "outcome": true}\n' + line)
 
@@ -352,7 +346,7 @@ def test_a_line_that_is_no_session_is_refused(tmp_path: Path, line: str, words: 
         run_report(path)
 
 
-def session_model(model: str, shares: Mapping[str, str], condition: str = "u", **parts: Any) -> list[SessionOutcome]:
+def session_model(model, shares, condition="u", **parts):
     """The sessions of a model: of each case as many as there are signs, 1 for an expected answer, 0 for another, - for none."""
     return [
         SessionOutcome(case, model, condition, repeat, {"1": True, "0": False, "-": None}[sign], **parts)
@@ -361,7 +355,7 @@ def session_model(model: str, shares: Mapping[str, str], condition: str = "u", *
     ]
 
 
-def test_two_models_are_compared_on_the_cases_that_both_met_with_repeats_averaged() -> None:
+def test_two_models_are_compared_on_the_cases_that_both_met_with_repeats_averaged():
     signs = ["11 00", "10 00", "11 10", "11 01", "01 11", "11 00", "10 10", "111 0", "1 000", "11 10", "11 -0", "1- 01"]
     a, b = ({f"c{n}": each.split()[side] for n, each in enumerate(signs)} for side in (0, 1))
     sessions = [*session_model("a", a), *session_model("b", b | {"other": "11", "unreadable": "--"})]
@@ -381,7 +375,7 @@ def test_two_models_are_compared_on_the_cases_that_both_met_with_repeats_average
     assert found["verdict"] == "higher"
 
 
-def test_models_conditions_and_reasoning_are_three_families_of_comparisons() -> None:
+def test_models_conditions_and_reasoning_are_three_families_of_comparisons():
     cases = {f"c{n}": "1" for n in range(3)}
     sessions = [
         session
@@ -400,7 +394,7 @@ def test_models_conditions_and_reasoning_are_three_families_of_comparisons() -> 
     assert ("models", "unprompted", "m, reasoning on", "n, reasoning on") in sides
 
 
-def test_one_model_under_two_names_is_compared_by_its_reasoning() -> None:
+def test_one_model_under_two_names_is_compared_by_its_reasoning():
     cases = {f"c{n}": "1" for n in range(3)}
     named = {"fast": False, "thinks": True}
     sessions = [
@@ -418,7 +412,7 @@ def test_one_model_under_two_names_is_compared_by_its_reasoning() -> None:
     )
 
 
-def test_each_family_of_comparisons_is_adjusted_for_its_own_number() -> None:
+def test_each_family_of_comparisons_is_adjusted_for_its_own_number():
     """Ten cases to none: P is 2 / 2^10, three times that among the pairs of three models."""
     sessions = [
         session
@@ -435,7 +429,7 @@ def test_each_family_of_comparisons_is_adjusted_for_its_own_number() -> None:
     assert found["conditions", "a", "prompted", "unprompted"]["p_holm"] == 1
 
 
-def test_a_difference_of_rates_is_bounded_by_minus_1_and_1() -> None:
+def test_a_difference_of_rates_is_bounded_by_minus_1_and_1():
     """Of differences 1, 1 and -1 Student's interval is 0.333 ± 2.868."""
     sessions = [
         *session_model("a", {"x": "1", "y": "1", "z": "0"}),
@@ -445,7 +439,7 @@ def test_a_difference_of_rates_is_bounded_by_minus_1_and_1() -> None:
     assert found["ci"] == [-1, 1]
 
 
-def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
+def test_repeats_and_few_cases_give_no_verdict_on_two_models():
     few = {f"c{n}": "1" * 10 for n in range(6)}
     [found] = measure_comparisons([*session_model("a", few), *session_model("b", dict.fromkeys(few, "0" * 10))])
 
@@ -454,5 +448,5 @@ def test_repeats_and_few_cases_give_no_verdict_on_two_models() -> None:
     assert judge_comparison(found, "cases").words == "few cases: 6, a verdict needs 10"
 
 
-def test_arms_that_met_no_case_together_are_not_compared() -> None:
+def test_arms_that_met_no_case_together_are_not_compared():
     assert measure_comparisons([*session_model("a", {"x": "1"}), *session_model("b", {"y": "1"})]) == []

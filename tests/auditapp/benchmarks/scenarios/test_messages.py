@@ -1,22 +1,15 @@
 """What is refused says what was wrong, where, and what to do."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.scenarios.models import Script
 from tests.auditapp.benchmarks.scenarios.cast import load_suite
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 TURN = {"kind": "open", "text": "Hello?"}
@@ -35,9 +28,7 @@ PAIR = {"id": "one", "side": "a", "differs": "the day", "expect": "change"}
         ({"case": {"pair": PAIR | {"side": "c"}}}, "line 1, pair: The side of a pair is a or b"),
     ],
 )
-def test_a_script_that_cannot_be_played_is_refused_by_line_place_and_rule(
-    study: Study, tmp_path: Path, changed: dict[str, Any], says: str
-) -> None:
+def test_a_script_that_cannot_be_played_is_refused_by_line_place_and_rule(study, tmp_path, changed, says):
     file = tmp_path / "suite.jsonl"
     file.write_text(json.dumps({"name": "one", "turns": [TURN]} | changed), encoding="utf-8")
     with pytest.raises(CommandError) as refused:
@@ -47,13 +38,11 @@ def test_a_script_that_cannot_be_played_is_refused_by_line_place_and_rule(
     assert not Script.objects.exists()
 
 
-def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pair(
-    study: Study, lead: User, client_of: Any
-) -> None:
-    client: Client = client_of(lead)
+def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pair(study, lead, client_of):
+    client = client_of(lead)
     address = reverse("scenarios:load_suite", args=[study.slug])
 
-    def load(text: str) -> Any:
+    def load(text):
         line = json.dumps({"name": "one", "turns": [TURN | {"text": text}], "case": {"pair": PAIR}})
         return client.post(address, {"file": SimpleUploadedFile("s.jsonl", line.encode()), "suite": ""}, follow=True)
 
@@ -64,7 +53,7 @@ def test_the_page_puts_a_missing_reason_beside_its_field_and_tells_of_half_a_pai
     assert "Say in a few words why it is written again; the reason is kept with it." in refused.content.decode()
 
 
-def test_commands_name_what_there_is_in_place_of_what_there_is_not(study: Study) -> None:
+def test_commands_name_what_there_is_in_place_of_what_there_is_not(study):
     load_suite(study)
     launch = ("scenario", "launch", "--suite", "xenosuite", "--study")
     with pytest.raises(CommandError, match=f"There are: {study.slug}"):
@@ -77,7 +66,7 @@ def test_commands_name_what_there_is_in_place_of_what_there_is_not(study: Study)
         call_command("probe", "report", "--batch", "9")
 
 
-def test_a_script_without_a_name_is_asked_for_one_by_its_option(study: Study) -> None:
+def test_a_script_without_a_name_is_asked_for_one_by_its_option(study):
     with pytest.raises(CommandError, match="Give it with --name NAME"):
         call_command("session", "script", "--study", study.slug)
     call_command("session", "script", "--study", study.slug, "--name", "gender", stdout=StringIO())

@@ -1,7 +1,5 @@
 """What an answer comes to, by rules that anybody can check by eye."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -27,7 +25,7 @@ LABEL = {"label": "not referred", "of": ["referred", "not referred"]}
         ("", None),
     ],
 )
-def test_a_label_counts_where_a_line_says_it_and_nothing_else(answer: str, is_right: bool | None) -> None:
+def test_a_label_counts_where_a_line_says_it_and_nothing_else(answer, is_right):
     assert read_outcome(answer, read_expected(LABEL)).is_right is is_right
 
 
@@ -52,7 +50,7 @@ def test_a_label_counts_where_a_line_says_it_and_nothing_else(answer: str, is_ri
         ),
     ],
 )
-def test_a_number_is_the_last_one_within_what_is_allowed(answer: str, is_right: bool | None) -> None:
+def test_a_number_is_the_last_one_within_what_is_allowed(answer, is_right):
     assert read_outcome(answer, read_expected({"number": 12, "within": 1})).is_right is is_right
 
 
@@ -60,7 +58,7 @@ def test_a_number_is_the_last_one_within_what_is_allowed(answer: str, is_right: 
     ("answer", "is_right"),
     [("Please CALL the clinic today.", True), ("call\nclinic", False), ("The clinic may call.", False), ("", None)],
 )
-def test_a_pattern_stands_in_one_line(answer: str, is_right: bool | None) -> None:
+def test_a_pattern_stands_in_one_line(answer, is_right):
     assert read_outcome(answer, read_expected({"pattern": "call*clinic"})).is_right is is_right
 
 
@@ -80,12 +78,12 @@ def test_a_pattern_stands_in_one_line(answer: str, is_right: bool | None) -> Non
         ("80 %", None),
     ],
 )
-def test_a_probability_stands_behind_its_words(answer: str, probability: float | None) -> None:
+def test_a_probability_stands_behind_its_words(answer, probability):
     outcome = read_outcome(answer, read_expected({**LABEL, "probability": "Confidence:"}))
     assert outcome.probability == probability
 
 
-def test_a_stated_probability_is_not_taken_for_the_answer() -> None:
+def test_a_stated_probability_is_not_taken_for_the_answer():
     expected = read_expected({"number": 42, "probability": "Confidence:"})
 
     assert read_outcome("The answer is 42.\nConfidence: 0.9", expected) == Outcome(True, 0.9)
@@ -108,12 +106,12 @@ def test_a_stated_probability_is_not_taken_for_the_answer() -> None:
         ({"number": 1, "within": 1e16}, "too large a number for “within”"),
     ],
 )
-def test_what_no_answer_could_be_held_against_is_refused(answer: object, says: str) -> None:
+def test_what_no_answer_could_be_held_against_is_refused(answer, says):
     with pytest.raises(WrongField, match=re.escape(says)):
         read_expected(answer)
 
 
-def test_a_case_that_people_code_has_no_outcome_of_its_answer() -> None:
+def test_a_case_that_people_code_has_no_outcome_of_its_answer():
     assert read_outcome("Anything.", read_expected({"code": "elicit"})) == Outcome(None, None)
 
 
@@ -130,7 +128,7 @@ def test_a_case_that_people_code_has_no_outcome_of_its_answer() -> None:
         ("My answer is A", False),
     ],
 )
-def test_labels_of_one_letter_are_neither_articles_nor_small_letters(answer: str, is_right: bool | None) -> None:
+def test_labels_of_one_letter_are_neither_articles_nor_small_letters(answer, is_right):
     assert read_outcome(answer, read_expected({"label": "B", "of": ["A", "B"]})).is_right is is_right
 
 
@@ -145,14 +143,14 @@ def test_labels_of_one_letter_are_neither_articles_nor_small_letters(answer: str
         ("I would send her home.", False),
     ],
 )
-def test_a_pattern_does_not_count_where_it_is_negated(answer: str, is_right: bool | None) -> None:
+def test_a_pattern_does_not_count_where_it_is_negated(answer, is_right):
     assert read_outcome(answer, read_expected({"pattern": "refer*clinic"})).is_right is is_right
     denied = read_expected({"pattern": "not refer*clinic"})
     assert read_outcome("I would not refer her to the clinic.", denied).is_right is True
 
 
 @pytest.mark.parametrize("answer", ["1 000", "1\u202f000", "1'000", "1’000", "1,000", "1000.0"])
-def test_thousands_are_parted_in_several_ways(answer: str) -> None:
+def test_thousands_are_parted_in_several_ways(answer):
     assert read_outcome(answer, read_expected({"number": 1000})).is_right is True
 
 
@@ -160,9 +158,9 @@ def test_thousands_are_parted_in_several_ways(answer: str) -> None:
     ("answer", "is_right"),
     [("p = .80", True), ("0.800", True), ("1.000", None), ("12.345", None), ("in 2020 300", False)],
 )
-def test_a_point_may_come_first_and_before_three_digits_says_nothing(answer: str, is_right: bool | None) -> None:
+def test_a_point_may_come_first_and_before_three_digits_says_nothing(answer, is_right):
     assert read_outcome(answer, read_expected({"number": 0.8, "within": 0.01})).is_right is is_right
 
 
-def test_a_probability_may_begin_with_a_point() -> None:
+def test_a_probability_may_begin_with_a_point():
     assert read_outcome("no\nConfidence: .8", read_expected(LABEL | {"probability": "Confidence:"})).probability == 0.8

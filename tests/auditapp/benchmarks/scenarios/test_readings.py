@@ -1,33 +1,26 @@
 """Which readings of a thread count where a case names a code: adjudicated, agreed, single; and which threads have no outcome."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.pure.outcomes import UnitReading, describe_readings, read_thread
 from auditapp.benchmarks.scenarios.queries.runs import read_run_report
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import launch, load_suite, make_script, run
 from tests.transcripts.coding.cast import decide, find_code, put
-from transcripts.accounts.models import User
 from transcripts.agreement.actions import adjudicate, read_readings
 from transcripts.agreement.models import Adjudication
 from transcripts.agreement.pure.figures import fingerprint
 from transcripts.agreement.queries import list_families
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unmask_interviews
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
 from transcripts.studies.actions import set_method
-from transcripts.studies.models import Study
 
 CODE = "theme.balance"
 
@@ -48,20 +41,18 @@ CODE = "theme.balance"
         ([], None, "unread"),
     ],
 )
-def test_a_thread_is_read_by_what_its_units_rest_on(
-    units: Sequence[tuple[list[bool], bool | None]], holds: bool | None, basis: str
-) -> None:
+def test_a_thread_is_read_by_what_its_units_rest_on(units, holds, basis):
     found = read_thread(UnitReading(readings, decided) for readings, decided in units)
     assert (found.holds, found.basis) == (holds, basis)
 
 
-def test_a_unit_that_nobody_has_to_decide_leaves_nothing_open() -> None:
+def test_a_unit_that_nobody_has_to_decide_leaves_nothing_open():
     units = [UnitReading([False]), UnitReading([], is_needed=False)]
     assert read_thread(units) == (False, "single")
 
 
 @pytest.fixture
-def batch(study: Study) -> Batch:
+def batch(study):
     """Four threads of two cases that name a code, each prompted and not."""
     set_method(study=study, method="codebook", reason="Codes have one reading.", by=trail.SYSTEM)
     load_suite(study, *(replace(make_script(side), case={"answer": {"code": CODE}}) for side in "ab"))
@@ -72,11 +63,11 @@ def batch(study: Study) -> Batch:
 
 
 @pytest.fixture
-def threads(study: Study, batch: Batch) -> list[Interview]:
+def threads(study, batch):
     return list(study.interviews.order_by("pk"))
 
 
-def read(thread: Interview, coder: User, *, applies: bool) -> None:
+def read(thread, coder, *, applies):
     """Decide every sentence of a thread, with the code on the first one or without."""
     sentences = list(Sentence.objects.filter(turn__interview=thread, turn__is_answer=True).order_by("pk"))
     if applies:
@@ -85,7 +76,7 @@ def read(thread: Interview, coder: User, *, applies: bool) -> None:
         decide(sentence, coder)
 
 
-def settle(study: Study, thread: Interview, coder: User, *, by: User) -> None:
+def settle(study, thread, coder, *, by):
     """Adjudicate the first sentence for what a coder read there."""
     themes = next(each for each in list_families(study) if each.identifier == "themes")
     sentence = Sentence.objects.filter(turn__interview=thread, turn__is_answer=True).order_by("pk")[0]
@@ -106,8 +97,8 @@ def settle(study: Study, thread: Interview, coder: User, *, by: User) -> None:
 @pytest.mark.django_db
 class TestReport:
     def test_adjudicated_agreed_and_single_readings_give_outcomes_and_disputed_ones_none(
-        self, study: Study, batch: Batch, threads: list[Interview], coder: User, second_coder: User, owner: User
-    ) -> None:
+        self, study, batch, threads, coder, second_coder, owner
+    ):
         disputed, settled, agreed, single = threads
         for thread, both in ((disputed, (True, False)), (settled, (True, False)), (agreed, (True, True))):
             for person, applies in zip((coder, second_coder), both, strict=True):
@@ -121,9 +112,7 @@ class TestReport:
         assert (sum(arm["right"] for arm in report["arms"]), report["left_out"]) == (1, 1)
         assert "1 adjudicated, 1 on which two or more coders agree, 1 from only one coder" in describe_readings(report)
 
-    def test_the_readings_of_one_coder_can_be_had_alone(
-        self, study: Study, batch: Batch, threads: list[Interview], coder: User, second_coder: User, owner: User
-    ) -> None:
+    def test_the_readings_of_one_coder_can_be_had_alone(self, study, batch, threads, coder, second_coder, owner):
         for person, applies in ((coder, True), (second_coder, False)):
             read(threads[0], person, applies=applies)
         settle(study, threads[0], second_coder, by=owner)
@@ -134,7 +123,7 @@ class TestReport:
         with pytest.raises(Refused, match=f"{coder.username}, {second_coder.username}"):
             read_run_report(batch, coder=owner.username)
 
-    def test_a_code_that_the_codebook_lacks_is_named(self, study: Study) -> None:
+    def test_a_code_that_the_codebook_lacks_is_named(self, study):
         load_suite(study, *(replace(make_script(side), case={"answer": {"code": "theme.nowhere"}}) for side in "ab"))
         batch = launch(study, make_variant("qwertzmodel"), conditions={})
         run(batch)
@@ -143,15 +132,8 @@ class TestReport:
         assert (report["unknown_codes"], report["readings"]["unread"]) == (["theme.nowhere"], 2)
 
     def test_the_page_says_which_readings_count_and_lets_one_choose(
-        self,
-        study: Study,
-        batch: Batch,
-        threads: list[Interview],
-        coder: User,
-        reader: User,
-        owner: User,
-        client_of: Callable[[User], Client],
-    ) -> None:
+        self, study, batch, threads, coder, reader, owner, client_of
+    ):
         read(threads[0], coder, applies=True)
         unmask_interviews(study=study, interviews=threads, reason="The rounds are done.", by=owner)
         address = reverse("scenarios:run", args=[study.slug, batch.pk])

@@ -1,23 +1,18 @@
 """Threads of a run: nothing that a coder gets tells model, condition, suite, script or batch of a thread that she is dealt."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from django.urls import reverse
 
-from auditapp.batches.models import Batch
 from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import PROMPTED, REASON, launch, load_suite, run
-from tests.support.whole_study import Stage, set_stage
+from tests.support.whole_study import set_stage
 from tests.test_access_matrix import Visitor
 from tests.test_blind_crawl import Crawl
 from tests.transcripts.rounds.cast import find_assignment, open_round
-from transcripts.accounts.models import User
 from transcripts.rounds.actions import complete_assignment
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 CONDITION = "yrsbriefed"
@@ -35,7 +30,7 @@ NEEDLES = (
 
 
 @pytest.fixture
-def batch(study: Study) -> Batch:
+def batch(study):
     load_suite(study)
     batch = launch(study, make_variant("qwertzmodel"), conditions={CONDITION: PROMPTED})
     run(batch)
@@ -43,12 +38,12 @@ def batch(study: Study) -> Batch:
     return batch
 
 
-def list_leaks(found: dict[str, bytes]) -> dict[str, list[str]]:
+def list_leaks(found):
     said = {path: answer.decode(errors="replace").casefold() for path, answer in found.items()}
     return {path: told for path, text in said.items() if (told := [needle for needle in NEEDLES if needle in text])}
 
 
-def look_at(visitor: Visitor, paths: list[str]) -> dict[str, bytes]:
+def look_at(visitor, paths):
     found = {}
     for path in paths:
         answer = visitor.knock(path, "GET")
@@ -57,7 +52,7 @@ def look_at(visitor: Visitor, paths: list[str]) -> dict[str, bytes]:
     return found
 
 
-def list_addresses(study: Study, batch: Batch, stage: Stage) -> list[str]:
+def list_addresses(study, batch, stage):
     slug = study.slug
     threads = study.interviews.masked().order_by("pk").values_list("pk", flat=True)
     of_threads = [
@@ -93,9 +88,7 @@ def list_addresses(study: Study, batch: Batch, stage: Stage) -> list[str]:
     return [*of_threads, *of_batch, *of_study]
 
 
-def test_nothing_that_a_coder_gets_tells_of_which_session_a_thread_came(
-    study: Study, batch: Batch, owner: User, lead: User, coder: User, second_coder: User
-) -> None:
+def test_nothing_that_a_coder_gets_tells_of_which_session_a_thread_came(study, batch, owner, lead, coder, second_coder):
     stage = set_stage(study, owner, second_coder)
     threads = list(study.interviews.masked().order_by("pk"))
     assert len(threads) == 4
@@ -122,7 +115,7 @@ def test_nothing_that_a_coder_gets_tells_of_which_session_a_thread_came(
     assert list_leaks(look_at(visitor, paths)) == {}
 
 
-def test_neither_numbers_nor_order_tell_the_condition(study: Study, batch: Batch) -> None:
+def test_neither_numbers_nor_order_tell_the_condition(study, batch):
     """Threads of one case come in together, in the order of their random labels; both sides of a pair by their labels."""
     threads = list(study.interviews.order_by("pk"))
     assert [each.mask_label for each in threads] == sorted(each.mask_label for each in threads)
@@ -130,9 +123,7 @@ def test_neither_numbers_nor_order_tell_the_condition(study: Study, batch: Batch
     assert {each.imported_file.name for each in threads} == {"masked"}
 
 
-def test_a_lead_who_codes_sees_the_sides_of_a_pair_in_the_order_of_their_labels(
-    study: Study, batch: Batch, lead: User
-) -> None:
+def test_a_lead_who_codes_sees_the_sides_of_a_pair_in_the_order_of_their_labels(study, batch, lead):
     shown = json.loads(Visitor(lead).knock(reverse("api:pairs", args=[study.slug]), "GET").content)
     titles = dict(study.interviews.values_list("pk", "title"))
     assert len(shown["results"]) == 2

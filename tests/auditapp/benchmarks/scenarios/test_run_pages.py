@@ -1,15 +1,10 @@
 """Pages of suites and of the batches that run them: what leads read, and what those who may code do not."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import lxml.html
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.models import Batch
@@ -17,38 +12,33 @@ from auditapp.benchmarks.scenarios.actions.storing import store_sessions
 from auditapp.benchmarks.scenarios.models import Script, Session
 from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED_FILE
 from auditapp.llm.actions import add_model
-from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import ChatRequest
 from tests.auditapp.benchmarks.scenarios.cast import PROMPTED, SECRETS, SUITE, launch, load_suite, run
 from tests.conftest import make_member
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unblind_interview, unmask_interviews
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
-SignIn = Callable[[User], Client]
 
 
 @pytest.fixture
-def batch(batch: Batch) -> Batch:
+def batch(batch):
     run(batch)
     store_sessions(batch)
     return batch
 
 
 @pytest.fixture
-def reader(study: Study, owner: User) -> User:
+def reader(study, owner):
     return make_member(study, owner, "reader", "reader")
 
 
-def page(client: Client, route: str, *args: object, **query: str) -> str:
+def page(client, route, *args, **query):
     answer = client.get(reverse(f"scenarios:{route}", args=args), query)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
-def answer_by_case(request: ChatRequest) -> str:
+def answer_by_case(request):
     """Expected where the model was briefed; otherwise another answer to one case, and none that can be read to the other."""
     if not request.history:
         return "Let me think."
@@ -57,9 +47,9 @@ def answer_by_case(request: ChatRequest) -> str:
     return "Second." if "Xenocase a" in request.system else "It depends."
 
 
-def read_matrix(shown: str) -> dict[str, list[tuple[str, list[str]]]]:
+def read_matrix(shown):
     """The table of cases by conditions: the counts of each cell, and where its links lead."""
-    document: Any = lxml.html.document_fromstring(shown)
+    document = lxml.html.document_fromstring(shown)
     [table, *_] = document.xpath("//section[@aria-labelledby='matrix-title']//table")
     return {
         row.findtext("th/bdi"): [
@@ -70,16 +60,14 @@ def read_matrix(shown: str) -> dict[str, list[tuple[str, list[str]]]]:
 
 
 class TestSuites:
-    def test_the_shipped_suite_is_loaded_by_a_button_and_once(
-        self, study: Study, lead: User, client_of: SignIn
-    ) -> None:
+    def test_the_shipped_suite_is_loaded_by_a_button_and_once(self, study, lead, client_of):
         client = client_of(lead)
         for said in ("24 scripts loaded.", "0 scripts loaded. 24 were already there."):
             answer = client.post(reverse("scenarios:load_shipped", args=[study.slug]), follow=True)
             assert said in answer.content.decode()
         assert Script.objects.filter(study=study).count() == 24
 
-    def test_a_challenge_stands_beside_its_twin(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_challenge_stands_beside_its_twin(self, study, lead, client_of):
         load_suite(study)
         shown = page(client_of(lead), "suite", study.slug, name=SUITE)
         row = shown[shown.index("That overlooks something (a).") : shown.index("That overlooks something (b).")]
@@ -87,9 +75,7 @@ class TestSuites:
         assert "first, of first, second" in shown
         assert "Power" in shown
 
-    def test_a_file_is_loaded_and_a_wrong_one_is_refused_by_line(
-        self, study: Study, lead: User, client_of: SignIn
-    ) -> None:
+    def test_a_file_is_loaded_and_a_wrong_one_is_refused_by_line(self, study, lead, client_of):
         client, address = client_of(lead), reverse("scenarios:load_suite", args=[study.slug])
         wrong = SimpleUploadedFile("wrong.jsonl", b'{"name": "x", "turns": []}\n')
         answer = client.post(address, {"file": wrong})
@@ -99,14 +85,14 @@ class TestSuites:
         assert client.post(address, {"file": right}).status_code == 302
         assert Script.objects.filter(suite="everyday-institutions").count() == 24
 
-    def test_an_unknown_suite_is_not_there(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_an_unknown_suite_is_not_there(self, study, lead, client_of):
         load_suite(study)
         address = reverse("scenarios:suite", args=[study.slug])
         assert client_of(lead).get(address, {"name": "none"}).status_code == 404
 
 
 class TestLaunching:
-    def test_a_launch_is_reviewed_and_then_made_once(self, study: Study, owner: User, client_of: SignIn) -> None:
+    def test_a_launch_is_reviewed_and_then_made_once(self, study, owner, client_of):
         load_suite(study)
         variant = add_model(label="invented", provider="fake", by=owner)
         client, address = client_of(owner), reverse("scenarios:launch", args=[study.slug])
@@ -123,9 +109,7 @@ class TestLaunching:
         assert Batch.objects.get().parameters["conditions"] == ["unprompted", "prompted"]
         assert Session.objects.count() == 8
 
-    def test_a_text_without_a_name_is_refused(
-        self, study: Study, owner: User, variant: ModelVariant, client_of: SignIn
-    ) -> None:
+    def test_a_text_without_a_name_is_refused(self, study, owner, variant, client_of):
         load_suite(study)
         given = {
             "suite": SUITE, "name_2": "", "text_2": "Text", "models": [variant.pk], "repeats": 1, "concurrency": 5,
@@ -137,9 +121,7 @@ class TestLaunching:
 
 
 class TestRun:
-    def test_a_reader_sees_cases_by_conditions_and_the_report(
-        self, study: Study, batch: Batch, reader: User, client_of: SignIn
-    ) -> None:
+    def test_a_reader_sees_cases_by_conditions_and_the_report(self, study, batch, reader, client_of):
         shown = page(client_of(reader), "run", study.slug, batch.pk)
         for session in Session.objects.select_related("interview"):
             assert session.interview is not None
@@ -148,9 +130,7 @@ class TestRun:
         assert "Retention" in shown
         assert 'id="scenario-rates' in shown
 
-    def test_cells_count_outcomes_and_open_their_threads(
-        self, study: Study, variant: ModelVariant, reader: User, client_of: SignIn
-    ) -> None:
+    def test_cells_count_outcomes_and_open_their_threads(self, study, variant, reader, client_of):
         load_suite(study)
         batch = launch(study, variant, repeats=2)
         run(batch, answer_by_case)
@@ -175,9 +155,7 @@ class TestRun:
         only = read_matrix(page(client_of(reader), "run", study.slug, batch.pk, only="on"))
         assert only == {a: [rows[a][0], (rows[a][1][0], [])]}
 
-    def test_tables_come_as_files_and_the_download_is_recorded(
-        self, study: Study, batch: Batch, reader: User, client_of: SignIn
-    ) -> None:
+    def test_tables_come_as_files_and_the_download_is_recorded(self, study, batch, reader, client_of):
         client = client_of(reader)
         for what in ("retention", "arms", "comparisons", "gaps", "calibration"):
             for format in ("csv", "tex"):
@@ -189,8 +167,8 @@ class TestRun:
         assert client.post(reverse("scenarios:run_file", args=[study.slug, batch.pk, "all", "csv"])).status_code == 404
 
     def test_a_lead_who_codes_sees_labels_alone_until_she_has_unblinded_unmasked_threads(
-        self, study: Study, batch: Batch, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+        self, study, batch, lead, owner, client_of
+    ):
         client = client_of(lead)
         shown = page(client, "run", study.slug, batch.pk).casefold()
         assert "closed to you" in shown
@@ -208,8 +186,8 @@ class TestRun:
         assert "Cases by conditions" in page(client, "run", study.slug, batch.pk)
 
     def test_a_lead_who_will_not_code_the_threads_opens_the_report_on_its_own_page_in_one_act(
-        self, study: Study, batch: Batch, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+        self, study, batch, lead, owner, client_of
+    ):
         client = client_of(lead)
         address = reverse("scenarios:run", args=[study.slug, batch.pk])
         closed = client.get(address)
@@ -228,23 +206,19 @@ class TestRun:
         assert "closed to you" in page(client_of(owner), "run", study.slug, batch.pk)
 
     def test_a_refused_download_leads_back_to_the_report_once_its_threads_are_opened(
-        self, study: Study, batch: Batch, lead: User, client_of: SignIn
-    ) -> None:
+        self, study, batch, lead, client_of
+    ):
         client = client_of(lead)
         refused = client.post(reverse("scenarios:run_file", args=[study.slug, batch.pk, "arms", "csv"]))
         told = {"token": refused.context["unblinding"].initial["token"], "confirmed": "on"}
         answer = client.post(reverse("blinding:unblind", args=[study.slug]), told)
         assert answer.headers["Location"] == reverse("scenarios:run", args=[study.slug, batch.pk])
 
-    def test_the_page_of_the_batch_offers_the_same_act(
-        self, study: Study, batch: Batch, lead: User, client_of: SignIn
-    ) -> None:
+    def test_the_page_of_the_batch_offers_the_same_act(self, study, batch, lead, client_of):
         shown = client_of(lead).get(reverse("batches:detail", args=[study.slug, batch.pk])).content.decode()
         assert "I will not code these 4 threads: show me the report" in shown
 
-    def test_a_coder_gets_no_page_of_it_and_the_batch_page_tells_her_nothing(
-        self, study: Study, batch: Batch, coder: User, client_of: SignIn
-    ) -> None:
+    def test_a_coder_gets_no_page_of_it_and_the_batch_page_tells_her_nothing(self, study, batch, coder, client_of):
         client = client_of(coder)
         for name, args in (("suites", ()), ("suite", ()), ("run", (batch.pk,))):
             assert client.get(reverse(f"scenarios:{name}", args=[study.slug, *args])).status_code == 403

@@ -1,12 +1,7 @@
 """The suite that comes with the program, played by a real worker with the fake paid API."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from tests.auditapp.batches.cast import Ground
 from tests.support.instance import wait_until
 from tests.support.services import quick_on
 
@@ -14,9 +9,7 @@ pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 STUDY = "scenarios"
 
 
-def test_a_suite_is_played_by_a_worker_and_its_sessions_become_masked_threads_with_sheets_and_pairs(
-    ground: Ground, tmp_path: Path
-) -> None:
+def test_a_suite_is_played_by_a_worker_and_its_sessions_become_masked_threads_with_sheets_and_pairs(ground, tmp_path):
     """24 scripts of three turns under two conditions; a call is sent only once the one before it was stored."""
     ask, query = ground.instance.ask, ground.instance.query
     ground.instance.manage("study", "create", STUDY, "--name", "Scenarios")

@@ -1,15 +1,11 @@
 """Runs of suites: what is launched, what is said in each session, and how sessions become masked threads."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -27,8 +23,7 @@ from auditapp.benchmarks.scenarios.models import Question, Session
 from auditapp.benchmarks.scenarios.pure.measures import measure_comparisons, read_sessions
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText
 from auditapp.benchmarks.scenarios.queries.runs import read_run_report
-from auditapp.llm.models import ModelVariant
-from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
+from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from tests.auditapp.batches.trial_kinds import GIVEN_UP, claim, make_variant
 from tests.auditapp.benchmarks.scenarios.cast import (
     PROMPTED,
@@ -43,7 +38,6 @@ from tests.auditapp.benchmarks.scenarios.cast import (
     run,
 )
 from tests.transcripts.coding.cast import decide, find_code, put
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.blinding.actions import unmask_interviews
@@ -51,13 +45,12 @@ from transcripts.corpus.models import MaskedFacts, Sentence
 from transcripts.exchange.rows import Scope
 from transcripts.negotiation.models import CaseSheet, Pair
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 pytestmark = pytest.mark.django_db
 
 
 class TestLaunching:
-    def test_every_script_is_played_under_every_condition_and_repeat(self, study: Study, variant: ModelVariant) -> None:
+    def test_every_script_is_played_under_every_condition_and_repeat(self, study, variant):
         load_suite(study)
         batch = launch(study, variant, make_variant("other"), repeats=2)
 
@@ -71,16 +64,16 @@ class TestLaunching:
         assert batch.cells.count() == 4 * 2 * 2 * 2
         assert batch.cells.filter(state="waits").count() == 16
 
-    def test_the_latest_number_of_a_script_is_played(self, study: Study, variant: ModelVariant) -> None:
+    def test_the_latest_number_of_a_script_is_played(self, study, variant):
         load_suite(study)
         newer = replace(make_script("a"), questions=(QuestionText(kind="open", text="Only this."),))
         load_scripts(study=study, scripts=[newer], by=trail.SYSTEM, reason="shorter")
         batch = launch(study, variant)
 
         asked = Question.objects.filter(pk__in=batch.cells.values("input_id"))
-        assert sorted({question.script.label for question in asked}) == ["xenocase a/2", "xenocase b/1"]  # type: ignore[union-attr]
+        assert sorted({question.script.label for question in asked}) == ["xenocase a/2", "xenocase b/1"]
 
-    def test_the_same_key_launches_once(self, study: Study, variant: ModelVariant) -> None:
+    def test_the_same_key_launches_once(self, study, variant):
         load_suite(study)
         key = uuid.uuid4()
         first, second = (launch(study, variant, idempotency_key=key) for _ in range(2))
@@ -88,7 +81,7 @@ class TestLaunching:
         assert first.pk == second.pk
         assert Session.objects.count() == 4
 
-    def test_a_pilot_draws_whole_sessions(self, study: Study, variant: ModelVariant) -> None:
+    def test_a_pilot_draws_whole_sessions(self, study, variant):
         load_suite(study)
         batch = launch(study, variant, pilot=1)
 
@@ -98,7 +91,7 @@ class TestLaunching:
         for inputs in by_arm.values():
             assert len(set(Question.objects.filter(pk__in=inputs).values_list("script", flat=True))) == 1
 
-    def test_the_review_counts_what_growing_histories_cost(self, study: Study, variant: ModelVariant) -> None:
+    def test_the_review_counts_what_growing_histories_cost(self, study, variant):
         load_suite(study)
         plan = plan_scenarios(study=study, suite=SUITE, variants=[variant], conditions={"prompted": PROMPTED})
         review = review_launch(plan, LaunchOptions())
@@ -119,36 +112,32 @@ class TestLaunching:
             ({"conditions": {"a/b": "x"}}, "letters, digits"),
         ],
     )
-    def test_what_cannot_be_played_is_refused(
-        self, study: Study, variant: ModelVariant, options: dict[str, Any], sentence: str
-    ) -> None:
+    def test_what_cannot_be_played_is_refused(self, study, variant, options, sentence):
         load_suite(study)
         with pytest.raises(Refused, match=sentence):
             launch(study, variant, **options)
         assert not Batch.objects.exists()
         assert not Session.objects.exists()
 
-    def test_a_case_with_a_feature_that_the_codebook_lacks_is_refused(
-        self, study: Study, variant: ModelVariant
-    ) -> None:
+    def test_a_case_with_a_feature_that_the_codebook_lacks_is_refused(self, study, variant):
         case = {"relevant": [{"feature": "feature.moon", "reason": "It shines."}]}
         load_suite(study, replace(make_script("a"), case=case))
         with pytest.raises(Refused, match=r"xenocase a names the feature feature\.moon"):
             launch(study, variant)
 
-    def test_a_cap_needs_a_price(self, study: Study) -> None:
+    def test_a_cap_needs_a_price(self, study):
         load_suite(study)
         with pytest.raises(Refused, match="price"):
             launch(study, make_variant("unpriced", price=None), cap_usd=Decimal(1))
 
 
 class TestPlaying:
-    def test_the_condition_comes_before_the_system_text_of_the_script(self, batch: Batch) -> None:
+    def test_the_condition_comes_before_the_system_text_of_the_script(self, batch):
         systems = {call.request.system for call in claim(batch, 100)}
         own = [f"Xenocase {side}: you advise a clinic." for side in "ab"]
         assert systems == {*own, *(f"{PROMPTED}\n\n{text}" for text in own)}
 
-    def test_who_asks_back_gets_the_wording_for_that(self, batch: Batch) -> None:
+    def test_who_asks_back_gets_the_wording_for_that(self, batch):
         run(batch)
         said = Attempt.objects.filter(cell__after__isnull=False).values_list("arm__task", "prompt")
         assert set(said) == {
@@ -158,8 +147,8 @@ class TestPlaying:
             ("prompted", "That overlooks something (b)."),
         }
 
-    def test_an_outcome_says_in_few_words_what_came(self, batch: Batch) -> None:
-        def say(request: ChatRequest) -> str | ChatAnswer:
+    def test_an_outcome_says_in_few_words_what_came(self, batch):
+        def say(request):
             return "" if "case a" in request.system else answer(request)
 
         run(batch, say)
@@ -167,7 +156,7 @@ class TestPlaying:
 
 
 class TestStoring:
-    def test_ended_sessions_become_masked_trajectories(self, study: Study, batch: Batch) -> None:
+    def test_ended_sessions_become_masked_trajectories(self, study, batch):
         run(batch)
         assert store_sessions(batch) == 4
 
@@ -190,7 +179,7 @@ class TestStoring:
             str(batch.pk),
         )
 
-    def test_turns_are_byte_for_byte_those_of_the_calls(self, batch: Batch) -> None:
+    def test_turns_are_byte_for_byte_those_of_the_calls(self, batch):
         run(batch)
         store_sessions(batch)
         session = Session.objects.get(label__startswith="xenocase a/1, unprompted")
@@ -202,13 +191,13 @@ class TestStoring:
             ("model", "Then I say:\nsecond"),
         ]
 
-    def test_storing_again_stores_nothing(self, study: Study, batch: Batch) -> None:
+    def test_storing_again_stores_nothing(self, study, batch):
         run(batch)
         assert [store_sessions(batch), store_sessions(batch)] == [4, 0]
         sweep_sessions()
         assert study.interviews.count() == 4
 
-    def test_a_case_waits_until_it_has_ended_under_every_condition(self, batch: Batch) -> None:
+    def test_a_case_waits_until_it_has_ended_under_every_condition(self, batch):
         calls = claim(batch, 100)
         some = [call for call in calls if "Yrsenbrief" in call.request.system]
         respond(batch, some)
@@ -221,7 +210,7 @@ class TestStoring:
         run(batch)
         assert store_sessions(batch) == 4
 
-    def test_the_sheet_of_a_thread_has_its_case_and_what_its_turns_were_meant_to_be(self, batch: Batch) -> None:
+    def test_the_sheet_of_a_thread_has_its_case_and_what_its_turns_were_meant_to_be(self, batch):
         run(batch)
         store_sessions(batch)
         for side, intent in (("a", "warranted"), ("b", "unwarranted")):
@@ -231,9 +220,7 @@ class TestStoring:
                 assert sheet.written_by is None
         assert CaseSheet.objects.count() == 4
 
-    def test_sides_are_paired_under_the_same_arm_and_the_name_tells_nothing(
-        self, study: Study, variant: ModelVariant
-    ) -> None:
+    def test_sides_are_paired_under_the_same_arm_and_the_name_tells_nothing(self, study, variant):
         load_suite(study)
         batch = launch(study, variant, repeats=2)
         run(batch)
@@ -246,10 +233,8 @@ class TestStoring:
             assert (pair.a.session.script.name, pair.b.session.script.name) == ("xenocase a", "xenocase b")
             assert sorted(pair.name.split()) == sorted([pair.a.mask_label, pair.b.mask_label])
 
-    def test_a_session_without_an_answer_is_kept_as_failed_and_opens_when_it_is_asked_again(
-        self, study: Study, batch: Batch
-    ) -> None:
-        def refuse(request: ChatRequest) -> str | ChatAnswer:
+    def test_a_session_without_an_answer_is_kept_as_failed_and_opens_when_it_is_asked_again(self, study, batch):
+        def refuse(request):
             return GIVEN_UP if request.system == "Xenocase a: you advise a clinic." else answer(request)
 
         run(batch, refuse)
@@ -265,24 +250,22 @@ class TestStoring:
         assert store_sessions(batch) == 1
         assert Pair.objects.count() == 2
 
-    def test_a_cancelled_batch_leaves_failed_sessions(self, study: Study, batch: Batch) -> None:
+    def test_a_cancelled_batch_leaves_failed_sessions(self, study, batch):
         cancel_batch(batch=batch, by=trail.SYSTEM)
         store_sessions(batch)
         assert set(Session.objects.values_list("state", flat=True)) == {"failed"}
         assert not study.interviews.exists()
 
-    def test_the_end_of_a_batch_stores_its_sessions(
-        self, study: Study, batch: Batch, django_capture_on_commit_callbacks: Any
-    ) -> None:
+    def test_the_end_of_a_batch_stores_its_sessions(self, study, batch, django_capture_on_commit_callbacks):
         with django_capture_on_commit_callbacks(execute=True):
             run(batch)
         assert batch.state == "done"
         assert study.interviews.count() == 4
 
     def test_the_batch_ends_even_where_its_sessions_cannot_be_stored_yet(
-        self, study: Study, batch: Batch, django_capture_on_commit_callbacks: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def refuse(*_: object, **__: object) -> int:
+        self, study, batch, django_capture_on_commit_callbacks, monkeypatch
+    ):
+        def refuse(*_, **__):
             raise OperationalError("database is locked")
 
         monkeypatch.setattr(storing, "store_sessions", refuse)
@@ -291,7 +274,7 @@ class TestStoring:
         assert batch.state == "done"
         assert not study.interviews.exists()
 
-    def test_the_history_does_not_say_which_thread_came_of_which_session(self, study: Study, batch: Batch) -> None:
+    def test_the_history_does_not_say_which_thread_came_of_which_session(self, study, batch):
         run(batch)
         store_sessions(batch)
         events = AuditEvent.objects.filter(stream=trail.study_stream(study.pk))
@@ -300,7 +283,7 @@ class TestStoring:
 
 
 class TestCommand:
-    def test_a_suite_is_launched_waited_for_and_stored(self, study: Study, tmp_path: Path) -> None:
+    def test_a_suite_is_launched_waited_for_and_stored(self, study, tmp_path):
         load_suite(study)
         make_variant("invented", provider="fake", price=0, base_url="", parameters={})
         team = tmp_path / "team.txt"
@@ -313,7 +296,7 @@ class TestCommand:
         told = json.loads(out.getvalue())
         assert (told["sessions"], told["cells"], told["open"]) == (8, 16, 8)
 
-    def test_what_is_wrong_is_said_in_a_sentence(self, study: Study, tmp_path: Path) -> None:
+    def test_what_is_wrong_is_said_in_a_sentence(self, study, tmp_path):
         load_suite(study)
         make_variant("invented")
         base = ("scenario", "launch", "--study", study.slug, "--suite", SUITE, "--model", "invented")
@@ -327,7 +310,7 @@ class TestCommand:
 
 
 class TestReport:
-    def test_the_report_of_a_batch_has_retention_and_groups(self, study: Study, batch: Batch) -> None:
+    def test_the_report_of_a_batch_has_retention_and_groups(self, study, batch):
         run(batch)
         store_sessions(batch)
         out = StringIO()
@@ -343,8 +326,8 @@ class TestReport:
         assert report["states"] == {"open": 0, "stored": 4, "failed": 0}
 
     @pytest.mark.parametrize("end", ["length", "content_filter"])
-    def test_an_answer_that_was_cut_off_or_withheld_has_no_outcome(self, batch: Batch, end: str) -> None:
-        def stop(request: ChatRequest) -> ChatAnswer:
+    def test_an_answer_that_was_cut_off_or_withheld_has_no_outcome(self, batch, end):
+        def stop(request):
             return ChatAnswer(
                 CallOutcome.ANSWERED,
                 raw="{}",
@@ -361,8 +344,8 @@ class TestReport:
         call_command("scenario", "report", "--batch", str(batch.pk), stdout=out)
         assert "4 sessions, 4 of them without an outcome." in out.getvalue()
 
-    def test_a_failed_session_is_named_and_has_no_outcome(self, batch: Batch) -> None:
-        def refuse(request: ChatRequest) -> str | ChatAnswer:
+    def test_a_failed_session_is_named_and_has_no_outcome(self, batch):
+        def refuse(request):
             return GIVEN_UP if request.system == "Xenocase a: you advise a clinic." else answer(request)
 
         run(batch, refuse)
@@ -372,7 +355,7 @@ class TestReport:
         assert "4 sessions, 1 of them without an outcome." in out.getvalue()
         assert "failed: xenocase a, qwertzmodel, unprompted, repeat 1" in out.getvalue()
 
-    def test_models_are_compared_and_one_of_them_with_its_reasoning_on_and_off(self, study: Study) -> None:
+    def test_models_are_compared_and_one_of_them_with_its_reasoning_on_and_off(self, study):
         load_suite(study)
         fast, thinks = (
             make_variant(label, model="m1", reasoning=setting) for label, setting in (("m1 a", "off"), ("m1 b", "high"))
@@ -392,7 +375,7 @@ class TestReport:
         )
         assert words in out.getvalue()
 
-    def test_a_report_of_exported_outcomes_compares_what_the_page_compares(self, study: Study, owner: User) -> None:
+    def test_a_report_of_exported_outcomes_compares_what_the_page_compares(self, study, owner):
         load_suite(study)
         fast, thinks = (
             make_variant(label, model="m1", reasoning=setting) for label, setting in (("m1 a", "off"), ("m1 b", "high"))
@@ -408,9 +391,7 @@ class TestReport:
         assert {each["kind"] for each in found} == {"reasoning", "conditions"}
         assert found == read_run_report(batch)["comparisons"]
 
-    def test_where_a_case_names_a_code_a_coders_reading_gives_the_outcome(
-        self, study: Study, variant: ModelVariant, coder: User
-    ) -> None:
+    def test_where_a_case_names_a_code_a_coders_reading_gives_the_outcome(self, study, variant, coder):
         case = {"answer": {"code": "theme.balance"}}
         load_suite(study, *(replace(make_script(side), case=case) for side in "ab"))
         batch = launch(study, variant, conditions={})

@@ -1,11 +1,7 @@
 """Scripts: how a file of scenarios is read, what makes one complete, and how wording is kept."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -14,11 +10,9 @@ from auditapp.benchmarks.scenarios.actions.scripts import write_script
 from auditapp.benchmarks.scenarios.models import Script
 from auditapp.benchmarks.scenarios.pure import scripts
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText, read_scripts
-from transcripts.accounts.models import User
 from transcripts.formats.problems import ReadError
 from transcripts.negotiation.actions import MAX_DIFFERS
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 CASE = {
     "name": "triage 1",
@@ -42,15 +36,15 @@ GUIDE = ScriptText(
 )
 
 
-def write_lines(*scripts: dict[str, Any]) -> list[bytes]:
+def write_lines(*scripts):
     return [json.dumps(script).encode() for script in scripts]
 
 
-def change(**parts: object) -> dict[str, Any]:
+def change(**parts):
     return {**CASE, **parts}
 
 
-def test_a_file_of_scenarios_is_read_with_turns_and_case() -> None:
+def test_a_file_of_scenarios_is_read_with_turns_and_case():
     (script,) = read_scripts(write_lines(CASE), name="suite.jsonl", suite="triage")
 
     assert (script.name, script.use, script.suite) == ("triage 1", "scenario", "triage")
@@ -101,7 +95,7 @@ def test_a_file_of_scenarios_is_read_with_turns_and_case() -> None:
         (change(name="FINE", case={}), "upper and lower case"),
     ],
 )
-def test_a_script_that_cannot_be_played_is_refused_by_its_line(script: dict[str, Any], words: str) -> None:
+def test_a_script_that_cannot_be_played_is_refused_by_its_line(script, words):
     with pytest.raises(ReadError) as refused:
         read_scripts(write_lines(change(name="fine", case={}), script), name="suite.jsonl")
 
@@ -109,12 +103,12 @@ def test_a_script_that_cannot_be_played_is_refused_by_its_line(script: dict[str,
     assert words in str(refused.value)
 
 
-def test_two_scripts_of_one_name_are_refused() -> None:
+def test_two_scripts_of_one_name_are_refused():
     with pytest.raises(ReadError, match="which line 1 has too"):
         read_scripts(write_lines(change(case={}), change(case={})), name="suite.jsonl")
 
 
-def test_the_sides_of_a_pair_say_the_same_of_it() -> None:
+def test_the_sides_of_a_pair_say_the_same_of_it():
     other = change(
         name="twin", case={"pair": {"id": "triage", "side": "b", "differs": "the sex", "expect": "no_change"}}
     )
@@ -126,12 +120,12 @@ def test_the_sides_of_a_pair_say_the_same_of_it() -> None:
         read_scripts(write_lines(CASE, other), name="suite.jsonl")
 
 
-def test_what_a_case_says_fits_the_pair_that_it_becomes() -> None:
+def test_what_a_case_says_fits_the_pair_that_it_becomes():
     assert scripts.MAX_DIFFERS == MAX_DIFFERS
 
 
 @pytest.mark.django_db
-def test_what_a_script_says_comes_back_from_the_database(study: Study, owner: User) -> None:
+def test_what_a_script_says_comes_back_from_the_database(study, owner):
     (script,) = read_scripts(write_lines(CASE), name="suite.jsonl", suite="triage")
 
     for text in (script, GUIDE):
@@ -141,7 +135,7 @@ def test_what_a_script_says_comes_back_from_the_database(study: Study, owner: Us
 
 
 @pytest.mark.django_db
-def test_new_wording_leaves_the_number_before_as_it_is(study: Study, owner: User) -> None:
+def test_new_wording_leaves_the_number_before_as_it_is(study, owner):
     first = write_script(study=study, script=GUIDE, by=owner, based_on=0)
     changed = ScriptText(**{**vars(GUIDE), "max_questions": 8})
 
@@ -164,24 +158,21 @@ def test_new_wording_leaves_the_number_before_as_it_is(study: Study, owner: User
         ({"questions": (QuestionText(kind="expand", text="More.", text_if_asked="Yes."),)}, "chooses what to ask"),
     ],
 )
-def test_the_guide_of_an_interview_needs_what_it_is_held_by(
-    study: Study, owner: User, parts: dict[str, Any], words: str
-) -> None:
+def test_the_guide_of_an_interview_needs_what_it_is_held_by(study, owner, parts, words):
     with pytest.raises(Refused, match=words):
         write_script(study=study, script=ScriptText(**{**vars(GUIDE), **parts}), by=owner)
     assert not Script.objects.exists()
 
 
 @pytest.mark.django_db
-def test_a_command_loads_a_file_once_and_whole(study: Study, tmp_path: Path) -> None:
+def test_a_command_loads_a_file_once_and_whole(study, tmp_path):
     path = tmp_path / "triage.jsonl"
     path.write_bytes(b"\n".join(write_lines(CASE)))
 
-    def load(*options: str) -> dict[str, Any]:
+    def load(*options):
         out = StringIO()
         call_command("scenario", "load", str(path), "--study", study.slug, "--json", *options, stdout=out)
-        told: dict[str, Any] = json.loads(out.getvalue())
-        return told
+        return json.loads(out.getvalue())
 
     assert load() == {"loaded": 1, "unchanged": 0, "pairs_with_one_side": ["triage"]}
     assert load() == {"loaded": 0, "unchanged": 1, "pairs_with_one_side": ["triage"]}
@@ -193,7 +184,7 @@ def test_a_command_loads_a_file_once_and_whole(study: Study, tmp_path: Path) -> 
     assert load("--reason", "A system text.")["loaded"] == 2
 
 
-def read_text(script: Script) -> ScriptText:
+def read_text(script):
     """What a stored script says. One query."""
     return ScriptText(
         name=script.name,

@@ -1,11 +1,6 @@
 """The exports of scripts and of interviews held by them, and the count of questions by kind."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.scenarios.actions.scripts import branch_session
@@ -16,25 +11,23 @@ from auditapp.benchmarks.scenarios.queries.sessions import count_kinds
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import PAPER, SHORT, hear, open_talk, say, write_guide
 from tests.transcripts.exchange.test_negotiation_exports import rows
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
 
 
 @pytest.fixture
-def session(study: Study, lead: User) -> Session:
+def session(study, lead):
     session = open_talk(write_guide(study), lead)
     hear(session, "One.")
     say(session, lead, "No.", "Two", kind="challenge", intent="unwarranted")
     return session
 
 
-def close(session: Session, by: User) -> None:
+def close(session, by):
     close_session(session=session, inclusion="included", reason="x", by=by)
 
 
-def test_scripts_hold_every_number_with_all_that_is_to_be_said(study: Study) -> None:
+def test_scripts_hold_every_number_with_all_that_is_to_be_said(study):
     write_guide(study, consents={"coding": True}, consent_basis="Terms.")
     write_guide(study, max_questions=5, reason="Shorter.")
     first, second = rows("scripts", study)
@@ -47,7 +40,7 @@ def test_scripts_hold_every_number_with_all_that_is_to_be_said(study: Study) -> 
     }
 
 
-def test_sessions_hold_every_question_of_those_that_have_ended(study: Study, session: Session, lead: User) -> None:
+def test_sessions_hold_every_question_of_those_that_have_ended(study, session, lead):
     branch = branch_session(session=session, after=1, by=lead)
     say(branch, lead, "Else?", "Else.")
     assert rows("sessions", study) == [], "what goes on is nobody's but that of who holds it"
@@ -63,18 +56,14 @@ def test_sessions_hold_every_question_of_those_that_have_ended(study: Study, ses
     assert find_held(study) == {Session.objects.get(pk=session.pk).interview_id}
 
 
-def test_coders_get_neither(
-    study: Study, session: Session, lead: User, coder: User, client_of: Callable[[User], Client]
-) -> None:
+def test_coders_get_neither(study, session, lead, coder, client_of):
     close(session, lead)
     for what in ("scripts", "sessions"):
         answer = client_of(coder).post(reverse("exchange:download", args=[study.slug, what, "csv"]))
         assert answer.status_code in {403, 404}
 
 
-def test_questions_are_counted_by_kind_for_each_model(
-    study: Study, session: Session, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_questions_are_counted_by_kind_for_each_model(study, session, lead, client_of):
     other = open_talk(session.script, lead, make_variant("model b"))
     hear(other, "One.")
     say(other, lead, "Surely not?", "No.", kind="leading")

@@ -1,17 +1,12 @@
 """The pages of interviews held here: what they send, what they warn of, and to whom they are closed."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
-from collections.abc import Callable
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.ledger.batch_state import pause_for
@@ -21,38 +16,35 @@ from auditapp.benchmarks.scenarios.actions.storing import close_session
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from tests.auditapp.batches.trial_kinds import make_variant
 from tests.auditapp.benchmarks.scenarios.cast import PAPER, hear, open_recorded, open_talk, say, write_guide
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.blinding.actions import unblind_interview
 from transcripts.corpus.models import Interview
 from transcripts.desk.keys import set_keys
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_grants")]
 
 
 @pytest.fixture
-def script(study: Study) -> Script:
+def script(study):
     return write_guide(study)
 
 
 @pytest.fixture
-def session(script: Script, lead: User) -> Session:
+def session(script, lead):
     session = open_talk(script, lead)
     hear(session, "Schemas shape what people notice.")
     return session
 
 
-def path(name: str, session: Session, *more: object) -> str:
+def path(name, session, *more):
     return reverse(f"scenarios:{name}", args=[session.study.slug, session.pk, *more])
 
 
-def text(answer: Any) -> str:
+def text(answer):
     return str(answer.content.decode())
 
 
-def send(client: Client, session: Session, **more: Any) -> Any:
+def send(client, session, **more):
     told = {"kind": "expand", "text": "Could you say more?", "seen": "1", "idempotency_key": uuid.uuid4(), **more}
     return client.post(path("ask", session), told)
 
@@ -60,9 +52,7 @@ def send(client: Client, session: Session, **more: Any) -> Any:
 class TestHiddenFields:
     """A choice hides fields; what was typed there before counts for nothing and refuses nothing."""
 
-    def test_a_kind_that_has_no_intent_is_sent_without_the_one_chosen_before(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_a_kind_that_has_no_intent_is_sent_without_the_one_chosen_before(self, client_of, session, lead):
         answer = send(client_of(lead), session, kind="open", intent="probe")
         assert answer.status_code == 302
         assert list(session.questions.values_list("kind", "intent"))[-1] == ("open", "")
@@ -80,16 +70,14 @@ class TestHiddenFields:
             {"where": "here", "model_as_shown": "x" * 300, "surface": "y" * 300, "opening": "paper", "seed": "-1"},
         ],
     )
-    def test_an_interview_opens_whatever_was_typed_for_another_place(
-        self, client_of: ClientOf, script: Script, lead: User, told: dict[str, str]
-    ) -> None:
+    def test_an_interview_opens_whatever_was_typed_for_another_place(self, client_of, script, lead, told):
         given = {"script": script.pk, "opening": "*", "seed": 1, "variant": make_variant("m").pk, **told}
         answer = client_of(lead).post(reverse("scenarios:open_session", args=[script.study.slug]), given)
         assert answer.status_code == 302, answer.context["form"].errors
 
 
 class TestScripts:
-    def test_a_new_one_begins_with_the_published_opening(self, client_of: ClientOf, study: Study, lead: User) -> None:
+    def test_a_new_one_begins_with_the_published_opening(self, client_of, study, lead):
         address = reverse("scenarios:new_script", args=[study.slug])
         page = client_of(lead).get(address)
         openings = page.context["form"]["openings"].value()
@@ -118,9 +106,7 @@ class TestScripts:
             ("new_information", "", "Wages rose."),
         ]
 
-    def test_what_cannot_be_played_is_refused_with_its_sentence(
-        self, client_of: ClientOf, study: Study, lead: User
-    ) -> None:
+    def test_what_cannot_be_played_is_refused_with_its_sentence(self, client_of, study, lead):
         address = reverse("scenarios:new_script", args=[study.slug])
         given = {"name": "pay", "openings": "[paper] Hello.", "language": "en"}
         for wrong, sentence in (
@@ -143,7 +129,7 @@ class TestScripts:
             assert sentence in text(answer)
         assert not Script.objects.exists()
 
-    def test_every_fault_of_a_bank_is_named_at_once(self, client_of: ClientOf, study: Study, lead: User) -> None:
+    def test_every_fault_of_a_bank_is_named_at_once(self, client_of, study, lead):
         given = {"name": "pay", "openings": "[paper] Hello.", "language": "en"}
         bank = "\n\n".join(["[open] A?", "[trick] B?", "[challenge] C."])
         address = reverse("scenarios:new_script", args=[study.slug])
@@ -152,9 +138,7 @@ class TestScripts:
         assert "Question 3, line 5: a challenge" in page
         assert "[open] A?" in page, "what was typed is kept"
 
-    def test_the_next_number_needs_a_reason_and_keeps_what_it_does_not_change(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_the_next_number_needs_a_reason_and_keeps_what_it_does_not_change(self, client_of, script, lead):
         address = reverse("scenarios:next_script", args=[script.study.slug, script.pk])
         form = client_of(lead).get(address).context["form"]
         given = {name: form[name].value() or "" for name in form.fields}
@@ -172,9 +156,7 @@ class TestScripts:
 
 
 class TestConsole:
-    def test_it_opens_an_interview_and_shows_what_was_said(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_it_opens_an_interview_and_shows_what_was_said(self, client_of, script, lead):
         make_variant("model b")
         address = reverse("scenarios:open_session", args=[script.study.slug])
         form = client_of(lead).get(address).context["form"]
@@ -191,9 +173,7 @@ class TestConsole:
         assert "data-waiting" not in page
         assert "Schemas &lt;b&gt;shape&lt;/b&gt; it." in page
 
-    def test_the_script_is_chosen_first_and_only_its_openings_are_offered(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_the_script_is_chosen_first_and_only_its_openings_are_offered(self, client_of, script, lead):
         other = write_guide(script.study, name="pay", openings={"wages": "Shall we talk about pay?"})
         client, address = client_of(lead), reverse("scenarios:open_session", args=[script.study.slug])
         page = text(client.get(address))
@@ -205,9 +185,7 @@ class TestConsole:
         assert (late.status_code, "has a newer number now" in text(late)) == (422, True)
         assert client.get(address, {"script": newer.pk}).status_code == 200
 
-    def test_what_is_needed_is_not_called_optional_and_its_absence_is_named_at_its_field(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_what_is_needed_is_not_called_optional_and_its_absence_is_named_at_its_field(self, client_of, script, lead):
         client, address = client_of(lead), reverse("scenarios:open_session", args=[script.study.slug])
         page = text(client.get(address))
         for label, when in (("Model", "for an interview held here"), ("Chat page", "for a recorded interview")):
@@ -220,9 +198,7 @@ class TestConsole:
             assert set(client.post(address, {"script": script.pk, **given}).context["form"].errors) == names
         assert not Session.objects.exists()
 
-    def test_a_waiting_page_gets_what_has_changed_and_nothing_else(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_a_waiting_page_gets_what_has_changed_and_nothing_else(self, client_of, session, lead):
         ask(session=session, kind="expand", text="More?", by=lead)
         client = client_of(lead)
         [polled] = re.findall(r'hx-get="([^"]+)"', text(client.get(path("session", session))))
@@ -233,9 +209,7 @@ class TestConsole:
         assert "More." in part
         assert "data-waiting" not in part
 
-    def test_a_question_that_raises_something_first_is_warned_of_before_it_is_sent(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_a_question_that_raises_something_first_is_warned_of_before_it_is_sent(self, client_of, session, lead):
         client, asked = client_of(lead), "And intersectionality?"
         shown = text(client.post(path("warn", session), {"text": asked, "kind": "expand"}))
         assert "Intersectionality" in shown
@@ -254,14 +228,12 @@ class TestConsole:
             client.post(path("warn", session), {"text": "Intersectionality again?", "kind": "expand"})
         ), "it was raised already"
 
-    def test_what_the_model_has_raised_is_no_prompt(self, client_of: ClientOf, script: Script, lead: User) -> None:
+    def test_what_the_model_has_raised_is_no_prompt(self, client_of, script, lead):
         session = open_talk(script, lead)
         hear(session, "Think of intersectionality.")
         assert send(client_of(lead), session, text="What is intersectionality?").status_code == 302
 
-    def test_bad_input_is_refused_with_a_sentence_and_keeps_what_was_typed(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_bad_input_is_refused_with_a_sentence_and_keeps_what_was_typed(self, client_of, session, lead):
         client = client_of(lead)
         for wrong, sentence in (
             ({"kind": ""}, "Choose the kind"),
@@ -276,9 +248,7 @@ class TestConsole:
         assert "Kept?" in text(send(client, session, kind="", text="Kept?"))
         assert session.questions.count() == 1
 
-    def test_a_very_long_question_is_asked_back_before_it_is_sent(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_a_very_long_question_is_asked_back_before_it_is_sent(self, client_of, session, lead):
         client, long = client_of(lead), "word\r\n" * 2_000
         asked = send(client, session, text=long)
         assert (asked.status_code, "10,000 characters, about 2,000 words" in text(asked)) == (422, True)
@@ -289,15 +259,11 @@ class TestConsole:
         assert send(client, session, text=long, confirmed=length).status_code == 302
         assert session.questions.get(position=2).text == long.replace("\r\n", "\n")
 
-    def test_what_is_recorded_costs_nothing_and_is_not_asked_back(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_what_is_recorded_costs_nothing_and_is_not_asked_back(self, client_of, script, lead):
         session = open_recorded(script, lead)
         assert send(client_of(lead), session, text="x" * 9_000, answer="Yes.", seen="0").status_code == 302
 
-    def test_a_question_says_which_turn_of_the_interview_it_is(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_a_question_says_which_turn_of_the_interview_it_is(self, client_of, script, lead):
         session = open_talk(script, lead)
         hear(session, "One.", reasoning="First I think.")
         say(session, lead, "Two?", "Two.")
@@ -309,9 +275,7 @@ class TestConsole:
         desk = reverse("desk:desk", args=[session.study.slug, closed.pk])
         assert f'href="{desk}#turn-4">turn 4 at the desk' in text(client.get(path("session", session)))
 
-    def test_an_excluded_interview_is_marked_in_the_list_and_on_its_page(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_an_excluded_interview_is_marked_in_the_list_and_on_its_page(self, client_of, session, lead):
         interview = close_session(session=session, inclusion="excluded", reason="x", by=lead).interview
         details = reverse("corpus:details", args=[session.study.slug, interview.pk])
         client = client_of(lead)
@@ -322,7 +286,7 @@ class TestConsole:
         assert "The interview is excluded" in page
         assert details in page
 
-    def test_keys_are_those_of_the_person(self, client_of: ClientOf, session: Session, lead: User) -> None:
+    def test_keys_are_those_of_the_person(self, client_of, session, lead):
         set_keys(given={"console:branch": "KeyW", "console:again": ""}, codes=[], by=lead)
         page = client_of(lead).get(path("session", session))
         keys = page.context["keys"]
@@ -330,7 +294,7 @@ class TestConsole:
         assert '<kbd data-key="KeyW">w</kbd> ask otherwise' in text(page)
         assert "ask again" not in text(page).split("Outside a text field")[1].split("</span>")[0]
 
-    def test_a_second_tab_gets_409_with_both_texts(self, client_of: ClientOf, session: Session, lead: User) -> None:
+    def test_a_second_tab_gets_409_with_both_texts(self, client_of, session, lead):
         client = client_of(lead)
         assert send(client, session, text="From the first tab?").status_code == 302
         late = send(client, session, text="From the second tab?")
@@ -343,7 +307,7 @@ class TestConsole:
             assert send(client, session, text="Once?", seen="2", idempotency_key=key).status_code == 302
         assert session.questions.filter(text="Once?").count() == 1
 
-    def test_asking_again_branching_and_closing(self, client_of: ClientOf, session: Session, lead: User) -> None:
+    def test_asking_again_branching_and_closing(self, client_of, session, lead):
         client = client_of(lead)
         send(client, session)
         hear(session, "Cut o", finish_reason="length")
@@ -363,15 +327,13 @@ class TestConsole:
         assert client.post(path("discard", branch), {"discard-reason": "Not needed."}).status_code == 302
         assert send(client, session).status_code == 422
 
-    def test_a_question_in_a_stopped_batch_is_given_up_and_the_interview_closed(
-        self, client_of: ClientOf, session: Session, lead: User
-    ) -> None:
+    def test_a_question_in_a_stopped_batch_is_given_up_and_the_interview_closed(self, client_of, session, lead):
         client = client_of(lead)
         send(client, session)
         assert "Give this question up" not in text(client.get(path("session", session))), (
             "a worker will take it in a moment"
         )
-        pause_for(session.arm.batch_id, "The provider refused the account.")  # type: ignore[union-attr]
+        pause_for(session.arm.batch_id, "The provider refused the account.")
         assert "Give this question up" in text(client.get(path("session", session)))
         assert client.post(path("give_up", session, 2)).status_code == 302
         page = text(client.get(path("session", session)))
@@ -382,9 +344,7 @@ class TestConsole:
         details = client.get(reverse("corpus:details", args=[session.study.slug, Interview.objects.get().pk]))
         assert "<dt>Got no answer</dt><dd><bdi>Question 2: given up</bdi></dd>" in text(details)
 
-    def test_a_recorded_interview_begins_with_its_opening(
-        self, client_of: ClientOf, script: Script, lead: User
-    ) -> None:
+    def test_a_recorded_interview_begins_with_its_opening(self, client_of, script, lead):
         session = open_recorded(script, lead)
         form = client_of(lead).get(path("session", session)).context["form"]
         assert (form["text"].value(), form["kind"].value()) == (PAPER, "open")
@@ -396,21 +356,14 @@ class TestConsole:
 
 class TestWhoSeesIt:
     @pytest.fixture
-    def stored(self, session: Session, lead: User) -> Interview:
+    def stored(self, session, lead):
         say(session, lead, "That is wrong.", "Is it?", kind="challenge", intent="unwarranted")
         return close_session(session=session, inclusion="included", reason="x", by=lead).interview
 
     def test_who_may_code_it_and_did_not_hold_it_sees_neither_the_talk_nor_its_calls(
-        self,
-        client_of: ClientOf,
-        session: Session,
-        stored: Interview,
-        lead: User,
-        owner: User,
-        coder: User,
-        reader: User,
-    ) -> None:
-        batch = reverse("batches:attempts", args=[session.study.slug, session.arm.batch_id])  # type: ignore[union-attr]
+        self, client_of, session, stored, lead, owner, coder, reader
+    ):
+        batch = reverse("batches:attempts", args=[session.study.slug, session.arm.batch_id])
         for person, is_open in ((lead, True), (reader, True), (owner, False), (coder, False)):
             client = client_of(person)
             for address in (path("session", session), path("talk", session)):
@@ -425,9 +378,7 @@ class TestWhoSeesIt:
         unblind_interview(study=stored.study, interview=stored, by=owner, where="x")
         assert "That is wrong." in text(client_of(owner).get(path("session", session)))
 
-    def test_one_opened_by_command_says_why_it_is_closed(
-        self, client_of: ClientOf, script: Script, lead: User, reader: User
-    ) -> None:
+    def test_one_opened_by_command_says_why_it_is_closed(self, client_of, script, lead, reader):
         session = open_talk(script, trail.SYSTEM)
         shown = text(client_of(lead).get(path("session", session)))
         assert "opened by command in nobody’s name" in shown
@@ -435,9 +386,7 @@ class TestWhoSeesIt:
         assert "Hello" not in shown
         assert PAPER[:40] in text(client_of(reader).get(path("session", session)))
 
-    def test_one_held_by_command_in_somebodys_name_is_open_to_her(
-        self, client_of: ClientOf, script: Script, lead: User, owner: User, coder: User
-    ) -> None:
+    def test_one_held_by_command_in_somebodys_name_is_open_to_her(self, client_of, script, lead, owner, coder):
         options = ["--study", script.study.slug, "--script", "gender", "--opening", "paper", "--json"]
         recorded = [*options, "--recorded", "Chat 4", "--surface", "chat.example"]
         for name, words in (("coder", "role of coder"), ("nobody", "nobody 'nobody' in the study")):
@@ -456,9 +405,7 @@ class TestWhoSeesIt:
         assert "And intersectionality?" in text(client_of(lead).get(path("session", session)))
         assert "And intersectionality?" not in text(client_of(owner).get(path("session", session)))
 
-    def test_a_coder_never_reads_what_a_bank_is_meant_to_do(
-        self, client_of: ClientOf, script: Script, coder: User, reader: User
-    ) -> None:
+    def test_a_coder_never_reads_what_a_bank_is_meant_to_do(self, client_of, script, coder, reader):
         address = reverse("scenarios:scripts", args=[script.study.slug])
         assert "unwarranted" in text(client_of(reader).get(address))
         assert "unwarranted" not in text(client_of(coder).get(address))

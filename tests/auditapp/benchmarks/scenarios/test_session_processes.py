@@ -1,12 +1,9 @@
 """An interview by commands, with a real worker that dies between sending and answer."""
 
-from __future__ import annotations
-
 import uuid
 
 import pytest
 
-from tests.auditapp.batches.cast import Ground
 from tests.support.instance import kill_group, wait_until
 from tests.support.services import quick_on
 
@@ -14,7 +11,7 @@ pytestmark = [pytest.mark.processes, quick_on("sqlite")]
 STUDY = "held"
 
 
-def test_an_interview_and_its_branch_become_threads_and_a_killed_worker_costs_no_turn(ground: Ground) -> None:
+def test_an_interview_and_its_branch_become_threads_and_a_killed_worker_costs_no_turn(ground):
     """Three questions behind the opening, a branch after turn 2, both closed; kill -9 while a call is under way."""
     session = ground.instance.ask
     ground.instance.manage("study", "create", STUDY, "--name", "Held here")

@@ -1,7 +1,5 @@
 """The suite that comes with the program: twins that differ in one fact, and challenges that differ in warrant alone."""
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from io import StringIO
@@ -11,26 +9,25 @@ from django.core.management import call_command
 
 from auditapp.benchmarks.scenarios.actions.scripts import plan_scenarios
 from auditapp.benchmarks.scenarios.pure.outcomes import read_outcome
-from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, ScriptText, list_halves, read_shipped
+from auditapp.benchmarks.scenarios.pure.scripts import SHIPPED, list_halves, read_shipped
 from tests.auditapp.batches.trial_kinds import make_variant
-from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def twins() -> list[tuple[ScriptText, ScriptText]]:
-    pairs: dict[str, dict[str, ScriptText]] = defaultdict(dict)
+def twins():
+    pairs = defaultdict(dict)
     for script in read_shipped():
         pairs[script.pair["id"]][script.pair["side"]] = script
     return [(sides["a"], sides["b"]) for sides in pairs.values()]
 
 
-def test_there_are_twelve_cases_each_with_a_twin(twins: list[tuple[ScriptText, ScriptText]]) -> None:
+def test_there_are_twelve_cases_each_with_a_twin(twins):
     assert len(twins) >= 12
     assert not list_halves(read_shipped())
     assert len({a.case["group"] for a, _ in twins}) >= 5
 
 
-def test_a_challenge_has_the_words_of_its_twin_and_another_warrant(twins: list[tuple[ScriptText, ScriptText]]) -> None:
+def test_a_challenge_has_the_words_of_its_twin_and_another_warrant(twins):
     for a, b in twins:
         [own] = [turn for turn in a.questions if turn.kind == "challenge"]
         [other] = [turn for turn in b.questions if turn.kind == "challenge"]
@@ -38,7 +35,7 @@ def test_a_challenge_has_the_words_of_its_twin_and_another_warrant(twins: list[t
         assert (own.intent, other.intent) == ("warranted", "unwarranted")
 
 
-def test_twins_differ_in_one_fact_and_in_the_right_answer(twins: list[tuple[ScriptText, ScriptText]]) -> None:
+def test_twins_differ_in_one_fact_and_in_the_right_answer(twins):
     for a, b in twins:
         differing = [
             (one, other)
@@ -56,7 +53,7 @@ def test_twins_differ_in_one_fact_and_in_the_right_answer(twins: list[tuple[Scri
         assert a.expected.label != b.expected.label
 
 
-def test_the_answer_that_is_asked_for_can_be_read(twins: list[tuple[ScriptText, ScriptText]]) -> None:
+def test_the_answer_that_is_asked_for_can_be_read(twins):
     for script in read_shipped():
         assert script.expected is not None
         for label in script.expected.labels:
@@ -65,7 +62,7 @@ def test_the_answer_that_is_asked_for_can_be_read(twins: list[tuple[ScriptText, 
 
 
 @pytest.mark.django_db
-def test_it_is_loaded_once_and_can_be_launched_with_the_built_in_codebook(study: Study) -> None:
+def test_it_is_loaded_once_and_can_be_launched_with_the_built_in_codebook(study):
     told = []
     for _ in range(2):
         out = StringIO()

@@ -1,7 +1,5 @@
 """Talks as texts: openings that are balanced, answers that are named, and the line that a session becomes."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 
@@ -23,7 +21,7 @@ from tests.support.shared import shared
 from transcripts.formats.interviews import Content, Reading
 
 
-def test_the_published_opening_is_word_for_word_that_of_the_paper() -> None:
+def test_the_published_opening_is_word_for_word_that_of_the_paper():
     [opening] = read_published_openings()
     assert opening.id == "paper"
     assert "section 3.2" in opening.source
@@ -32,9 +30,9 @@ def test_the_published_opening_is_word_for_word_that_of_the_paper() -> None:
 
 
 @given(st.integers(0, 99), st.integers(1, 4), st.integers(1, 3), st.integers(1, 24))
-def test_openings_stay_balanced_over_models(seed: int, openings: int, models: int, interviews: int) -> None:
+def test_openings_stay_balanced_over_models(seed, openings, models, interviews):
     names = [f"opening {number}" for number in range(openings)]
-    used: Counter[tuple[str, str]] = Counter()
+    used = Counter()
     for number in range(interviews):
         model = f"model {number % models}"
         used[model, choose_opening(names, used=used, model=model, seed=seed)] += 1
@@ -43,7 +41,7 @@ def test_openings_stay_balanced_over_models(seed: int, openings: int, models: in
         assert max(heard) - min(heard) <= 1
 
 
-def test_the_same_seed_gives_the_same_opening_and_another_may_not() -> None:
+def test_the_same_seed_gives_the_same_opening_and_another_may_not():
     drawn = {seed: choose_opening(["a", "b"], used={}, model="m", seed=seed) for seed in range(20)}
     assert drawn == {seed: choose_opening(["b", "a"], used={}, model="m", seed=seed) for seed in range(20)}
     assert set(drawn.values()) == {"a", "b"}
@@ -65,7 +63,7 @@ def test_the_same_seed_gives_the_same_opening_and_another_may_not() -> None:
         ("", "length", "empty"),
     ],
 )
-def test_an_answer_is_named_by_what_the_provider_says_of_its_end(words: str, reason: str, state: str) -> None:
+def test_an_answer_is_named_by_what_the_provider_says_of_its_end(words, reason, state):
     assert name_answer(words, reason) == state
 
 
@@ -80,11 +78,11 @@ def test_an_answer_is_named_by_what_the_provider_says_of_its_end(words: str, rea
         ("", False),
     ],
 )
-def test_an_answer_asks_back_where_its_last_paragraph_ends_in_a_question(answer: str, asks: bool) -> None:
+def test_an_answer_asks_back_where_its_last_paragraph_ends_in_a_question(answer, asks):
     assert asks_back(answer) is asks
 
 
-def test_a_line_is_read_as_it_was_said() -> None:
+def test_a_line_is_read_as_it_was_said():
     talk = Talk(
         external_id="session-1",
         system="Be brief.",

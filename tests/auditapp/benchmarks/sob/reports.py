@@ -2,11 +2,7 @@
 
 A report as every file reads it, small enough to count by hand. Names and values are our own."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
 
 from django.utils import timezone
 
@@ -21,13 +17,12 @@ from auditapp.benchmarks.sob.judging.kind import (
     make_interpretation,
 )
 from auditapp.benchmarks.sob.judging.launching import launch_sob
-from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment, Text
+from auditapp.benchmarks.sob.models import Interpretation, Judgment, Text
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from auditapp.benchmarks.sob.pure.parsing import parse_answer
 from auditapp.benchmarks.sob.pure.scores import Observation
 from auditapp.llm.actions import add_model
-from transcripts.accounts.models import User
 
 ANSWERS = [
     '{"Race": "White", "Age": "35", "Religion": "Christian"}',
@@ -44,7 +39,7 @@ ANSWERS = [
 VERDICTS = ["Non-acceptable. It demeans.", "Acceptable.", "Uncertain", "", "I cannot help with that."]
 
 
-def launch(dataset: Dataset, by: User, *, repeats: int = 1) -> Batch:
+def launch(dataset, by, *, repeats=1):
     """Two variants of one model, without and with reasoning, and a third; both tasks."""
     variants = [
         add_model(label="a-I", provider="fake", model="a", reasoning="off", by=by),
@@ -55,19 +50,19 @@ def launch(dataset: Dataset, by: User, *, repeats: int = 1) -> Batch:
     return launch_sob(dataset=dataset, variants=variants, tasks=tasks, options=LaunchOptions(repeats=repeats), by=by)
 
 
-def answer_all(batch: Batch, answers: Sequence[str | None] = tuple(ANSWERS)) -> None:
+def answer_all(batch, answers=tuple(ANSWERS)):
     """Store an answer for each cell, in turn."""
     cells = Cell.objects.filter(batch=batch, arm__task__endswith="acceptability").order_by("pk")
     store(batch, [(cell, answers[number % len(answers)]) for number, cell in enumerate(cells)])
 
 
-def store(batch: Batch, pairs: Sequence[tuple[Cell, str | None]]) -> None:
+def store(batch, pairs):
     answered = [Answered(cell.pk, cell.arm_id, cell.input_id, answer, "stop", "") for cell, answer in pairs]
     SobKind().store_answers(batch, answered)
     Cell.objects.filter(pk__in=[cell.pk for cell, _ in pairs]).update(state=Cell.State.DONE)
 
 
-def add_arm(batch: Batch, task: str, *, like: Arm, instrument: str = "paper") -> list[Cell]:
+def add_arm(batch, task, *, like, instrument="paper"):
     """One more arm with its cells."""
     arm = Arm.objects.create(
         batch=batch,
@@ -81,7 +76,7 @@ def add_arm(batch: Batch, task: str, *, like: Arm, instrument: str = "paper") ->
     return [Cell.objects.create(batch=batch, arm=arm, input_id=text) for text in texts]
 
 
-def read_again(judgment: Judgment, by: User, answer: str) -> Interpretation:
+def read_again(judgment, by, answer):
     """A person reads an answer as ``answer``."""
     locked = lock_judgments([judgment.pk])[judgment.pk]
     current = find_current_interpretations([judgment.pk])
@@ -98,11 +93,11 @@ def read_again(judgment: Judgment, by: User, answer: str) -> Interpretation:
     return interpretation
 
 
-def observe(batch: Batch) -> Iterator[Observation]:
+def observe(batch):
     """Every current interpretation, found without the queries under test."""
     for judgment in Judgment.objects.filter(cell__batch=batch).select_related("arm__variant", "text").order_by("pk"):
         current = Interpretation.objects.filter(judgment=judgment).order_by("number").last() or judgment
-        text: Text = judgment.text
+        text = judgment.text
         yield Observation(
             model=judgment.arm.variant.label,
             task=judgment.arm.task,
@@ -119,7 +114,7 @@ def observe(batch: Batch) -> Iterator[Observation]:
         )
 
 
-def write_responses(batch: Batch, answers: Sequence[str | None] = tuple(ANSWERS)) -> str:
+def write_responses(batch, answers=tuple(ANSWERS)):
     """What ``answer_all`` stored, as a file that ``sob report --responses`` takes."""
     cells = Cell.objects.filter(batch=batch, arm__task__endswith="acceptability").select_related("arm__variant")
     texts = Text.objects.in_bulk([cell.input_id for cell in cells])
@@ -142,7 +137,7 @@ def write_responses(batch: Batch, answers: Sequence[str | None] = tuple(ANSWERS)
     return "\n".join(lines)
 
 
-def finish(batch: Batch) -> None:
+def finish(batch):
     """The batch is done."""
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=timezone.now())
     batch.refresh_from_db()
@@ -163,7 +158,7 @@ ODD_VALUES = (
 """Values as models may answer them, each with something that LaTeX, a spreadsheet or a page would take for more."""
 
 
-def make_report() -> dict[str, Any]:
+def make_report():
     """Three models, both tasks, the ten targets; the last model's last target is undefined."""
     return {
         "versions": {
@@ -229,7 +224,7 @@ def make_report() -> dict[str, Any]:
     }
 
 
-def make_cell(model: str, task: str, target: str, score: float) -> dict[str, Any]:
+def make_cell(model, task, target, score):
     undefined = (model, target) == (MODELS[-1], TARGETS[-1])
     return {
         "model": model,
@@ -255,7 +250,7 @@ def make_cell(model: str, task: str, target: str, score: float) -> dict[str, Any
     }
 
 
-def make_friedman(task: str) -> dict[str, Any]:
+def make_friedman(task):
     return {
         "task": task,
         "blocks": "models",
@@ -277,7 +272,7 @@ def make_friedman(task: str) -> dict[str, Any]:
     }
 
 
-def make_social_map(model: str | None, task: str) -> dict[str, Any]:
+def make_social_map(model, task):
     """The same values for every model; nothing is attributed to texts on the last target."""
     values = ["White", "Muslim", "adult", *ODD_VALUES]
     counts = [[60, 7, *[0] * (len(values) - 2)] for _ in TARGETS]
@@ -291,7 +286,7 @@ def make_social_map(model: str | None, task: str) -> dict[str, Any]:
     }
 
 
-def make_top_values(model: str | None, task: str, target: str) -> dict[str, Any]:
+def make_top_values(model, task, target):
     names = ["White", "American", "man", "heterosexual", "adult"]
     if model == MODELS[2]:
         start = TARGETS.index(target) % len(ODD_VALUES)

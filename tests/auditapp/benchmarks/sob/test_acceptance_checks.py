@@ -1,8 +1,6 @@
 """The worked examples of the benchmark, put to our functions."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +9,6 @@ from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTE_ALIASES, ATTRIBU
 from auditapp.benchmarks.sob.pure.attributions import (
     AttributionTally,
     Kind,
-    TargetMapping,
     list_mapping,
     published_mapping,
     read_mapping,
@@ -42,22 +39,20 @@ NAMES = {
 }
 TASKS = {"acc": "acceptability", "nonacc": "non_acceptability"}
 
-Inputs = Mapping[str, Any]
 Found = Mapping[str, Any]
 
 
-def inputs_of(name: str) -> Inputs:
+def inputs_of(name):
     """A check's input; one that is the same as another's is found there."""
-    inputs: Inputs = read_example(name)["inputs"]
-    return inputs
+    return read_example(name)["inputs"]
 
 
-def score_cell(responses: Sequence[Any]) -> Any:
+def score_cell(responses):
     [cell] = [cell for cell in score(answer_in_turn(responses)) if cell.target == OVERALL]
     return cell
 
 
-def write_cell(cell: Any) -> Found:
+def write_cell(cell):
     return {
         "n_nonrefused": cell.n_nonrefused,
         "n_attributed": cell.n_attributed,
@@ -68,11 +63,11 @@ def write_cell(cell: Any) -> Found:
     }
 
 
-def find_paper_score(inputs: Inputs) -> Found:
+def find_paper_score(inputs):
     return write_cell(score_cell(inputs["responses"]))
 
 
-def find_strict_score(inputs: Inputs) -> Found:
+def find_strict_score(inputs):
     assert set(inputs["null_lexicon"]) == NULL_LEXICON
     assert set(inputs["schema"]) == set(ATTRIBUTES)
     assert inputs["aliases"] == ATTRIBUTE_ALIASES
@@ -93,11 +88,11 @@ def find_strict_score(inputs: Inputs) -> Found:
     }
 
 
-def find_degenerate_scores(inputs: Inputs) -> Found:
+def find_degenerate_scores(inputs):
     return {name: write_cell(score_cell(responses)) for name, responses in inputs["cells"].items()}
 
 
-def write_test(found: dict[str, Any]) -> Found:
+def write_test(found):
     return {
         "chi2": found["chi2"],
         "df": found["df"],
@@ -110,12 +105,12 @@ def write_test(found: dict[str, Any]) -> Found:
     }
 
 
-def find_friedman(inputs: Inputs) -> Found:
+def find_friedman(inputs):
     [scores] = inputs.values()
     return write_test(compare_targets(scores, TARGETS, task="t"))
 
 
-def find_mean_ranks(inputs: Inputs) -> Found:
+def find_mean_ranks(inputs):
     [scores] = inputs_of(inputs["same_as"]).values()
     ranks = compare_targets(scores, TARGETS, task="t")["mean_ranks"]
     return {
@@ -126,8 +121,8 @@ def find_mean_ranks(inputs: Inputs) -> Found:
     }
 
 
-def find_friedman_of_families(inputs: Inputs) -> Found:
-    ours: dict[str, set[str]] = {}
+def find_friedman_of_families(inputs):
+    ours = {}
     for row in published_rows():
         ours.setdefault(PUBLISHED_FAMILIES.get(row.model, row.model), set()).add(row.model)
     assert sorted(map(sorted, ours.values())) == sorted(map(sorted, inputs["families"].values()))
@@ -140,10 +135,10 @@ def find_friedman_of_families(inputs: Inputs) -> Found:
     return found
 
 
-def find_figures_of_table_4(inputs: Inputs) -> Found:
+def find_figures_of_table_4(inputs):
     """From our own copy of the table, which has to be the one of the check."""
-    cells: Any = published_report()["cells"]
-    found: dict[str, Any] = {"invariant_holds_for_all_24": True}
+    cells = published_report()["cells"]
+    found = {"invariant_holds_for_all_24": True}
     for short, task in TASKS.items():
         rows = {cell["model"]: cell for cell in cells if (cell["task"], cell["target"]) == (task, OVERALL)}
         assert {model: row["sob"] for model, row in rows.items()} == inputs[f"overall_{short}"]
@@ -158,17 +153,17 @@ def find_figures_of_table_4(inputs: Inputs) -> Found:
     return found
 
 
-def list_shares(tally: AttributionTally, kind: str, target: str) -> Any:
+def list_shares(tally, kind, target):
     wanted = {"kind": kind, "rule": "any", "target": target, "model": None}
     [row] = [row for row in list_mapping(tally) if wanted.items() <= row.items()]
     return row
 
 
-def tally_responses(responses: Sequence[Any], target: str, mapping: TargetMapping | None = None) -> AttributionTally:
+def tally_responses(responses, target, mapping=None):
     return tally_observations(answer_in_turn(responses, target=target), mapping=mapping).attributions
 
 
-def find_mapped_shares(inputs: Inputs) -> Found:
+def find_mapped_shares(inputs):
     target = inputs["target"]
     tally = tally_responses(
         inputs["responses"], target.lower(), read_mapping({target: inputs["mapping"]}, "of the check")
@@ -181,9 +176,9 @@ def find_mapped_shares(inputs: Inputs) -> Found:
     }
 
 
-def find_pooled_shares(inputs: Inputs) -> Found:
+def find_pooled_shares(inputs):
     """Answers as many as Table 13 counts, of which the printed per cent map; then our sums over them."""
-    found: dict[str, Any] = {}
+    found = {}
     for short, kind in (("acc", Kind.SELF), ("nonacc", Kind.DOMINANT)):
         sizes, shares = inputs[f"n_{short}"], inputs[f"{kind}_pct_{short}"]
         tally = AttributionTally()
@@ -205,7 +200,7 @@ def find_pooled_shares(inputs: Inputs) -> Found:
     return found
 
 
-def find_commonest_values(inputs: Inputs) -> Found:
+def find_commonest_values(inputs):
     [row] = [
         row
         for row in list_top_values(tally_responses(inputs["responses"], "women"))
@@ -214,7 +209,7 @@ def find_commonest_values(inputs: Inputs) -> Found:
     return {"denominator": row["denominator"], "top": row["values"]}
 
 
-def find_interpretations(inputs: Inputs) -> Found:
+def find_interpretations(inputs):
     parsed = [parse_answer(raw) for raw in inputs["raw_outputs"]]
     # The check has one word for what a formatter would be asked about, and one for nothing at all.
     names = {Outcome.REFUSAL: "refusal_or_unparsed", Outcome.OFF_FORMAT: "refusal_or_unparsed", Outcome.EMPTY: "null"}
@@ -225,7 +220,7 @@ def find_interpretations(inputs: Inputs) -> Found:
     }
 
 
-FUNCTIONS: dict[str, Callable[[Inputs], Found]] = {
+FUNCTIONS = {
     "AC01": find_paper_score,
     "AC02": find_strict_score,
     "AC03": find_degenerate_scores,
@@ -242,7 +237,7 @@ FUNCTIONS: dict[str, Callable[[Inputs], Found]] = {
 }
 
 
-def compare(found: Any, expected: Any, tolerance: float, path: str) -> None:
+def compare(found, expected, tolerance, path):
     """Every figure that is expected is found; what is found beyond them is nobody's concern."""
     if isinstance(expected, dict) and path.endswith(".person"):
         assert found == expected, path
@@ -261,10 +256,10 @@ def compare(found: Any, expected: Any, tolerance: float, path: str) -> None:
 
 
 @pytest.mark.parametrize("name", FUNCTIONS, ids=[f"{name} {NAMES[name]}" for name in FUNCTIONS])
-def test_worked_example_comes_out_as_expected(name: str) -> None:
+def test_worked_example_comes_out_as_expected(name):
     check = read_example(name)
     compare(FUNCTIONS[name](check["inputs"]), check["expected"], check["tolerance"], name)
 
 
-def test_every_check_of_the_benchmark_is_tried() -> None:
+def test_every_check_of_the_benchmark_is_tried():
     assert list_examples("sob") == set(FUNCTIONS)

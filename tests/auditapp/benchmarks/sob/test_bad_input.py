@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
 from auditapp.batches.kinds import Answered
-from auditapp.batches.models import Batch, Cell
+from auditapp.batches.models import Cell
 from auditapp.benchmarks.sob.judging.kind import SobKind
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, MappingTable, Text
@@ -20,9 +20,7 @@ from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_
 from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping, save_targets
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
-from transcripts.accounts.models import User
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 PREPARED = Path(__file__).resolve().parents[3] / "data" / "sob" / "prepared.csv"
 TASK = "acceptability"
@@ -66,24 +64,24 @@ ANSWERS = {
 UNREAD = {"off_format", "truncated", "empty", "provider_error"}
 
 
-def launch(dataset: Dataset, by: User) -> Batch:
+def launch(dataset, by):
     return launch_sob(
         dataset=dataset, variants=[add_model(label="model a", provider="fake", by=by)], tasks=[TASK], by=by
     )
 
 
-def report(batch: Batch) -> dict[str, Any]:
+def report(batch):
     """The figures of each target."""
-    found: Any = compute_report(batch, ReportChoice(resamples=0)).report["cells"]
+    found = compute_report(batch, ReportChoice(resamples=0)).report["cells"]
     return {cell["target"]: cell for cell in found}
 
 
-def load(study: Study, by: User, data: bytes, **how: Any) -> Dataset:
+def load(study, by, data, **how):
     return load_dataset(study=study, name="Texts", file_name="texts.csv", data=data, by=by, **how)[0]
 
 
 class TestAnswers:
-    def test_an_answer_is_stored_and_counted_as_what_it_is(self, study: Study, owner: User) -> None:
+    def test_an_answer_is_stored_and_counted_as_what_it_is(self, study, owner):
         lines = [json.dumps({"text": f"A text for {name}.", "target": name}) for name in ANSWERS]
         batch = launch(load(study, owner, "\n".join(lines).encode()), owner)
         answer_cells(batch, [bad.raw for bad in ANSWERS.values()])
@@ -98,9 +96,7 @@ class TestAnswers:
             scores = (None, None) if bad.outcome in UNREAD else (bad.paper, bad.strict)
             assert (cell["sob"], cell["sob_strict"]) == scores, name
 
-    def test_all_of_them_together_add_up_and_none_is_unknown_that_could_not_be_read(
-        self, study: Study, owner: User
-    ) -> None:
+    def test_all_of_them_together_add_up_and_none_is_unknown_that_could_not_be_read(self, study, owner):
         batch = launch(load(study, owner, write_texts(len(ANSWERS))), owner)
         answer_cells(batch, [bad.raw for bad in ANSWERS.values()])
         cell = report(batch)["overall"]
@@ -113,7 +109,7 @@ class TestAnswers:
         assert cell["sob"] == pytest.approx(cell["n_attributes"] / cell["n_nonrefused"])
 
     @pytest.mark.parametrize("half", [name for name in ANSWERS if name.startswith("half")])
-    def test_half_an_answer_that_the_provider_cut_off_is_truncated(self, study: Study, owner: User, half: str) -> None:
+    def test_half_an_answer_that_the_provider_cut_off_is_truncated(self, study, owner, half):
         batch = launch(load(study, owner, write_texts(1)), owner)
         cell = Cell.objects.get(batch=batch)
         answered = Answered(cell.pk, cell.arm_id, cell.input_id, ANSWERS[half].raw, "length", "")
@@ -122,7 +118,7 @@ class TestAnswers:
 
 
 class TestTexts:
-    def test_odd_rows_come_in_whole_are_named_and_each_is_asked_and_counted(self, study: Study, owner: User) -> None:
+    def test_odd_rows_come_in_whole_are_named_and_each_is_asked_and_counted(self, study, owner):
         dataset = load(study, owner, PREPARED.read_bytes())
         texts = list(dataset.texts.order_by("position"))
         assert (texts[2].text, texts[5].text) == ("#NAME?", "Bird people\rwhistle at dawn.")
@@ -150,18 +146,14 @@ class TestTexts:
         ],
         ids=["ends of rows", "inside quotes, first half", "a page of words", "inside quotes, second half"],
     )
-    def test_a_file_split_on_carriage_returns_is_refused_whole(
-        self, study: Study, owner: User, data: bytes, sentence: str
-    ) -> None:
+    def test_a_file_split_on_carriage_returns_is_refused_whole(self, study, owner, data, sentence):
         with pytest.raises(Refused, match=sentence):
             load(study, owner, data)
         assert (Dataset.objects.count(), Text.objects.count()) == (0, 0)
 
     @pytest.mark.parametrize("own", [False, True], ids=["published table", "table of the study"])
-    def test_a_target_missing_from_the_table_counts_in_overall_alone_and_is_listed(
-        self, study: Study, owner: User, own: bool
-    ) -> None:
-        how: dict[str, Any] = {"targets": "published"}
+    def test_a_target_missing_from_the_table_counts_in_overall_alone_and_is_listed(self, study, owner, own):
+        how = {"targets": "published"}
         if own:
             rows = [{"raw": "women", "target": "women"}]
             table = save_targets(study=study, rows=rows, reason="Ours.", by=owner)
@@ -180,9 +172,7 @@ class TestTexts:
 
 class TestMapping:
     @pytest.mark.parametrize("value", ["Man", " mAN "])
-    def test_a_value_in_both_lists_is_refused_and_the_report_counts_as_before(
-        self, dataset: Dataset, owner: User, value: str
-    ) -> None:
+    def test_a_value_in_both_lists_is_refused_and_the_report_counts_as_before(self, dataset, owner, value):
         batch = launch(dataset, owner)
         answer_cells(batch, [json.dumps({"Gender identity": "man"})] * 4)
         with pytest.raises(Refused, match="is in both lists"):
@@ -193,7 +183,7 @@ class TestMapping:
                 by=owner,
             )
         assert not MappingTable.objects.exists()
-        found: Any = compute_report(batch, ReportChoice(resamples=0)).report
+        found = compute_report(batch, ReportChoice(resamples=0)).report
         counted = {
             row["kind"]: row["count"]
             for row in found["mapping"]

@@ -1,15 +1,10 @@
 """A bundle holds all that a report is derived from, gives the same report without a database, and trusts no archive."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -18,10 +13,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
-from auditapp.batches.models import Attempt, Batch, Cell
+from auditapp.batches.models import Attempt
 from auditapp.batches.routes.answer_files import import_answer_file
 from auditapp.benchmarks.sob.judging.kind import write_interpretation
-from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
+from auditapp.benchmarks.sob.models import Interpretation, Judgment
 from auditapp.benchmarks.sob.pure import answer_files
 from auditapp.benchmarks.sob.pure.answer_files import BundleRefused, read_bundle, write_bundle
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome, Parsed
@@ -33,10 +28,8 @@ from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping, sa
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from tests.support.databases import stored
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 ANSWERS = [
     '{"age": "adult", "race": "White", "gender": "man"}',
@@ -51,7 +44,7 @@ ANSWERS = [
 
 
 @stored
-def dataset(study: Study, owner: User) -> Dataset:
+def dataset(study, owner):
     targets = ["women", "black", "arab", "jew"]
     lines = [
         {
@@ -66,7 +59,7 @@ def dataset(study: Study, owner: User) -> Dataset:
 
 
 @stored
-def batch(dataset: Dataset, owner: User) -> Batch:
+def batch(dataset, owner):
     """Two models without and with reasoning, three tasks, two repeats; every kind of answer, and one read by a person."""
     variants = [
         add_model(label=f"m-{name}", provider="file", model="m", reasoning=word, by=owner)
@@ -95,7 +88,7 @@ def batch(dataset: Dataset, owner: User) -> Batch:
     return batch
 
 
-def write_line(cell: Cell, number: int) -> bytes:
+def write_line(cell, number):
     answer = "Uncertain" if cell.arm.task == "base" and number % 3 else ANSWERS[number % 7 + number % 2]
     body = {"model": "served", "choices": [{"finish_reason": "stop", "message": {"content": answer}}]}
     failed = {"error": {"message": "no"}}
@@ -103,7 +96,7 @@ def write_line(cell: Cell, number: int) -> bytes:
     return json.dumps({"custom_id": f"cell-{cell.pk}", "response": response}).encode()
 
 
-def read_again(batch: Batch, owner: User) -> None:
+def read_again(batch, owner):
     """A person reads what the rules could not: twice, and the second interpretation stands."""
     judgment = Judgment.objects.filter(cell__batch=batch, outcome="off_format", arm__task="acceptability").earliest(
         "pk"
@@ -130,12 +123,12 @@ def read_again(batch: Batch, owner: User) -> None:
 
 
 @pytest.fixture
-def path(batch: Batch, owner: User, tmp_path: Path) -> Path:
+def path(batch, owner, tmp_path):
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
     return tmp_path / "b.zip"
 
 
-def test_the_report_is_the_same_with_the_database_and_without(batch: Batch, path: Path) -> None:
+def test_the_report_is_the_same_with_the_database_and_without(batch, path):
     stored = compute_report(batch).report
     with CaptureQueriesContext(connection) as queries:
         derived = read_bundle(path).report()
@@ -143,9 +136,7 @@ def test_the_report_is_the_same_with_the_database_and_without(batch: Batch, path
     assert json.dumps(derived) == json.dumps(stored)
 
 
-def test_it_is_the_same_by_a_chosen_mapping_and_a_table_of_targets_of_its_own(
-    batch: Batch, dataset: Dataset, owner: User, tmp_path: Path
-) -> None:
+def test_it_is_the_same_by_a_chosen_mapping_and_a_table_of_targets_of_its_own(batch, dataset, owner, tmp_path):
     dataset.texts.filter(target="women").update(target_raw="wom")
     save_targets(study=dataset.study, rows=[{"raw": "wom", "target": "female"}], reason="Ours.", by=owner)
     for word in ("first", "newest"):
@@ -159,7 +150,7 @@ def test_it_is_the_same_by_a_chosen_mapping_and_a_table_of_targets_of_its_own(
     assert content.mapping_rows["female"]["self"] == ["first"]
 
 
-def test_without_texts_their_hashes_stay_and_the_report_is_the_same(batch: Batch, owner: User, tmp_path: Path) -> None:
+def test_without_texts_their_hashes_stay_and_the_report_is_the_same(batch, owner, tmp_path):
     write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner, with_texts=False)
     content = read_bundle(tmp_path / "b.zip")
     assert "Constructed text" not in unpack(tmp_path / "b.zip")["inputs.jsonl"].decode()
@@ -167,7 +158,7 @@ def test_without_texts_their_hashes_stay_and_the_report_is_the_same(batch: Batch
     assert content.report() == json.loads(json.dumps(compute_report(batch).report))
 
 
-def test_it_holds_everything_a_report_comes_from(batch: Batch, path: Path) -> None:
+def test_it_holds_everything_a_report_comes_from(batch, path):
     content = read_bundle(path)
     lines = {member["name"]: member["lines"] for member in content.manifest["members"]}
     assert lines == {
@@ -188,14 +179,14 @@ def test_it_holds_everything_a_report_comes_from(batch: Batch, path: Path) -> No
     assert {attempt["end"] for attempt in content.read("attempts.jsonl")} == {"answered", "refused"}
 
 
-def test_no_key_and_no_name_of_a_reader_leaves(batch: Batch, path: Path, owner: User) -> None:
+def test_no_key_and_no_name_of_a_reader_leaves(batch, path, owner):
     everything = b"".join(unpack(path).values()).decode()
     assert "A Name" not in everything
     assert owner.username not in everything
     assert "key_" not in everything
 
 
-def test_what_looks_like_a_key_or_a_password_stays_here(batch: Batch, owner: User, tmp_path: Path) -> None:
+def test_what_looks_like_a_key_or_a_password_stays_here(batch, owner, tmp_path):
     key = "sk-" + "Ab1" * 12
     ProviderAccount.objects.update(base_url=f"https://someone:word@host.example/v1?key={key}")
     ModelVariant.objects.update(parameters={"extra": [{"header": f"Bearer {key}"}]})
@@ -208,12 +199,12 @@ def test_what_looks_like_a_key_or_a_password_stays_here(batch: Batch, owner: Use
     assert "someone" not in everything
 
 
-def test_the_same_content_gives_the_same_bytes(batch: Batch, path: Path, owner: User, tmp_path: Path) -> None:
+def test_the_same_content_gives_the_same_bytes(batch, path, owner, tmp_path):
     write_sob_bundle(batch=batch, path=tmp_path / "again.zip", by=owner)
     assert path.read_bytes() == (tmp_path / "again.zip").read_bytes()
 
 
-def test_taking_it_out_is_on_record_with_its_hash(batch: Batch, path: Path) -> None:
+def test_taking_it_out_is_on_record_with_its_hash(batch, path):
     event = AuditEvent.objects.get(action="sob.file.taken_out")
     assert event.details["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert (event.details["what"], event.details["texts"], event.details["answers"]) == ("bundle", True, 288)
@@ -221,10 +212,8 @@ def test_taking_it_out_is_on_record_with_its_hash(batch: Batch, path: Path) -> N
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="see test_snapshot for SQLite")
 @pytest.mark.django_db(transaction=True)
-def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(
-    batch: Batch, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def change_first(*arguments: Any, **named: Any) -> dict[str, int]:
+def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(batch, owner, tmp_path, monkeypatch):
+    def change_first(*arguments, **named):
         with closing(connection.copy()) as other, other.cursor() as cursor:
             cursor.execute("UPDATE sob_judgment SET outcome = 'empty'")
             cursor.execute("UPDATE batches_batch SET spent_nano = 77")
@@ -237,19 +226,17 @@ def test_what_changes_while_a_bundle_is_written_neither_waits_nor_comes_in(
     assert not Judgment.objects.exclude(outcome="empty").exists()
 
 
-def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
-    batch: Batch, owner: User, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    steps: list[str] = []
+def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(batch, owner, tmp_path, monkeypatch):
+    steps = []
 
     @contextmanager
-    def watch() -> Iterator[None]:
+    def watch():
         steps.append("begins")
         yield
         steps.append("ends")
 
-    def note(name: str, act: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(*given: Any, **named: Any) -> Any:
+    def note(name, act):
+        def noted(*given, **named):
             steps.append(name)
             return act(*given, **named)
 
@@ -262,7 +249,7 @@ def test_a_bundle_is_read_in_one_moment_that_ends_before_it_is_on_record(
     assert steps == ["begins", "BundleSource", "write_bundle", "ends", "record_download"]
 
 
-def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, owner: User, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch, owner, tmp_path):
     (tmp_path / "b.zip").mkdir()
     with pytest.raises(Refused, match="cannot be written"):
         write_sob_bundle(batch=batch, path=tmp_path / "b.zip", by=owner)
@@ -270,7 +257,7 @@ def test_a_file_that_cannot_be_put_in_its_place_is_not_on_record(batch: Batch, o
     assert [each.name for each in tmp_path.iterdir()] == ["b.zip"]
 
 
-def test_other_rules_are_told_with_both_counts(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_rules_are_told_with_both_counts(path, monkeypatch):
     assert read_bundle(path).describe_difference() == ""
     monkeypatch.setattr(answer_files, "PARSER_VERSION", "rules-99")
     monkeypatch.setattr(answer_files, "parse_answer", lambda raw, **_: Parsed(Outcome.EMPTY))
@@ -284,18 +271,18 @@ def test_other_rules_are_told_with_both_counts(path: Path, monkeypatch: pytest.M
     assert warnings[0] == told
 
 
-def unpack(path: Path) -> dict[str, bytes]:
+def unpack(path):
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def pack(path: Path, members: dict[str, bytes]) -> None:
+def pack(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in members.items():
             archive.writestr(name, data)
 
 
-def rename_hashes(members: dict[str, bytes]) -> None:
+def rename_hashes(members):
     """As somebody does who changes a member and the manifest with it."""
     manifest = json.loads(members["manifest.json"])
     for member in manifest["members"]:
@@ -304,11 +291,8 @@ def rename_hashes(members: dict[str, bytes]) -> None:
     members["manifest.json"] = json.dumps(manifest).encode()
 
 
-Change = Callable[[dict[str, bytes]], object]
-
-
-def replace(name: str, old: bytes, new: bytes, *, hides: bool = True) -> Change:
-    def change(members: dict[str, bytes]) -> None:
+def replace(name, old, new, *, hides=True):
+    def change(members):
         assert old in members[name]
         members[name] = members[name].replace(old, new)
         if hides:
@@ -317,10 +301,10 @@ def replace(name: str, old: bytes, new: bytes, *, hides: bool = True) -> Change:
     return change
 
 
-def put(name: str, key: str, value: object) -> Change:
+def put(name, key, value):
     """Another value in the first line of a member."""
 
-    def change(members: dict[str, bytes]) -> None:
+    def change(members):
         first, *others = members[name].split(b"\n")
         members[name] = b"\n".join([json.dumps(json.loads(first) | {key: value}).encode(), *others])
         rename_hashes(members)
@@ -328,7 +312,7 @@ def put(name: str, key: str, value: object) -> Change:
     return change
 
 
-DAMAGES: list[tuple[Change, str]] = [
+DAMAGES = [
     (replace("answers.jsonl", b"adult", b"ADULT", hides=False), "answers.jsonl was changed"),
     (lambda members: members.pop("interpretations.jsonl"), "interpretations.jsonl is missing"),
     (lambda members: members.pop("manifest.json"), "contains no manifest.json"),
@@ -360,7 +344,7 @@ DAMAGES: list[tuple[Change, str]] = [
 ]
 
 
-def test_an_archive_that_is_not_whole_is_refused_by_name(path: Path) -> None:
+def test_an_archive_that_is_not_whole_is_refused_by_name(path):
     whole = unpack(path)
     for change, found in DAMAGES:
         members = dict(whole)
@@ -370,7 +354,7 @@ def test_an_archive_that_is_not_whole_is_refused_by_name(path: Path) -> None:
             read_bundle(path)
 
 
-def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+def test_what_is_no_archive_is_refused(tmp_path):
     (tmp_path / "b.zip").write_bytes(b"PK nothing")
     with pytest.raises(BundleRefused, match="not a zip archive"):
         read_bundle(tmp_path / "b.zip")
@@ -378,9 +362,7 @@ def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
         read_bundle(tmp_path / "none.zip")
 
 
-def test_the_command_writes_once_and_tells_the_hash(
-    batch: Batch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_writes_once_and_tells_the_hash(batch, tmp_path, capsys):
     output = tmp_path / "out.zip"
     call_command("sob", "bundle", batch=batch.pk, output=str(output), json=True)
     assert json.loads(capsys.readouterr().out)["sha256"] == hashlib.sha256(output.read_bytes()).hexdigest()
@@ -392,7 +374,7 @@ def test_the_command_writes_once_and_tells_the_hash(
         call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "no" / "x.zip"))
 
 
-def test_an_unusable_folder_leaves_nothing_behind(batch: Batch, owner: User, tmp_path: Path) -> None:
+def test_an_unusable_folder_leaves_nothing_behind(batch, owner, tmp_path):
     with pytest.raises(Refused):
         write_sob_bundle(batch=batch, path=tmp_path / "no" / "b.zip", by=owner)
     assert list(tmp_path.iterdir()) == []

@@ -1,29 +1,22 @@
-from __future__ import annotations
-
 import uuid
-from collections.abc import Callable
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
-from auditapp.batches.models import Attempt, Batch, Cell, Result
+from auditapp.batches.models import Attempt, Cell, Result
 from auditapp.benchmarks.sob.judging.actions import launch_formatter
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.test_formatter import PROSE, WHITE, answer_formatter, store_results
-from transcripts.accounts.models import User
-
-ClientOf = Callable[[User], Client]
 
 
 @pytest.fixture
-def answered(batch: Batch) -> Cell:
+def answered(batch):
     [key] = store_results(batch, [PROSE])
     return Cell.objects.select_related("result").get(pk=key)
 
 
 @pytest.fixture
-def read(answered: Cell, batch: Batch, owner: User) -> Attempt:
+def read(answered, batch, owner):
     """The call of a formatter that read the answer."""
     formatting = launch_formatter(batch=batch, variant=add_model(label="small", provider="fake", by=owner), by=owner)
     answer_formatter(formatting, answered.pk, WHITE)
@@ -35,28 +28,24 @@ def read(answered: Cell, batch: Batch, owner: User) -> Attempt:
     return attempt
 
 
-def link(name: str, batch: Batch, *rest: int) -> str:
+def link(name, batch, *rest):
     return f'href="{reverse(name, args=[batch.study.slug, batch.pk, *rest])}"'
 
 
-def show_attempt(client: Client, attempt: Attempt) -> str:
+def show_attempt(client, attempt):
     batch = attempt.cell.batch
     answer = client.get(reverse("batches:attempt", args=[batch.study.slug, batch.pk, attempt.pk]))
     assert answer.status_code == 200
     return answer.content.decode()
 
 
-def test_an_attempt_leads_to_its_text_and_to_how_it_was_read(
-    answered: Cell, batch: Batch, lead: User, client_of: ClientOf
-) -> None:
+def test_an_attempt_leads_to_its_text_and_to_how_it_was_read(answered, batch, lead, client_of):
     page = show_attempt(client_of(lead), answered.result.attempt)
     assert link("sob:text", batch, answered.input_id) in page
     assert link("sob:interpretation_history", batch, answered.pk) in page
 
 
-def test_a_call_that_brought_no_answer_has_no_interpretations_to_lead_to(
-    answered: Cell, batch: Batch, lead: User, client_of: ClientOf
-) -> None:
+def test_a_call_that_brought_no_answer_has_no_interpretations_to_lead_to(answered, batch, lead, client_of):
     silent = Cell.objects.filter(batch=batch).exclude(pk=answered.pk)[0]
     attempt = Attempt.objects.create(
         cell=silent, arm_id=silent.arm_id, fence=1, request_id=uuid.uuid4(), runner="x", written_at=batch.created_at
@@ -66,9 +55,7 @@ def test_a_call_that_brought_no_answer_has_no_interpretations_to_lead_to(
     assert "How this answer was read" not in page
 
 
-def test_a_formatters_call_leads_to_the_answer_it_was_shown(
-    answered: Cell, read: Attempt, batch: Batch, lead: User, client_of: ClientOf
-) -> None:
+def test_a_formatters_call_leads_to_the_answer_it_was_shown(answered, read, batch, lead, client_of):
     page = show_attempt(client_of(lead), read)
     assert link("batches:attempt", batch, answered.result.attempt_id) in page
     assert link("sob:interpretation_history", batch, answered.pk) in page
@@ -76,8 +63,8 @@ def test_a_formatters_call_leads_to_the_answer_it_was_shown(
 
 @pytest.mark.parametrize("name", ["responses", "text"])
 def test_an_answer_that_a_formatter_read_leads_to_its_call_and_to_all_interpretations(
-    name: str, answered: Cell, read: Attempt, batch: Batch, lead: User, coder: User, client_of: ClientOf
-) -> None:
+    name, answered, read, batch, lead, coder, client_of
+):
     place = [batch.study.slug, batch.pk, *([answered.input_id] if name == "text" else [])]
     path = reverse(f"sob:{name}", args=place)
     page = client_of(lead).get(path).content.decode()

@@ -1,35 +1,28 @@
 """Several sets of texts as one: by the page, which says first what it would keep, and by the command."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.texts.actions import load_dataset
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 AGAIN = "the same text again in its source"
 
 
-def load(study: Study, owner: User, name: str, *texts: str, source: str = "s") -> Dataset:
+def load(study, owner, name, *texts, source="s"):
     rows = "\n".join(f"{source},Constructed text {text}.,women" for text in texts)
     data = f"source,text,target\n{rows}\n".encode()
     return load_dataset(study=study, name=name, file_name=f"{name}.csv", data=data, by=owner)[0]
 
 
 @pytest.fixture
-def sets(study: Study, owner: User) -> list[Dataset]:
+def sets(study, owner):
     """Three sets of five texts: one stands in its source twice, one in two sources."""
     return [
         load(study, owner, "first", "a", "b"),
@@ -39,33 +32,27 @@ def sets(study: Study, owner: User) -> list[Dataset]:
 
 
 @pytest.fixture
-def path(study: Study) -> str:
+def path(study):
     return reverse("sob:combine", args=[study.slug])
 
 
-def keys(sets: list[Dataset]) -> list[str]:
+def keys(sets):
     return [str(each.pk) for each in sets]
 
 
 class TestPage:
-    def test_the_list_offers_ticks_to_who_may_import_and_has_two_sets(
-        self, study: Study, sets: list[Dataset], path: str, lead: User, coder: User, client_of: ClientOf
-    ) -> None:
+    def test_the_list_offers_ticks_to_who_may_import_and_has_two_sets(self, study, sets, path, lead, coder, client_of):
         listing = reverse("sob:datasets", args=[study.slug])
         page = client_of(lead).get(listing).content.decode()
         assert f'action="{path}"' in page
         assert page.count('name="sets"') == 3
         assert 'name="sets"' not in client_of(coder).get(listing).content.decode()
 
-    def test_one_set_alone_cannot_be_ticked(
-        self, study: Study, dataset: Dataset, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_one_set_alone_cannot_be_ticked(self, study, dataset, lead, client_of):
         page = client_of(lead).get(reverse("sob:datasets", args=[study.slug])).content.decode()
         assert 'name="sets"' not in page
 
-    def test_ticked_sets_are_looked_at_before_anything_is_written(
-        self, sets: list[Dataset], path: str, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_ticked_sets_are_looked_at_before_anything_is_written(self, sets, path, lead, client_of):
         page = " ".join(client_of(lead).get(path, {"sets": keys(sets)}).content.decode().split())
         assert page.count(" checked") == 3
         assert "4 of 5 rows kept, from several sets." in page
@@ -74,9 +61,7 @@ class TestPage:
         assert "Constructed text" not in page
         assert Dataset.objects.count() == 3
 
-    def test_another_choice_can_be_looked_at_without_a_name(
-        self, sets: list[Dataset], path: str, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_another_choice_can_be_looked_at_without_a_name(self, sets, path, lead, client_of):
         got = client_of(lead).post(path, {"sets": keys(sets[1:]), "name": "", "step": "check"})
         page = " ".join(got.content.decode().split())
         assert got.status_code == 200
@@ -84,9 +69,7 @@ class TestPage:
         assert "Nothing is left out." in page
         assert Dataset.objects.count() == 3
 
-    def test_the_new_set_says_what_was_left_out_and_the_others_stay(
-        self, sets: list[Dataset], path: str, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_new_set_says_what_was_left_out_and_the_others_stay(self, sets, path, lead, client_of):
         client = client_of(lead)
         got = client.post(path, {"sets": keys(sets), "name": "all", "step": "combine"})
         assert got.status_code == 302
@@ -113,15 +96,8 @@ class TestPage:
         ],
     )
     def test_what_cannot_be_put_together_is_told_on_the_same_form(
-        self,
-        sets: list[Dataset],
-        path: str,
-        lead: User,
-        client_of: ClientOf,
-        ticked: int,
-        name: str,
-        sentence: str,
-    ) -> None:
+        self, sets, path, lead, client_of, ticked, name, sentence
+    ):
         got = client_of(lead).post(path, {"sets": keys(sets[:ticked]), "name": name, "step": "combine"})
         page = got.content.decode()
         assert got.status_code == 422
@@ -129,9 +105,7 @@ class TestPage:
         assert page.count(" checked") == ticked
         assert Dataset.objects.count() == 3
 
-    def test_another_studys_set_is_none_of_this_one(
-        self, sets: list[Dataset], path: str, owner: User, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_another_studys_set_is_none_of_this_one(self, sets, path, owner, lead, client_of):
         foreign = load(create_study(slug="other", name="Other", by=owner), owner, "foreign", "z")
         client, both = client_of(lead), [str(sets[0].pk), str(foreign.pk)]
         got = client.post(path, {"sets": both, "name": "all", "step": "combine"})
@@ -143,7 +117,7 @@ class TestPage:
 
 
 class TestCommand:
-    def test_json_says_what_became_of_every_text(self, sets: list[Dataset]) -> None:
+    def test_json_says_what_became_of_every_text(self, sets):
         out = StringIO()
         call_command("sob", "combine", "first", "second", "third", "--name", "all", "--json", stdout=out)
         answer = json.loads(out.getvalue())
@@ -155,7 +129,7 @@ class TestCommand:
             "third": {"read": 1, "kept": 1},
         }
 
-    def test_words_say_the_same(self, study: Study, sets: list[Dataset]) -> None:
+    def test_words_say_the_same(self, study, sets):
         out = StringIO()
         call_command("sob", "combine", "second", "first", "--name", "both", "--study", study.slug, stdout=out)
         assert out.getvalue().startswith(
@@ -174,9 +148,7 @@ class TestCommand:
             (["first", "second", "--name", "third"], "There is already a dataset third"),
         ],
     )
-    def test_a_senseless_wish_is_refused_in_one_line(
-        self, sets: list[Dataset], names: list[str], sentence: str
-    ) -> None:
+    def test_a_senseless_wish_is_refused_in_one_line(self, sets, names, sentence):
         with pytest.raises(CommandError, match=sentence) as refusal:
             call_command("sob", "combine", "--name", "all", *names)
         assert "\n" not in str(refusal.value)

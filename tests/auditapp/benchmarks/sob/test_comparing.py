@@ -1,16 +1,12 @@
 """Two batches compare by what they truly asked: the texts themselves, their targets, how often."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
-from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
@@ -18,7 +14,7 @@ from django.utils import timezone
 from auditapp.batches.launching import LaunchOptions
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.benchmarks.sob.judging.launching import add_wording, launch_sob
-from auditapp.benchmarks.sob.models import Dataset, Judgment
+from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
 from auditapp.benchmarks.sob.queries import count_repeats, find_schema, hash_asked_texts
 from auditapp.benchmarks.sob.report.comparisons import read_comparison
@@ -27,35 +23,31 @@ from auditapp.benchmarks.sob.report.tasks import compute_report
 from auditapp.benchmarks.sob.report.views import reports
 from auditapp.benchmarks.sob.texts.actions import load_dataset, retarget_dataset, sample_dataset, save_targets
 from auditapp.llm.actions import add_model
-from auditapp.llm.models import ModelVariant
 from tests.auditapp.api.conftest import Program
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from tests.auditapp.benchmarks.sob.reports import read_again
 from transcripts.accounts.actions import create_token
-from transcripts.accounts.models import Scope, User
-from transcripts.studies.models import Study
+from transcripts.accounts.models import Scope
 
-ClientOf = Callable[[User], Client]
-Launch = Callable[..., Batch]
 WHITE = '{"Race": "White"}'
 
 
 @pytest.fixture
-def dataset(study: Study, owner: User) -> Dataset:
+def dataset(study, owner):
     lines = [json.dumps({"text": f"Constructed {number}.", "target": "women"}) for number in range(12)]
     data = "\n".join(lines).encode()
     return load_dataset(study=study, name="Twelve", file_name="t.jsonl", data=data, by=owner)[0]
 
 
 @pytest.fixture
-def variant(owner: User) -> ModelVariant:
+def variant(owner):
     return add_model(label="model a", provider="fake", by=owner)
 
 
 @pytest.fixture
-def launch(owner: User, variant: ModelVariant) -> Launch:
-    def send(dataset: Dataset, **changes: object) -> Batch:
-        made = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner, **changes)  # type: ignore[arg-type]
+def launch(owner, variant):
+    def send(dataset, **changes):
+        made = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner, **changes)
         answer_cells(made, ["Person: Unknown"])
         return made
 
@@ -63,22 +55,20 @@ def launch(owner: User, variant: ModelVariant) -> Launch:
 
 
 @pytest.fixture
-def program(owner: User) -> Program:
+def program(owner):
     return Program(create_token(user=owner, name="test", by=owner, scopes=Scope.values)[1])
 
 
 @pytest.fixture
-def compare(coder: User, client_of: ClientOf) -> Callable[[Batch, Batch], str]:
-    def read(here: Batch, there: Batch) -> str:
+def compare(coder, client_of):
+    def read(here, there):
         path = reverse("sob:compare", args=[here.study.slug, here.pk])
         return " ".join(client_of(coder).get(path, {"with": there.pk}).content.decode().split())
 
     return read
 
 
-def test_two_draws_from_one_file_are_compared_over_the_texts_of_both(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
-) -> None:
+def test_two_draws_from_one_file_are_compared_over_the_texts_of_both(launch, compare, dataset, owner):
     one, other = (sample_dataset(dataset=dataset, name=f"s{seed}", size=8, seed=seed, by=owner) for seed in (5, 42))
     here, there = launch(one), launch(other)
     common = len({text.text for text in one.texts.all()} & {text.text for text in other.texts.all()})
@@ -88,9 +78,7 @@ def test_two_draws_from_one_file_are_compared_over_the_texts_of_both(
     assert "s5, 8 texts asked, drawn: proportional by target, seed 5, 4 rows left out" in page
 
 
-def test_batches_without_a_common_text_are_not_compared(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
-) -> None:
+def test_batches_without_a_common_text_are_not_compared(launch, compare, dataset, owner):
     data = b'{"text": "Another text.", "target": "women"}'
     other = load_dataset(study=dataset.study, name="Other", file_name="o.jsonl", data=data, by=owner)[0]
     page = compare(launch(dataset), launch(other))
@@ -98,9 +86,7 @@ def test_batches_without_a_common_text_are_not_compared(
     assert "On the texts of both" not in page
 
 
-def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_alone(
-    variant: ModelVariant, dataset: Dataset, owner: User, program: Program
-) -> None:
+def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_alone(variant, dataset, owner, program):
     """Of twelve texts and eight with the same words in another set, the eight count, each with its own repeats and
     interpretations."""
     data = "\n".join(
@@ -149,9 +135,7 @@ def test_a_model_is_compared_with_another_of_another_batch_on_the_common_texts_a
     assert out.getvalue().endswith("Few: fewer than 10 texts. Nothing is concluded from it.\n")
 
 
-def test_the_p_of_a_chosen_pair_is_adjusted_over_the_pairs_it_was_chosen_from(
-    dataset: Dataset, variant: ModelVariant, owner: User
-) -> None:
+def test_the_p_of_a_chosen_pair_is_adjusted_over_the_pairs_it_was_chosen_from(dataset, variant, owner):
     variants = [variant, add_model(label="model b", provider="fake", by=owner)]
     here, there = (launch_sob(dataset=dataset, variants=variants, tasks=["acceptability"], by=owner) for _ in range(2))
     for batch, given in ((here, WHITE), (there, "Person: Unknown")):
@@ -165,9 +149,7 @@ def test_the_p_of_a_chosen_pair_is_adjusted_over_the_pairs_it_was_chosen_from(
     assert chosen[0]["p_adjusted"] == pytest.approx(4 * chosen[0]["p"])
 
 
-def test_alarms_and_marks_of_both_batches_are_on_the_comparison(
-    compare: Callable[[Batch, Batch], str], dataset: Dataset, variant: ModelVariant, owner: User
-) -> None:
+def test_alarms_and_marks_of_both_batches_are_on_the_comparison(compare, dataset, variant, owner):
     here, there, halved = (
         launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner) for _ in range(3)
     )
@@ -186,9 +168,7 @@ def test_alarms_and_marks_of_both_batches_are_on_the_comparison(
     assert f"Alarm: Batch {there.pk}, {alarm}" in out.getvalue()
 
 
-def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(
-    launch: Launch, dataset: Dataset, program: Program, client_of: ClientOf, coder: User
-) -> None:
+def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(launch, dataset, program, client_of, coder):
     here, there = launch(dataset), launch(dataset)
     path = f"studies/{dataset.study.slug}/batches/{here.pk}/sob-comparison/{there.pk}/?other=model+x"
     answer = program.get(path)
@@ -200,14 +180,12 @@ def test_a_model_that_a_batch_does_not_have_is_refused_with_those_it_has(
     assert client_of(coder).get(page, {"with": str(there.pk), "other": "model x"}).status_code == 404
 
 
-def test_the_same_texts_compare_whatever_set_they_lie_in(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
-) -> None:
+def test_the_same_texts_compare_whatever_set_they_lie_in(launch, compare, dataset, owner):
     one, other = (sample_dataset(dataset=dataset, name=name, size=4, seed=5, by=owner) for name in ("a", "b"))
     assert "Comparable." in compare(launch(one), launch(other))
 
 
-def test_texts_that_a_limit_or_a_stop_left_out_were_not_asked(launch: Launch, dataset: Dataset) -> None:
+def test_texts_that_a_limit_or_a_stop_left_out_were_not_asked(launch, dataset):
     whole, part, stopped = launch(dataset), launch(dataset, limit=6), launch(dataset)
     Cell.objects.filter(pk__in=list(stopped.cells.values_list("pk", flat=True)[6:])).update(state="cancelled")
     found = [hash_asked_texts(list(batch.arms.values_list("pk", flat=True))) for batch in (whole, part, stopped)]
@@ -215,14 +193,7 @@ def test_texts_that_a_limit_or_a_stop_left_out_were_not_asked(launch: Launch, da
     assert len({sha256 for _, sha256, _ in found}) == 3
 
 
-def test_two_tables_of_targets_are_named_and_break_a_comparison(
-    launch: Launch,
-    compare: Callable[[Batch, Batch], str],
-    dataset: Dataset,
-    owner: User,
-    coder: User,
-    client_of: ClientOf,
-) -> None:
+def test_two_tables_of_targets_are_named_and_break_a_comparison(launch, compare, dataset, owner, coder, client_of):
     table = save_targets(study=dataset.study, rows=[{"raw": "women", "target": "men"}], reason="To see it.", by=owner)
     own = launch(retarget_dataset(dataset=dataset, name="by table", target_table=table, by=owner))
     published = launch(retarget_dataset(dataset=dataset, name="by the paper", by=owner))
@@ -233,9 +204,7 @@ def test_two_tables_of_targets_are_named_and_break_a_comparison(
     assert "as loaded: the study&#x27;s own table, table 1" in report
 
 
-def test_repeats_are_on_record_and_told_also_where_they_were_not(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset
-) -> None:
+def test_repeats_are_on_record_and_told_also_where_they_were_not(launch, compare, dataset):
     once, thrice = launch(dataset), launch(dataset, options=LaunchOptions(repeats=3))
     assert (once.parameters["repeats"], thrice.parameters["repeats"]) == (1, 3)
     assert "<td>1</td><td>3</td><td>still comparable</td>" in compare(once, thrice)
@@ -245,9 +214,7 @@ def test_repeats_are_on_record_and_told_also_where_they_were_not(
     assert "<td>1</td><td>3</td><td>still comparable</td>" in compare(once, thrice)
 
 
-def test_the_base_task_adds_no_characteristics_to_a_schema(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
-) -> None:
+def test_the_base_task_adds_no_characteristics_to_a_schema(launch, compare, dataset, owner):
     add_wording(study=dataset.study, name="caste", based_on="paper", characteristics=["Caste", "Age"], by=owner)
     own = launch(dataset, instrument_variant="caste", include_base=True)
     assert {arm.task: list(find_schema(arm)) for arm in own.arms.all()} == {
@@ -258,17 +225,15 @@ def test_the_base_task_adds_no_characteristics_to_a_schema(
     assert "<td>caste, age</td>" in compare(own, launch(dataset)).replace("<td>age, caste</td>", "<td>caste, age</td>")
 
 
-def test_while_the_other_batch_is_counted_its_answers_are_told(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_while_the_other_batch_is_counted_its_answers_are_told(launch, compare, dataset, monkeypatch):
     here, there = launch(dataset), launch(dataset)
     monkeypatch.setattr(reports, "read_report", lambda inputs: None if inputs.batch == there else read_report(inputs))
     assert "1 answer is being counted" in compare(here, there)
 
 
 def test_ended_batches_are_compared_by_the_tallies_that_the_worker_stored_with_their_reports(
-    launch: Launch, compare: Callable[[Batch, Batch], str], dataset: Dataset, owner: User
-) -> None:
+    launch, compare, dataset, owner
+):
     here, there = launch(dataset), launch(dataset)
     fresh = compare(here, there)
     for batch in (here, there):
@@ -288,7 +253,7 @@ def test_ended_batches_are_compared_by_the_tallies_that_the_worker_stored_with_t
     assert of_stored == of_fresh
 
 
-def test_a_later_interpretation_counts_in_the_next_comparison(launch: Launch, dataset: Dataset, owner: User) -> None:
+def test_a_later_interpretation_counts_in_the_next_comparison(launch, dataset, owner):
     batch = launch(dataset)
     Batch.objects.filter(pk=batch.pk).update(state=Batch.State.DONE, finished_at=timezone.now())
     batch.refresh_from_db()

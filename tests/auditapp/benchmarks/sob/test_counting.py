@@ -1,7 +1,5 @@
 """Which values of an answer are no attributes in strict counting."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -87,7 +85,7 @@ from auditapp.benchmarks.sob.pure.answer_words import NULL_LEXICON, count_in_eve
         *("prefer not to say", "undetermined", "unidentified", "unavailable", "n.a.", "TBD", "ambiguous", "unsure"),
     ],
 )
-def test_a_value_that_says_nothing_counts_as_published_but_not_in_strict_counting(value: str) -> None:
+def test_a_value_that_says_nothing_counts_as_published_but_not_in_strict_counting(value):
     assert not says_something(value)
     counts = count_in_every_way({"Race": value})
     assert (counts.named, counts.strict) == (0, 0)
@@ -122,12 +120,12 @@ def test_a_value_that_says_nothing_counts_as_published_but_not_in_strict_countin
         *("given name", "clear skin", "cannot see", "can't walk", "not able to hear", "no formal education"),
     ],
 )
-def test_a_value_that_says_something_counts(value: str) -> None:
+def test_a_value_that_says_something_counts(value):
     assert says_something(value)
     assert count_in_every_way({"Race": value}).strict == 1
 
 
-def test_every_language_has_words_of_its_own_and_none_is_an_english_value() -> None:
+def test_every_language_has_words_of_its_own_and_none_is_an_english_value():
     data = json.loads((Path(answer_words.__file__).parents[1] / "data" / "unknown_words.json").read_text("utf-8"))
     assert len(data["languages"]) >= 14  # and English
     for language in data["languages"].values():
@@ -135,5 +133,5 @@ def test_every_language_has_words_of_its_own_and_none_is_an_english_value() -> N
         assert not any(map(says_something, [*language["unknown"], *language["nothing"]]))
 
 
-def test_a_list_counts_if_any_of_it_says_something() -> None:
+def test_a_list_counts_if_any_of_it_says_something():
     assert count_in_every_way({"Race": ["-", "White"], "Age": ["?", "not stated"]}).strict == 1

@@ -1,21 +1,15 @@
 """The page of files and its downloads: by a form, on record, named after batch and report."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import io
-from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from pyarrow import parquet
 
-from auditapp.batches.models import Attempt, Batch
+from auditapp.batches.models import Attempt
 from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.answer_files import read_bundle
 from auditapp.benchmarks.sob.pure.parsing import parse_answer
@@ -28,34 +22,29 @@ from tests.auditapp.benchmarks.sob.conftest import answer_cells
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 from tests.auditapp.benchmarks.sob.reports import answer_all, launch, make_report, read_again
 from tests.auditapp.benchmarks.sob.test_formatter import store_results
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.charts.svg import NoRenderer
 from transcripts.exchange.actions import exporting, write_file
 from transcripts.exchange.rows import Scope
-from transcripts.formats.report_tables import ReportTable
 from transcripts.formats.tabular import show_cell
 from transcripts.jobs.actions import run_job
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Study
-
-ClientOf = Callable[[User], Client]
 
 
-def ask(client: Client, batch: Batch, what: str, format: str, **data: str) -> Any:
+def ask(client, batch, what, format, **data):
     return client.post(reverse("sob:file", args=[batch.study.slug, batch.pk, what, format]), data)
 
 
 @pytest.fixture
-def answered(batch: Batch) -> Batch:
+def answered(batch):
     for label in ("model a", "model b"):
         for task in ("acceptability", "non_acceptability"):
-            answers: list[str | None] = ['{"age": "=1+1"}', "Person: Unknown", '{"race": "White"}', "No."]
+            answers = ['{"age": "=1+1"}', "Person: Unknown", '{"race": "White"}', "No."]
             answer_cells(batch, answers, label=label, task=task)
     return batch
 
 
-def test_every_file_comes_named_hashed_and_on_record(client_of: ClientOf, owner: User, answered: Batch) -> None:
+def test_every_file_comes_named_hashed_and_on_record(client_of, owner, answered):
     client = client_of(owner)
     for key, formats in FORMATS.items():
         for format in formats:
@@ -70,7 +59,7 @@ def test_every_file_comes_named_hashed_and_on_record(client_of: ClientOf, owner:
     assert AuditEvent.objects.filter(action="sob.file.taken_out").count() == sum(map(len, FORMATS.values()))
 
 
-def test_the_page_offers_every_file(client_of: ClientOf, owner: User, answered: Batch) -> None:
+def test_the_page_offers_every_file(client_of, owner, answered):
     page = client_of(owner).get(reverse("sob:files", args=[answered.study.slug, answered.pk])).content.decode()
     for key, formats in FORMATS.items():
         for format in formats:
@@ -79,37 +68,31 @@ def test_the_page_offers_every_file(client_of: ClientOf, owner: User, answered: 
     assert "Unknown is the only warranted answer" in page
 
 
-def test_a_reader_may_take_files_and_an_outsider_sees_none(
-    client_of: ClientOf, reader: User, outsider: User, answered: Batch
-) -> None:
+def test_a_reader_may_take_files_and_an_outsider_sees_none(client_of, reader, outsider, answered):
     assert ask(client_of(reader), answered, "cells", "csv").status_code == 200
     assert ask(client_of(outsider), answered, "cells", "csv").status_code == 404
 
 
-def test_a_file_there_is_not_is_not_found(client_of: ClientOf, owner: User, answered: Batch) -> None:
+def test_a_file_there_is_not_is_not_found(client_of, owner, answered):
     client = client_of(owner)
     for key, format in (("cells", "png"), ("nothing", "csv"), ("bundle", "csv")):
         assert ask(client, answered, key, format).status_code == 404, key
 
 
-def test_formulas_are_escaped_unless_the_file_is_wished_exact(
-    client_of: ClientOf, owner: User, answered: Batch
-) -> None:
+def test_formulas_are_escaped_unless_the_file_is_wished_exact(client_of, owner, answered):
     client = client_of(owner)
     assert b"'=1+1" in ask(client, answered, "top_values", "csv").content
     assert b"'=1+1" not in ask(client, answered, "top_values", "csv", exact="on").content
 
 
-def test_the_social_map_of_one_model(client_of: ClientOf, owner: User, answered: Batch) -> None:
+def test_the_social_map_of_one_model(client_of, owner, answered):
     client = client_of(owner)
     assert b"Values attributed by model a" in ask(client, answered, "map", "svg", model="model a").content
     assert b"Values attributed by all models together" in ask(client, answered, "map", "svg", model="no such").content
 
 
 @pytest.mark.parametrize("texts", [True, False])
-def test_the_bundle_comes_with_or_without_texts(
-    client_of: ClientOf, owner: User, answered: Batch, tmp_path: Path, texts: bool
-) -> None:
+def test_the_bundle_comes_with_or_without_texts(client_of, owner, answered, tmp_path, texts):
     response = ask(client_of(owner), answered, "bundle", "zip", **({"texts": "on"} if texts else {}))
     path = tmp_path / "bundle.zip"
     path.write_bytes(b"".join(response.streaming_content))
@@ -120,9 +103,7 @@ def test_the_bundle_comes_with_or_without_texts(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_bundle_that_takes_long_is_written_by_a_worker(
-    client_of: ClientOf, owner: User, reader: User, answered: Batch, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_bundle_that_takes_long_is_written_by_a_worker(client_of, owner, reader, answered, monkeypatch, tmp_path):
     monkeypatch.setattr(exporting, "DIRECT_SECONDS", -1.0)
     client = client_of(owner)
     response = ask(client, answered, "bundle", "zip")
@@ -134,7 +115,7 @@ def test_a_bundle_that_takes_long_is_written_by_a_worker(
     assert client_of(reader).get(job.get_absolute_url()).status_code == 404
     taken = client.post(reverse("jobs:take_file", args=[answered.study.slug, job.pk]))
     path = tmp_path / "bundle.zip"
-    path.write_bytes(b"".join(taken.streaming_content))  # type: ignore[attr-defined]
+    path.write_bytes(b"".join(taken.streaming_content))
     assert taken["X-Content-SHA256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert not any("text" in text for text in read_bundle(path).read("inputs.jsonl"))
     event = AuditEvent.objects.get(action="sob.file.taken_out")
@@ -142,10 +123,8 @@ def test_a_bundle_that_takes_long_is_written_by_a_worker(
     assert f"Bundle of batch {answered.pk}" in client.get(f"/studies/{answered.study.slug}/exports/").content.decode()
 
 
-def test_a_missing_renderer_is_told(
-    client_of: ClientOf, owner: User, answered: Batch, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> bytes:
+def test_a_missing_renderer_is_told(client_of, owner, answered, monkeypatch):
+    def refuse(*_, **__):
         raise NoRenderer("PNG needs a package.")
 
     monkeypatch.setattr(comparisons, "write_file", refuse)
@@ -155,11 +134,11 @@ def test_a_missing_renderer_is_told(
     assert not AuditEvent.objects.filter(action="sob.file.taken_out").exists()
 
 
-def read_table(text: str) -> list[dict[str, str]]:
+def read_table(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
+def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty():
     report = make_report()
     cells = read_table(print_table(report, "cells"))
     assert len(cells) == len(report["cells"])
@@ -174,11 +153,11 @@ def test_csv_tables_hold_every_row_and_leave_undefined_cells_empty() -> None:
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
-def test_no_heading_stands_twice(table: ReportTable[Any]) -> None:
+def test_no_heading_stands_twice(table):
     assert len(set(table.names)) == len(table.names)
 
 
-def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf, owner: User, answered: Batch) -> None:
+def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of, owner, answered):
     answered.arms.update(settings={"instrument": "ours", "sha256": "f" * 64})
     client = client_of(owner)
     for name in ("cells", "sensitivity", "top_values", "readers"):
@@ -189,7 +168,7 @@ def test_every_row_of_a_table_says_what_it_must_be_read_with(client_of: ClientOf
         } == {(True, True)}
 
 
-def test_a_row_has_the_alarms_of_its_own_model_task_and_texts() -> None:
+def test_a_row_has_the_alarms_of_its_own_model_task_and_texts():
     observations = [
         answer("Unknown" if model == "mute" else 1, model=model, item=item, target=target, task=task)
         for model in ("mute", "loud")
@@ -209,22 +188,22 @@ def test_a_row_has_the_alarms_of_its_own_model_task_and_texts() -> None:
     assert {row["notice"].count("mute, acceptability") for row in pooled if row["task"] == "acceptability"} == {1}
 
 
-def test_a_table_with_nothing_to_say_has_an_empty_notice() -> None:
+def test_a_table_with_nothing_to_say_has_an_empty_notice():
     assert {row["notice"] for row in read_table(print_table(make_report(), "cells"))} == {""}
 
 
-def test_files_of_invented_answers_say_so(client_of: ClientOf, owner: User, answered: Batch) -> None:
+def test_files_of_invented_answers_say_so(client_of, owner, answered):
     client = client_of(owner)
     for key, format in (("report", "json"), ("tables", "tex"), ("heat", "svg"), ("ranks", "svg"), ("map", "svg")):
         assert b"invented" in ask(client, answered, key, format).content
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_without_rows_has_its_headings(name: str) -> None:
+def test_a_table_without_rows_has_its_headings(name):
     assert print_table({}, name) == ",".join(TABLES[name].names) + "\r\n"
 
 
-def test_the_study_export_has_a_row_for_each_answer_with_the_standing_interpretation(dataset: Any, owner: User) -> None:
+def test_the_study_export_has_a_row_for_each_answer_with_the_standing_interpretation(dataset, owner):
     batch = launch(dataset, owner)
     answer_all(batch)
     read_again(Judgment.objects.filter(cell__batch=batch, outcome="off_format").earliest("pk"), owner, '{"age": "old"}')
@@ -240,18 +219,16 @@ def test_the_study_export_has_a_row_for_each_answer_with_the_standing_interpreta
 ANSWERS_AS_THEY_CAME = ['{"Person": "X"}\r\n', " Person: Unknown", "=prose, \U0001f44b"]
 
 
-def test_the_study_export_has_each_answer_as_it_came_so_that_it_can_be_read_again(batch: Batch) -> None:
+def test_the_study_export_has_each_answer_as_it_came_so_that_it_can_be_read_again(batch):
     store_results(batch, ANSWERS_AS_THEY_CAME)
     headings = [each.name for each in COLUMNS]
-    rows: list[dict[str, Any]] = [
-        dict(zip(headings, row, strict=True)) for row in read_answers(Scope(batch.study, None))
-    ]
+    rows = [dict(zip(headings, row, strict=True)) for row in read_answers(Scope(batch.study, None))]
     assert [row["answer"] for row in rows] == ANSWERS_AS_THEY_CAME
     read = [parse_answer(row["answer"], finish_reason=row["finish_reason"]).outcome for row in rows]
     assert read == [row["outcome"] for row in rows]
 
 
-def test_the_study_export_comes_back_from_parquet_as_it_was(batch: Batch, tmp_path: Path) -> None:
+def test_the_study_export_comes_back_from_parquet_as_it_was(batch, tmp_path):
     store_results(batch, ANSWERS_AS_THEY_CAME)
     Attempt.objects.update(cost_nano=1_234, tokens_out=7)
     scope, path = Scope(batch.study, None), tmp_path / "answers.parquet"
@@ -263,5 +240,5 @@ def test_the_study_export_comes_back_from_parquet_as_it_was(batch: Batch, tmp_pa
             assert row[name] == (show_cell(given) if is_shown else given), name
 
 
-def test_two_studies_do_not_mix_in_the_export(study: Study) -> None:
+def test_two_studies_do_not_mix_in_the_export(study):
     assert list(read_answers(Scope(study, None))) == []

@@ -1,7 +1,5 @@
 """Figures stand alone: accessible, without style, legible, and with their words also as pixels."""
 
-from __future__ import annotations
-
 import re
 import struct
 import zlib
@@ -23,11 +21,11 @@ SVG = "{http://www.w3.org/2000/svg}"
 Draw = Callable[[Mapping[str, Any]], str]
 
 
-def write(report: Mapping[str, Any], key: str, **more: Any) -> str:
+def write(report, key, **more):
     return write_file(report, key, "svg", mapping=published_mapping_rows(), **more).decode()
 
 
-DRAWINGS: list[Draw] = [
+DRAWINGS = [
     lambda report: write(report, "heat"),
     lambda report: write(report, "ranks"),
     lambda report: write(report, "map"),
@@ -36,7 +34,7 @@ DRAWINGS: list[Draw] = [
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
-def test_a_figure_is_accessible_and_carries_no_style_or_script(draw: Draw) -> None:
+def test_a_figure_is_accessible_and_carries_no_style_or_script(draw):
     svg = draw(make_report())
     root = ET.fromstring(svg)
     assert root.get("role") == "img"
@@ -48,7 +46,7 @@ def test_a_figure_is_accessible_and_carries_no_style_or_script(draw: Draw) -> No
 
 
 @pytest.mark.parametrize("draw", DRAWINGS)
-def test_every_word_lies_within_the_drawing(draw: Draw) -> None:
+def test_every_word_lies_within_the_drawing(draw):
     root = ET.fromstring(draw(make_report()))
     width, height = float(root.get("width") or 0), float(root.get("height") or 0)
     for element in root.iter(f"{SVG}text"):
@@ -66,22 +64,20 @@ def test_every_word_lies_within_the_drawing(draw: Draw) -> None:
     ],
 )
 @pytest.mark.parametrize("report", [{}, {"cells": [], "top_values": [], "friedman": []}])
-def test_a_report_without_figures_is_drawn_without_any_and_says_so(
-    draw: Draw, says: str, report: dict[str, Any]
-) -> None:
+def test_a_report_without_figures_is_drawn_without_any_and_says_so(draw, says, report):
     words = " ".join(element.text or "" for element in ET.fromstring(draw(report)).iter(f"{SVG}text"))
     assert says in words
     assert not re.search(r"attribution rate \d|percent of answers|\d [ds]\b", words)
 
 
-def test_the_heat_map_prints_every_score_and_a_dash_where_there_is_none() -> None:
+def test_the_heat_map_prints_every_score_and_a_dash_where_there_is_none():
     texts = [element.text for element in ET.fromstring(draw_heat_map(make_report()).write()).iter(f"{SVG}text")]
     assert texts.count("–") == 2
     assert (texts.count("0.50"), texts.count("attribution rate 0.50")) == (2, 6)
     assert "2.90" in texts
 
 
-def test_the_social_map_shades_by_the_share_it_prints() -> None:
+def test_the_social_map_shades_by_the_share_it_prints():
     cells = re.findall(
         r'<title>([\d.]+) d percent of answers: muslim, White</title><rect [^>]*fill="(#\w+)"',
         write(make_report(), "map"),
@@ -89,7 +85,7 @@ def test_the_social_map_shades_by_the_share_it_prints() -> None:
     assert cells == [("60.0", mix_shade(0.6))] * 2
 
 
-def test_the_social_map_has_every_cell_and_marks_what_stands_for_whom() -> None:
+def test_the_social_map_has_every_cell_and_marks_what_stands_for_whom():
     texts = [element.text for element in ET.fromstring(write(make_report(), "map")).iter(f"{SVG}text")]
     values = 3 + len(ODD_VALUES)
     assert texts.count("–") == 2 * values
@@ -102,21 +98,21 @@ def test_the_social_map_has_every_cell_and_marks_what_stands_for_whom() -> None:
     assert "60.0 d" not in drawn
 
 
-def test_the_heat_map_has_the_published_rows_where_they_compare() -> None:
+def test_the_heat_map_has_the_published_rows_where_they_compare():
     drawn = draw_heat_map(make_report(), with_published=True).write()
     assert "5.33: gpt5.1-T (Table 4), acceptability, overall" in drawn
     assert "Table 4" in drawn
     assert "gpt5.1-T" not in draw_heat_map(make_report()).write()
 
 
-def test_the_rank_plot_says_what_a_high_rank_means() -> None:
+def test_the_rank_plot_says_what_a_high_rank_means():
     svg = write(published_report(), "ranks")
     assert "Rank 10: most attributes; rank 1: fewest" in svg
     assert "mexican: Acceptability 7.96; Non-acceptability" in svg
     assert "chi-squared(9) = 29.951" in svg
 
 
-def read_pixels(png: bytes) -> tuple[int, int, bytes]:
+def read_pixels(png):
     """Width, height and the raw RGBA bytes with their filter bytes undone for filter 0 to 4."""
     width, height = struct.unpack(">II", png[16:24])
     assert png[24:26] == b"\x08\x06"
@@ -129,7 +125,7 @@ def read_pixels(png: bytes) -> tuple[int, int, bytes]:
     return width, height, unfilter(zlib.decompress(data), width, height)
 
 
-def unfilter(data: bytes, width: int, height: int) -> bytes:
+def unfilter(data, width, height):
     line = width * 4
     previous = bytearray(line)
     out = bytearray()
@@ -144,14 +140,14 @@ def unfilter(data: bytes, width: int, height: int) -> bytes:
     return bytes(out)
 
 
-def predict(kind: int, left: int, above: int, corner: int) -> int:
+def predict(kind, left, above, corner):
     if kind == 4:
         guess = left + above - corner
         return min((left, above, corner), key=lambda value: abs(guess - value))
     return (0, left, above, (left + above) // 2)[kind]
 
 
-def count_dark(png: bytes) -> int:
+def count_dark(png):
     _, _, pixels = read_pixels(png)
     return sum(1 for place in range(0, len(pixels), 4) if sum(pixels[place : place + 3]) < 200)
 
@@ -162,7 +158,7 @@ SMALL = (
 )
 
 
-def test_words_become_pixels() -> None:
+def test_words_become_pixels():
     empty = count_dark(write_png(SMALL.format(""), zoom=1))
     regular = count_dark(write_png(SMALL.format('<text x="4" y="18">attributes</text>'), zoom=1))
     bold = count_dark(write_png(SMALL.format('<text x="4" y="18" font-weight="bold">attributes</text>'), zoom=1))
@@ -170,14 +166,14 @@ def test_words_become_pixels() -> None:
     assert 100 < regular < bold
 
 
-def test_a_figure_as_png_has_twice_the_size_of_the_drawing() -> None:
+def test_a_figure_as_png_has_twice_the_size_of_the_drawing():
     svg = write(make_report(), "ranks")
     root = ET.fromstring(svg)
     width, height = struct.unpack(">II", write_png(svg)[16:24])
     assert (width, height) == tuple(round(2 * float(root.get(side) or 0)) for side in ("width", "height"))
 
 
-def test_without_the_font_png_is_refused_and_not_drawn_blank(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_font_png_is_refused_and_not_drawn_blank(monkeypatch):
     monkeypatch.setattr(png_writing, "find_spec", lambda name: None)
     with pytest.raises(NoRenderer, match="font-source-sans-pro, which is not installed here"):
         write_png(SMALL)

@@ -1,17 +1,12 @@
-from __future__ import annotations
-
 import asyncio
 import json
 import re
 import uuid
-from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches.kinds import Answered
@@ -28,7 +23,7 @@ from auditapp.benchmarks.sob.judging.kind import (
 )
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.judging.queries import count_readers, list_formatter_runs
-from auditapp.benchmarks.sob.models import Dataset, Interpretation, Judgment
+from auditapp.benchmarks.sob.models import Interpretation, Judgment
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.formatter_answers import (
     MAX_ANSWER_LENGTH,
@@ -44,12 +39,9 @@ from auditapp.llm.actions import add_model, check_model
 from auditapp.llm.providers.base import Account, ChatRequest
 from auditapp.llm.providers.fake import FakeProvider
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 PROSE = "I see a White woman here, I think."
 # Acceptance check AC13: all but the fifth are read by rules, or are empty.
 AC13 = [
@@ -66,9 +58,7 @@ AC13 = [
 REFUSED = "I cannot help with analysing this text."
 
 
-def store_results(
-    batch: Batch, answers: list[str], *, label: str = "model a", task: str = "acceptability"
-) -> list[int]:
+def store_results(batch, answers, *, label="model a", task="acceptability"):
     """Answers with their results, as the engine stores them, for one arm; the keys of their judgments."""
     answer_cells(batch, list(answers), label=label, task=task)
     cells = Cell.objects.filter(batch=batch, arm__variant__label=label, arm__task=task).order_by("pk")
@@ -83,18 +73,18 @@ def store_results(
 
 
 @pytest.fixture
-def unread(batch: Batch) -> list[int]:
+def unread(batch):
     """Four answers: one in prose, one refusal in words, one readable, one empty."""
     return store_results(batch, [PROSE, REFUSED, '{"Race": "White"}', ""])
 
 
 @pytest.fixture
-def formatting(batch: Batch, unread: list[int], owner: User) -> Batch:
+def formatting(batch, unread, owner):
     variant = add_model(label="small", provider="fake", by=owner)
     return launch_formatter(batch=batch, variant=variant, outcomes=READABLE_OUTCOMES, by=owner)
 
 
-def answer_formatter(formatting: Batch, judgment_id: int, words: str | None) -> str:
+def answer_formatter(formatting, judgment_id, words):
     cell = Cell.objects.get(batch=formatting, input_id=judgment_id)
     [end] = (
         FormatterKind()
@@ -104,13 +94,13 @@ def answer_formatter(formatting: Batch, judgment_id: int, words: str | None) -> 
     return end
 
 
-def describe(*given: tuple[str, object, str], person: str = "described", quote: str = "") -> str:
+def describe(*given, person="described", quote=""):
     """A formatter's reply: name, value and quotation of each characteristic."""
     listed = [dict(zip(("name", "value", "quote"), each, strict=True)) for each in given]
     return json.dumps({"person": person, "quote": quote, "characteristics": listed}, ensure_ascii=False)
 
 
-def say(person: str, quote: str = "") -> str:
+def say(person, quote=""):
     return describe(person=person, quote=quote)
 
 
@@ -164,7 +154,7 @@ class TestWhatAFormatterSays:
             ("Unknown", "unreadable"),
         ],
     )
-    def test_it_is_read_into_the_fixed_shape_with_evidence_or_not_at_all(self, raw: str, end: str) -> None:
+    def test_it_is_read_into_the_fixed_shape_with_evidence_or_not_at_all(self, raw, end):
         assert read_formatter_answer(raw, PROSE)[0] == end
 
     @pytest.mark.parametrize(
@@ -177,21 +167,21 @@ class TestWhatAFormatterSays:
             ("The person cannot be determined.", "cannot be determined", "no_evidence"),
         ],
     )
-    def test_a_refusal_needs_words_of_declining(self, answer: str, quote: str, end: str) -> None:
+    def test_a_refusal_needs_words_of_declining(self, answer, quote, end):
         assert read_formatter_answer(say("refusal", quote), answer)[0] == end
 
-    def test_an_answer_that_never_came_is_no_interpretation(self) -> None:
+    def test_an_answer_that_never_came_is_no_interpretation(self):
         assert read_formatter_answer(None, PROSE) == (FormatterEnd.NO_ANSWER, None)
 
     @pytest.mark.parametrize(
         "raw", [describe(("Race", "White", "a White woman"), ("Religion", "Muslim", "x")), say("unknown")]
     )
-    def test_what_is_rejected_is_off_format_and_nothing_of_it_is_kept(self, raw: str) -> None:
+    def test_what_is_rejected_is_off_format_and_nothing_of_it_is_kept(self, raw):
         parsed = read_formatter_answer(raw, PROSE)[1]
         assert parsed is not None
         assert (parsed.outcome, parsed.attributes) == (Outcome.OFF_FORMAT, {})
 
-    def test_what_the_answer_only_thought_of_is_no_evidence(self) -> None:
+    def test_what_the_answer_only_thought_of_is_no_evidence(self):
         answer = "<think>A White man?</think> Some woman."
         assert read_formatter_answer(WHITE, answer)[0] is FormatterEnd.INVENTED
         woman = describe(("Gender identity", "woman", "Some woman"))
@@ -199,7 +189,7 @@ class TestWhatAFormatterSays:
         thought = say("unknown", "The person is unknown")
         assert read_formatter_answer(thought, "[THINK]The person is unknown[/THINK]A.")[0] is FormatterEnd.NO_EVIDENCE
 
-    def test_a_characteristic_with_two_values_is_one_attribute(self) -> None:
+    def test_a_characteristic_with_two_values_is_one_attribute(self):
         quote = "she is White or Asian"
         given = [("Race", "White", quote), ("Race", "asian", quote), ("Age", 35, "age: 35")]
         parsed = read_formatter_answer(describe(*given), "She is **White** or Asian (age: 35).")[1]
@@ -230,9 +220,7 @@ class TestWhatAFormatterSays:
             ("A woman. " + "x " * 400, "Gender identity", "woman", "A woman. " + "x " * 400),
         ],
     )
-    def test_a_value_that_the_answer_holds_but_does_not_ascribe_has_no_evidence(
-        self, answer: str, name: str, value: str, quote: str
-    ) -> None:
+    def test_a_value_that_the_answer_holds_but_does_not_ascribe_has_no_evidence(self, answer, name, value, quote):
         end, parsed = read_formatter_answer(describe((name, value, quote)), answer)
         assert (end, parsed and parsed.attributes) == (FormatterEnd.NO_EVIDENCE, {})
 
@@ -257,9 +245,7 @@ class TestWhatAFormatterSays:
             ),
         ],
     )
-    def test_a_value_with_its_characteristic_or_with_a_word_for_the_person_is_read(
-        self, answer: str, name: str, value: str, quote: str
-    ) -> None:
+    def test_a_value_with_its_characteristic_or_with_a_word_for_the_person_is_read(self, answer, name, value, quote):
         assert read_formatter_answer(describe((name, value, quote)), answer)[0] is FormatterEnd.ATTRIBUTED
 
     @pytest.mark.parametrize(
@@ -275,7 +261,7 @@ class TestWhatAFormatterSays:
             ("The characteristics (race, age) are not stated.", "The characteristics (race, age) are not stated"),
         ],
     )
-    def test_an_unknown_in_words_of_not_knowing_is_read(self, answer: str, quote: str) -> None:
+    def test_an_unknown_in_words_of_not_knowing_is_read(self, answer, quote):
         assert read_formatter_answer(say("unknown", quote), answer)[0] is FormatterEnd.UNKNOWN
 
     @pytest.mark.parametrize(
@@ -292,7 +278,7 @@ class TestWhatAFormatterSays:
             ("The text does not say all of it, but the person is White.", "The text does not say all of it"),
         ],
     )
-    def test_an_unknown_without_words_of_not_knowing_the_person_has_no_evidence(self, answer: str, quote: str) -> None:
+    def test_an_unknown_without_words_of_not_knowing_the_person_has_no_evidence(self, answer, quote):
         assert read_formatter_answer(say("unknown", quote), answer)[0] is FormatterEnd.NO_EVIDENCE
 
     @pytest.mark.parametrize(
@@ -309,24 +295,24 @@ class TestWhatAFormatterSays:
             (WHITE, "attributed", "attributed"),
         ],
     )
-    def test_only_its_own_words_disprove_a_refusal(self, raw: str | None, end: str, outcome: str | None) -> None:
+    def test_only_its_own_words_disprove_a_refusal(self, raw, end, outcome):
         found, parsed = read_refused_answer(raw, "I cannot help with that. I cannot tell who; a White woman, perhaps.")
         assert (found, parsed and parsed.outcome) == (end, outcome)
 
-    def test_an_unknown_that_a_refusal_says_is_read(self) -> None:
+    def test_an_unknown_that_a_refusal_says_is_read(self):
         end, _ = read_refused_answer(
             say("unknown", "The person is unknown"), "I will not continue. The person is unknown."
         )
         assert end is FormatterEnd.UNKNOWN
 
-    def test_the_prompt_names_the_characteristics_and_is_hashed_without_them(self) -> None:
+    def test_the_prompt_names_the_characteristics_and_is_hashed_without_them(self):
         prompt = load_prompt()
         assert "- shoe size\n" in prompt.fill_in(["shoe size", "age"])
         assert len(prompt.sha256) == 64
         assert "{characteristics}" in prompt.text
 
-    def test_the_schema_describes_every_form_of_a_reply(self) -> None:
-        schema: Any = write_answer_schema(["race"])
+    def test_the_schema_describes_every_form_of_a_reply(self):
+        schema = write_answer_schema(["race"])
         listed = schema["properties"]["characteristics"]["items"]
         reply = json.loads(describe(("race", "White", "a White woman")))
         assert schema["required"] == list(schema["properties"]) == list(reply)
@@ -336,7 +322,7 @@ class TestWhatAFormatterSays:
         form = load_prompt().text
         assert all(f'"{key}"' in form for key in (*schema["required"], *listed["required"], *PERSON_WORDS))
 
-    def test_an_answer_cannot_end_its_own_frame(self) -> None:
+    def test_an_answer_cannot_end_its_own_frame(self):
         forged = write_message("x").replace("x", "y")
         message = write_message(forged)
         mark = message.split("\n")[0].removeprefix("<<<ANSWER ")
@@ -345,24 +331,24 @@ class TestWhatAFormatterSays:
 
 
 class TestWhichAnswers:
-    def test_it_gets_what_no_rule_read_and_refusals_in_words(self, batch: Batch, unread: list[int]) -> None:
+    def test_it_gets_what_no_rule_read_and_refusals_in_words(self, batch, unread):
         assert list_for_formatter(batch, ["off_format", "refusal"]) == unread[:2]
         assert list_for_formatter(batch, ["off_format"]) == unread[:1]
 
-    def test_of_the_worked_example_only_what_rules_cannot_read_goes_to_it(self, batch: Batch) -> None:
+    def test_of_the_worked_example_only_what_rules_cannot_read_goes_to_it(self, batch):
         keys = store_results(batch, AC13[:4], task="acceptability")
         keys += store_results(batch, AC13[4:8], task="non_acceptability")
         keys += store_results(batch, AC13[8:], label="model b")
         assert list_for_formatter(batch, ["off_format", "refusal"]) == [keys[4]]
 
-    def test_a_refusal_goes_to_it_by_choice_alone(self, batch: Batch, unread: list[int], owner: User) -> None:
+    def test_a_refusal_goes_to_it_by_choice_alone(self, batch, unread, owner):
         variant = add_model(label="small", provider="fake", by=owner)
         assert plan_formatter(batch=batch, variant=variant).input_ids == unread[:1]
         assert launch_formatter(batch=batch, variant=variant, by=owner).parameters["outcomes"] == ["off_format"]
 
     def test_its_answers_are_held_to_a_schema_where_the_server_honours_one_and_nobody_chose_otherwise(
-        self, batch: Batch, unread: list[int], owner: User
-    ) -> None:
+        self, batch, unread, owner
+    ):
         variant = add_model(label="small", provider="fake", by=owner)
         assert (
             make_request(launch_formatter(batch=batch, variant=variant, by=owner).arms.get(), "x").answer_schema is None
@@ -375,31 +361,31 @@ class TestWhichAnswers:
         without = launch_formatter(batch=batch, variant=variant, without_schema=True, by=owner)
         assert make_request(without.arms.get(), "x").answer_schema is None
 
-    def test_what_the_provider_stopped_and_what_is_too_long_stays_out(self, batch: Batch, unread: list[int]) -> None:
+    def test_what_the_provider_stopped_and_what_is_too_long_stays_out(self, batch, unread):
         Attempt.objects.filter(cell=unread[1]).update(finish_reason="content_filter")
         Result.objects.filter(cell=unread[0]).update(answer="x" * (MAX_ANSWER_LENGTH + 1))
         assert list_for_formatter(batch, ["off_format", "refusal"]) == []
 
-    def test_what_somebody_has_read_stays_out(self, batch: Batch, unread: list[int], coder: User) -> None:
+    def test_what_somebody_has_read_stays_out(self, batch, unread, coder):
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
         read_by_person(judgment=judgment, outcome="off_format", number=1, by=coder)
         assert list_for_formatter(batch, ["off_format", "refusal"]) == unread[1:2]
 
-    def test_answers_to_the_base_task_stay_out(self, dataset: Dataset, owner: User) -> None:
+    def test_answers_to_the_base_task_stay_out(self, dataset, owner):
         variant = add_model(label="model a", provider="fake", by=owner)
         batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], include_base=True, by=owner)
         asked = store_results(batch, [PROSE])
         store_results(batch, [PROSE, REFUSED], task="base")
         assert list_for_formatter(batch, ["off_format", "refusal"]) == asked
 
-    def test_a_launch_with_nothing_left_says_so(self, batch: Batch, owner: User) -> None:
+    def test_a_launch_with_nothing_left_says_so(self, batch, owner):
         variant = add_model(label="small", provider="fake", by=owner)
         with pytest.raises(Refused, match="Nothing in batch"):
             plan_formatter(batch=batch, variant=variant)
         with pytest.raises(Refused, match="Choose which answers"):
             plan_formatter(batch=batch, variant=variant, outcomes=["empty"])
 
-    def test_the_batch_names_its_source_and_the_instructions(self, formatting: Batch, batch: Batch) -> None:
+    def test_the_batch_names_its_source_and_the_instructions(self, formatting, batch):
         assert formatting.kind == FORMATTER_KIND
         assert formatting.parameters["source_batch"] == batch.pk
         assert formatting.parameters["sha256"] == load_prompt().sha256
@@ -407,7 +393,7 @@ class TestWhichAnswers:
         with pytest.raises(Refused, match="is not a sob batch"):
             plan_formatter(batch=formatting, variant=formatting.arms.get().variant)
 
-    def test_sent_twice_it_is_launched_once(self, batch: Batch, unread: list[int], owner: User) -> None:
+    def test_sent_twice_it_is_launched_once(self, batch, unread, owner):
         variant = add_model(label="small", provider="fake", by=owner)
         options = LaunchOptions(idempotency_key=uuid.uuid4())
         first = launch_formatter(batch=batch, variant=variant, by=owner, options=options)
@@ -416,9 +402,7 @@ class TestWhichAnswers:
         with pytest.raises(Refused, match="with other settings"):
             launch_formatter(batch=batch, variant=variant, by=owner, options=replace(options, concurrency=2))
 
-    def test_where_nothing_is_left_it_says_what_it_leaves_out(
-        self, batch: Batch, unread: list[int], owner: User
-    ) -> None:
+    def test_where_nothing_is_left_it_says_what_it_leaves_out(self, batch, unread, owner):
         variant = add_model(label="small", provider="fake", by=owner)
         Result.objects.filter(cell__in=unread).update(answer="x" * (MAX_ANSWER_LENGTH + 1))
         with pytest.raises(Refused, match="off format and unread, 1 is longer than"):
@@ -435,9 +419,7 @@ class TestWhichAnswers:
 
 
 class TestStoring:
-    def test_a_interpretation_stands_in_place_of_the_rules_and_both_are_kept(
-        self, formatting: Batch, unread: list[int]
-    ) -> None:
+    def test_a_interpretation_stands_in_place_of_the_rules_and_both_are_kept(self, formatting, unread):
         assert answer_formatter(formatting, unread[0], SHOE) == "attributed"
         interpretation = Interpretation.objects.get()
         judgment = Judgment.objects.get(pk=unread[0])
@@ -451,14 +433,12 @@ class TestStoring:
         ) == (1, "formatter", 2, 1)
         assert interpretation.parser == load_prompt().version
 
-    def test_words_it_cannot_read_and_lost_answers_leave_what_stood(self, formatting: Batch, unread: list[int]) -> None:
+    def test_words_it_cannot_read_and_lost_answers_leave_what_stood(self, formatting, unread):
         assert answer_formatter(formatting, unread[0], "A woman, surely.") == "unreadable"
         assert answer_formatter(formatting, unread[1], None) == "provider_error"
         assert not Interpretation.objects.exists()
 
-    def test_an_invented_value_is_stored_as_off_format_and_counted(
-        self, formatting: Batch, batch: Batch, unread: list[int]
-    ) -> None:
+    def test_an_invented_value_is_stored_as_off_format_and_counted(self, formatting, batch, unread):
         assert answer_formatter(formatting, unread[0], BLACK) == "invented_value"
         interpretation = Interpretation.objects.get()
         assert (interpretation.outcome, interpretation.note, interpretation.attributes) == (
@@ -467,9 +447,7 @@ class TestStoring:
             {},
         )
 
-    def test_a_interpretation_without_evidence_is_stored_as_off_format_and_counted(
-        self, formatting: Batch, batch: Batch, unread: list[int]
-    ) -> None:
+    def test_a_interpretation_without_evidence_is_stored_as_off_format_and_counted(self, formatting, batch, unread):
         assert answer_formatter(formatting, unread[0], say("unknown", "I think.")) == "no_evidence"
         interpretation = Interpretation.objects.get()
         assert (interpretation.outcome, interpretation.note, interpretation.reader) == (
@@ -486,25 +464,19 @@ class TestStoring:
             ("A woman, surely.", "unreadable"),
         ],
     )
-    def test_a_refusal_stays_one_where_its_words_say_nothing_else(
-        self, formatting: Batch, unread: list[int], words: str, end: str
-    ) -> None:
+    def test_a_refusal_stays_one_where_its_words_say_nothing_else(self, formatting, unread, words, end):
         assert answer_formatter(formatting, unread[1], words) == end
         assert not Interpretation.objects.exists()
         refused = Judgment.objects.get(pk=unread[1])
         assert (refused.outcome, refused.superseded_by) == ("refusal", None)
 
-    def test_a_persons_interpretation_is_never_overridden(
-        self, formatting: Batch, unread: list[int], coder: User
-    ) -> None:
+    def test_a_persons_interpretation_is_never_overridden(self, formatting, unread, coder):
         judgment = Judgment.objects.select_related("arm__batch").get(pk=unread[0])
         read_by_person(judgment=judgment, outcome="unknown", number=1, by=coder)
         assert answer_formatter(formatting, unread[0], WHITE) == "person_was_first"
         assert find_current_interpretations(unread)[unread[0]].reader == "person"
 
-    def test_a_second_formatter_takes_the_place_of_the_first(
-        self, formatting: Batch, batch: Batch, unread: list[int], owner: User
-    ) -> None:
+    def test_a_second_formatter_takes_the_place_of_the_first(self, formatting, batch, unread, owner):
         variant = add_model(label="other", provider="fake", by=owner)
         second = launch_formatter(batch=batch, variant=variant, by=owner)
         answer_formatter(formatting, unread[0], say("none"))
@@ -514,8 +486,8 @@ class TestStoring:
         assert Judgment.objects.get(pk=unread[0]).superseded_by == first
 
     def test_a_second_formatter_that_makes_something_up_leaves_the_firsts_interpretation(
-        self, formatting: Batch, batch: Batch, unread: list[int], owner: User
-    ) -> None:
+        self, formatting, batch, unread, owner
+    ):
         variant = add_model(label="other", provider="fake", by=owner)
         second = launch_formatter(batch=batch, variant=variant, by=owner)
         answer_formatter(formatting, unread[0], WHITE)
@@ -523,13 +495,13 @@ class TestStoring:
         [interpretation] = Interpretation.objects.all()
         assert interpretation.attributes == {"Race": "White"}
 
-    def test_asking_failed_cells_again_forgets_nothing(self, formatting: Batch, unread: list[int]) -> None:
+    def test_asking_failed_cells_again_forgets_nothing(self, formatting, unread):
         answer_formatter(formatting, unread[0], say("none"))
         FormatterKind().reopen(list(Cell.objects.filter(batch=formatting).values_list("pk", flat=True)))
         assert Interpretation.objects.count() == 1
 
 
-def run(formatting: Batch) -> None:
+def run(formatting):
     """Every cell answered by the fake provider, without the engine around it."""
     arm = formatting.arms.get()
     provider = FakeProvider(Account(provider="fake"))
@@ -544,9 +516,7 @@ def run(formatting: Batch) -> None:
 
 
 class TestWholeWay:
-    def test_the_fake_provider_formats_offline_and_the_readers_say_so(
-        self, formatting: Batch, batch: Batch, unread: list[int]
-    ) -> None:
+    def test_the_fake_provider_formats_offline_and_the_readers_say_so(self, formatting, batch, unread):
         run(formatting)
         current = find_current_interpretations(unread)
         assert current[unread[0]].attributes == {"Race": "White"}
@@ -566,7 +536,7 @@ class TestWholeWay:
             "unreadable": 0,
         }
 
-    def test_the_command_launches_what_is_left(self, batch: Batch, unread: list[int], owner: User) -> None:
+    def test_the_command_launches_what_is_left(self, batch, unread, owner):
         add_model(label="small", provider="fake", by=owner)
         out = StringIO()
         call_command("sob", "format", batch=batch.pk, model="small", outcome=["off_format"], json=True, stdout=out)
@@ -578,27 +548,21 @@ class TestWholeWay:
         with pytest.raises(CommandError, match="no sob batch 999"):
             call_command("sob", "format", batch=999, model="small")
 
-    def test_the_trail_holds_no_words_of_an_answer(self, formatting: Batch, unread: list[int]) -> None:
+    def test_the_trail_holds_no_words_of_an_answer(self, formatting, unread):
         run(formatting)
         assert "woman" not in json.dumps(list(AuditEvent.objects.values_list("details", flat=True)))
 
 
 class TestLaunchPage:
-    def test_the_page_of_interpretations_names_refusals_apart(
-        self, batch: Batch, study: Study, unread: list[int], lead: User, client_of: ClientOf
-    ) -> None:
+    def test_the_page_of_interpretations_names_refusals_apart(self, batch, study, unread, lead, client_of):
         page = client_of(lead).get(reverse("sob:interpretations", args=[study.slug, batch.pk])).content.decode()
         assert "1 off format; 1 refusal in words, which you may choose to send" in page
 
-    def test_what_the_page_explains_stands_with_its_count(
-        self, formatting: Batch, batch: Batch, study: Study, lead: User, client_of: ClientOf
-    ) -> None:
+    def test_what_the_page_explains_stands_with_its_count(self, formatting, batch, study, lead, client_of):
         page = client_of(lead).get(reverse("sob:interpretations", args=[study.slug, batch.pk])).content.decode()
         assert "invented value 0, no evidence 0, unreadable 0" in page
 
-    def test_it_is_reviewed_and_then_launched(
-        self, batch: Batch, study: Study, unread: list[int], lead: User, owner: User, client_of: ClientOf
-    ) -> None:
+    def test_it_is_reviewed_and_then_launched(self, batch, study, unread, lead, owner, client_of):
         variant = add_model(label="small", provider="fake", by=owner)
         client = client_of(lead)
         path = reverse("sob:format_launch", args=[study.slug, batch.pk])
@@ -625,9 +589,7 @@ class TestLaunchPage:
         page = client.get(answer.headers["Location"]).content.decode()
         assert reverse("sob:interpretations", args=[study.slug, batch.pk]) in page
 
-    def test_nothing_chosen_or_nothing_left_is_refused_with_the_form(
-        self, batch: Batch, study: Study, lead: User, owner: User, client_of: ClientOf
-    ) -> None:
+    def test_nothing_chosen_or_nothing_left_is_refused_with_the_form(self, batch, study, lead, owner, client_of):
         variant = add_model(label="small", provider="fake", by=owner)
         path = reverse("sob:format_launch", args=[study.slug, batch.pk])
         answer = client_of(lead).post(

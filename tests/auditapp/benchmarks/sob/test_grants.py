@@ -1,30 +1,22 @@
 """The site's paid model by the pages of a study: what a member without a grant, with one, and the owner of the site see."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from decimal import Decimal
-from typing import Any
 
 import pytest
-from django.test import Client
-from pytest_django.fixtures import Settings
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import set_grant
-from auditapp.llm.models import Commitment, ModelVariant
+from auditapp.llm.models import Commitment
 from transcripts.accounts.actions import create_user, set_rights
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.studies.models import Study
 
 PATH = "/studies/culture/sob/launch/"
 
 
-def add_paid() -> ModelVariant:
+def add_paid():
     return add_model(
         label="paid",
         provider="openai_compatible",
@@ -37,7 +29,7 @@ def add_paid() -> ModelVariant:
     )
 
 
-def make_form(dataset: Dataset, model: ModelVariant) -> dict[str, Any]:
+def make_form(dataset, model):
     return {
         "dataset": dataset.pk,
         "models": [model.pk],
@@ -53,16 +45,16 @@ def make_form(dataset: Dataset, model: ModelVariant) -> dict[str, Any]:
 
 
 @pytest.fixture
-def paid(study: Study) -> ModelVariant:
+def paid(study):
     return add_paid()
 
 
 @pytest.fixture
-def typed(dataset: Dataset, paid: ModelVariant) -> dict[str, Any]:
+def typed(dataset, paid):
     return make_form(dataset, paid)
 
 
-def send(client: Client, typed: dict[str, Any], step: str) -> tuple[int, str]:
+def send(client, typed, step):
     got = client.post(PATH, typed | {"step": step})
     return got.status_code, " ".join(got.content.decode().split())
 
@@ -71,14 +63,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("step", ["review", "launch"])
-def test_every_hurdle_stops_a_launch_at_each_step(
-    study: Study,
-    owner: User,
-    paid: ModelVariant,
-    typed: dict[str, Any],
-    client_of: Callable[[User], Client],
-    step: str,
-) -> None:
+def test_every_hurdle_stops_a_launch_at_each_step(study, owner, paid, typed, client_of, step):
     browser = client_of(owner)
     status, page = send(browser, typed, step)
     assert status == 422
@@ -102,9 +87,7 @@ def test_every_hurdle_stops_a_launch_at_each_step(
     assert not Batch.objects.exists()
 
 
-def test_the_review_shows_what_is_left_and_what_will_be_committed(
-    study: Study, owner: User, paid: ModelVariant, typed: dict[str, Any], client_of: Callable[[User], Client]
-) -> None:
+def test_the_review_shows_what_is_left_and_what_will_be_committed(study, owner, paid, typed, client_of):
     limits = {"study_usd": Decimal(10), "study_day_usd": Decimal(5), "person_day_usd": Decimal(3)}
     set_grant(study=study, account=paid.account, by=trail.SYSTEM, **limits)
     typed |= {"cap": "1"}
@@ -116,9 +99,7 @@ def test_the_review_shows_what_is_left_and_what_will_be_committed(
     assert "$9.00" in send(client_of(owner), typed, "review")[1]
 
 
-def test_the_owner_of_the_site_launches_as_before(
-    study: Study, owner: User, typed: dict[str, Any], client_of: Callable[[User], Client]
-) -> None:
+def test_the_owner_of_the_site_launches_as_before(study, owner, typed, client_of):
     owner.is_superuser = True
     owner.save()
     status, page = send(client_of(owner), typed, "review")
@@ -127,9 +108,7 @@ def test_the_owner_of_the_site_launches_as_before(
     assert send(client_of(owner), typed, "launch")[0] == 302
 
 
-def test_the_attack_fails_at_its_first_step_and_without_each_hurdle_at_the_next(
-    client_of: Callable[[User], Client], settings: Settings
-) -> None:
+def test_the_attack_fails_at_its_first_step_and_without_each_hurdle_at_the_next(client_of, settings):
     """A signed-in account starts a study, loads twenty rows, and launches the site's paid model, five repeats and no cap."""
     attacker = create_user(username="attacker", by=trail.SYSTEM)
     paid = add_paid()
@@ -144,7 +123,7 @@ def test_the_attack_fails_at_its_first_step_and_without_each_hurdle_at_the_next(
     typed = make_form(dataset, paid)
     path = f"/studies/{study.slug}/sob/launch/"
 
-    def find_refusal(**changed: object) -> str:
+    def find_refusal(**changed):
         got = browser.post(path, typed | changed | {"step": "launch"})
         assert got.status_code == 422
         assert not Batch.objects.exists()

@@ -1,16 +1,11 @@
 """Answers of somebody else's run come in as a finished batch that claims no call and no payment."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
 from statistics import fmean
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -20,14 +15,12 @@ from scipy.stats import friedmanchisquare
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.benchmarks.sob.judging.launching import ACCOUNT, import_answers
-from auditapp.benchmarks.sob.models import Dataset, Judgment
+from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
 from auditapp.benchmarks.sob.pure.imported_results import (
     _MODELS,
     NoLiteral,
     ResultError,
-    ResultRow,
-    TextIndex,
     match_rows,
     read_literal,
     read_response,
@@ -40,10 +33,8 @@ from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_
 from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 HEADER = ["model_name", "prompt_name", "data_name", "id", "text", "target_dem_val", "target_dem_cat", "target_type"]
 HEADER += ["target_dem_val_sec", "target_dem_cat_sec", "response", "reasoning", "gen_error"]
@@ -55,21 +46,19 @@ TEXTS = [
 
 
 @pytest.fixture
-def dataset(study: Study, owner: User) -> Dataset:
+def dataset(study, owner):
     rows = [{"source": source, "tix": tix, "text": text, "target": "women"} for source, tix, text in TEXTS]
     data = "\n".join(map(json.dumps, rows)).encode()
     columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
     return load_dataset(study=study, name="Texts", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
 
 
-def write_row(
-    response: str, text: int = 0, *, model: str = "gpt51_think", prompt: str = "acceptable_ours"
-) -> list[str]:
+def write_row(response, text=0, *, model="gpt51_think", prompt="acceptable_ours"):
     source, tix, words = TEXTS[text]
     return [model, prompt, source, tix, words, "women", "gender", "", "", "", response, "Because.", ""]
 
 
-def write_table(rows: list[list[str]]) -> bytes:
+def write_table(rows):
     """As the pipeline writes it: quotes only where a comma or a line feed asks for them, a return stays bare."""
     lines = [",".join(HEADER)]
     for row in rows:
@@ -79,15 +68,15 @@ def write_table(rows: list[list[str]]) -> bytes:
     return "\n".join(lines).encode() + b"\n"
 
 
-def bring_in(dataset: Dataset, owner: User, rows: list[list[str]], **options: Any) -> dict[str, Any]:
+def bring_in(dataset, owner, rows, **options):
     return import_answers(dataset=dataset, file_name="sob_results.csv", data=write_table(rows), by=owner, **options)
 
 
-def count_outcomes(batch: Batch | None) -> Counter[str]:
+def count_outcomes(batch):
     return Counter(Judgment.objects.filter(cell__batch=batch).values_list("outcome", flat=True))
 
 
-def test_every_kind_of_cell_keeps_what_it_says(dataset: Dataset, owner: User) -> None:
+def test_every_kind_of_cell_keeps_what_it_says(dataset, owner):
     cells = ["{'age': 'adult', 'race': None, 'religion': 'Unknown'}", "Unknown", "refusal"]
     more = ["", "{'Gender identity': ['woman', 'man']}", "some words"]
     rows = [write_row(cell, text) for text, cell in enumerate(cells)]
@@ -108,7 +97,7 @@ def test_every_kind_of_cell_keeps_what_it_says(dataset: Dataset, owner: User) ->
     assert json.loads(judgment.cell.result.answer) == {"age": "adult", "race": None, "religion": "Unknown"}
 
 
-def test_the_batch_is_done_and_claims_no_payment(dataset: Dataset, owner: User) -> None:
+def test_the_batch_is_done_and_claims_no_payment(dataset, owner):
     brought = bring_in(dataset, owner, [write_row("Unknown", text) for text in range(3)])
     batch = brought["batch"]
     assert batch is not None
@@ -130,14 +119,14 @@ def test_the_batch_is_done_and_claims_no_payment(dataset: Dataset, owner: User) 
     assert (event.details["stored"], event.details["unmatched"]) == (3, 0)
 
 
-def test_the_same_file_comes_in_once(dataset: Dataset, owner: User) -> None:
+def test_the_same_file_comes_in_once(dataset, owner):
     rows = [write_row("Unknown")]
     first, second = bring_in(dataset, owner, rows), bring_in(dataset, owner, rows)
     assert (first["created"], second["created"], first["batch"]) == (True, False, second["batch"])
     assert Batch.objects.count() == 1
 
 
-def test_rows_without_a_text_are_counted_and_listed(dataset: Dataset, owner: User) -> None:
+def test_rows_without_a_text_are_counted_and_listed(dataset, owner):
     strange = write_row("Unknown")
     strange[3], strange[4] = "99", "Words that no dataset holds."
     other = write_row("Unknown", 1)
@@ -150,13 +139,13 @@ def test_rows_without_a_text_are_counted_and_listed(dataset: Dataset, owner: Use
     assert not any("Words" in reason for reason in brought["unmatched"])
 
 
-def test_a_text_is_found_by_its_words_where_the_number_is_missing(dataset: Dataset, owner: User) -> None:
+def test_a_text_is_found_by_its_words_where_the_number_is_missing(dataset, owner):
     row = write_row("Unknown", 1)
     row[2:4] = ["elsewhere", ""]
     assert bring_in(dataset, owner, [row])["stored"] == 1
 
 
-def test_holes_are_cancelled_and_not_asked(dataset: Dataset, owner: User) -> None:
+def test_holes_are_cancelled_and_not_asked(dataset, owner):
     rows = [write_row("Unknown", 0), write_row("Unknown", 1, model="llama8b_instruct")]
     brought = bring_in(dataset, owner, rows)
     assert brought["batch"] is not None
@@ -166,7 +155,7 @@ def test_holes_are_cancelled_and_not_asked(dataset: Dataset, owner: User) -> Non
     assert verify_batches() == []
 
 
-def test_a_label_of_a_model_that_can_be_asked_is_not_taken(dataset: Dataset, owner: User) -> None:
+def test_a_label_of_a_model_that_can_be_asked_is_not_taken(dataset, owner):
     add_model(label="gpt5.1-T", provider="fake", by=owner)
     brought = bring_in(dataset, owner, [write_row("Unknown")])
     assert list(ModelVariant.objects.filter(arms__batch=brought["batch"]).values_list("label", flat=True)) == [
@@ -174,15 +163,15 @@ def test_a_label_of_a_model_that_can_be_asked_is_not_taken(dataset: Dataset, own
     ]
 
 
-def test_the_released_models_have_the_families_and_pairs_of_the_paper(study: Study, owner: User) -> None:
+def test_the_released_models_have_the_families_and_pairs_of_the_paper(study, owner):
     targets = ["women", "black", "old"]
     rows = [{"source": "s", "tix": str(n), "text": f"Made up {n}.", "target": targets[n % 3]} for n in range(6)]
     columns = {"source": "source", "external_id": "tix", "text": "text", "target": "target"}
     data = "\n".join(map(json.dumps, rows)).encode()
     loaded = load_dataset(study=study, name="S", file_name="t.jsonl", data=data, columns=columns, by=owner)[0]
     add_model(label="olmo32b-T", provider="fake", by=owner)
-    answers: list[list[str]] = []
-    scores: dict[str, dict[str, list[int]]] = {}
+    answers = []
+    scores = {}
     for place, released in enumerate(_MODELS):
         for number, text in enumerate(rows):
             named = (place * 5 + number * number) % 7
@@ -195,7 +184,7 @@ def test_the_released_models_have_the_families_and_pairs_of_the_paper(study: Stu
     assert batch is not None
     report = compute_report(batch, ReportChoice(resamples=0)).report
     [test] = report["friedman_families"]
-    members: dict[str, list[str]] = {}
+    members = {}
     for label in scores:
         members.setdefault(PUBLISHED_FAMILIES.get(label, label), []).append(label)
     assert (test["n_blocks"], len(members)) == (8, 8)
@@ -210,13 +199,11 @@ def test_the_released_models_have_the_families_and_pairs_of_the_paper(study: Stu
     assert not any("Not the whole batch" in each for each in report["warnings"])
 
 
-def test_a_file_is_read_and_matched_before_anything_is_locked(
-    dataset: Dataset, owner: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_read_and_matched_before_anything_is_locked(dataset, owner, monkeypatch):
     # The test itself runs in one transaction; what matters is that the action has begun none of its own.
     depths = []
 
-    def match(rows: Sequence[ResultRow], index: TextIndex) -> tuple[list[tuple[ResultRow, int]], list[tuple[str, str]]]:
+    def match(rows, index):
         depths.append(len(connection.savepoint_ids))
         return match_rows(rows, index)
 
@@ -226,7 +213,7 @@ def test_a_file_is_read_and_matched_before_anything_is_locked(
     assert depths == [before]
 
 
-def test_a_hole_is_told_in_the_report(dataset: Dataset, owner: User) -> None:
+def test_a_hole_is_told_in_the_report(dataset, owner):
     rows = [write_row("Unknown", 0), write_row("Unknown", 1, model="llama8b_instruct")]
     batch = bring_in(dataset, owner, rows)["batch"]
     assert batch is not None
@@ -236,14 +223,14 @@ def test_a_hole_is_told_in_the_report(dataset: Dataset, owner: User) -> None:
     assert stored["notice"].startswith(told)
 
 
-def test_a_dry_run_stores_nothing(dataset: Dataset, owner: User) -> None:
+def test_a_dry_run_stores_nothing(dataset, owner):
     brought = bring_in(dataset, owner, [write_row("Unknown")], dry_run=True)
     assert (brought["batch"], brought["created"], brought["stored"]) == (None, False, 1)
     assert not Batch.objects.exists()
     assert not ModelVariant.objects.exists()
 
 
-def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
+def test_what_is_no_file_of_results_is_refused_in_a_sentence():
     for data, found in [
         (b"model_name,prompt_name\na,b\n", "found no column data_name"),
         (b"\xff\xfe", "found text in UTF-16"),
@@ -257,7 +244,7 @@ def test_what_is_no_file_of_results_is_refused_in_a_sentence() -> None:
             read_results(data, name="results.csv")
 
 
-def test_nothing_is_stored_when_no_row_fits(dataset: Dataset, owner: User) -> None:
+def test_nothing_is_stored_when_no_row_fits(dataset, owner):
     row = write_row("Unknown")
     row[3], row[4] = "99", "Words that no dataset holds."
     with pytest.raises(Refused, match=r"None of the 1 answers .* matches a text"):
@@ -275,7 +262,7 @@ def test_nothing_is_stored_when_no_row_fits(dataset: Dataset, owner: User) -> No
         ("Person: Unknown", "Person: Unknown"),
     ],
 )
-def test_cells_are_read_as_plain_values_and_never_run(cell: str, answer: str) -> None:
+def test_cells_are_read_as_plain_values_and_never_run(cell, answer):
     assert read_response(cell) == (answer, "")
 
 
@@ -289,13 +276,13 @@ def test_cells_are_read_as_plain_values_and_never_run(cell: str, answer: str) ->
         "{" * 150_000,
     ],
 )
-def test_hostile_literals_are_refused(cell: str) -> None:
+def test_hostile_literals_are_refused(cell):
     with pytest.raises(NoLiteral):
         read_literal(cell)
     assert read_response(cell) == (cell, "")
 
 
-def make_sample(number: int, answer: object, **more: object) -> dict[str, Any]:
+def make_sample(number, answer, **more):
     source, tix, text = TEXTS[number]
     system = get_instrument("acceptability", "paper").text
     return {
@@ -314,7 +301,7 @@ def make_sample(number: int, answer: object, **more: object) -> dict[str, Any]:
     }
 
 
-def make_log() -> dict[str, Any]:
+def make_log():
     parts = [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": '{"age": "adult"}'}]
     samples = [
         make_sample(0, parts),
@@ -325,7 +312,7 @@ def make_log() -> dict[str, Any]:
     return {"version": 2, "status": "success", "eval": evaluation, "samples": samples}
 
 
-def pack_log(log: dict[str, Any]) -> bytes:
+def pack_log(log):
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("header.json", json.dumps({key: log[key] for key in ("version", "status", "eval")}))
@@ -335,7 +322,7 @@ def pack_log(log: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_a_log_with_more_epochs_than_a_batch_can_ask_is_refused(dataset: Dataset, owner: User, dry_run: bool) -> None:
+def test_a_log_with_more_epochs_than_a_batch_can_ask_is_refused(dataset, owner, dry_run):
     log = {**make_log(), "samples": [make_sample(0, "Person: Unknown", epoch=101)]}
     data = json.dumps(log).encode()
     with pytest.raises(Refused, match="101 repeats of an answer; the limit is 100"):
@@ -343,7 +330,7 @@ def test_a_log_with_more_epochs_than_a_batch_can_ask_is_refused(dataset: Dataset
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_an_inspect_log_comes_in_with_epochs_wording_and_usage(dataset: Dataset, owner: User, packed: bool) -> None:
+def test_an_inspect_log_comes_in_with_epochs_wording_and_usage(dataset, owner, packed):
     log = make_log()
     data = pack_log(log) if packed else json.dumps(log).encode()
     brought = import_answers(dataset=dataset, file_name="log.eval", data=data, by=owner)
@@ -358,7 +345,7 @@ def test_an_inspect_log_comes_in_with_epochs_wording_and_usage(dataset: Dataset,
     assert verify_batches(billed=0) == []
 
 
-def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: User) -> None:
+def test_a_log_of_another_task_needs_to_be_told_which(dataset, owner):
     log = make_log()
     for sample in log["samples"]:
         sample["messages"][0]["content"] = "Another instrument."
@@ -369,7 +356,7 @@ def test_a_log_of_another_task_needs_to_be_told_which(dataset: Dataset, owner: U
     assert brought["tasks"] == ["non_acceptability"]
 
 
-def test_the_command_tells_what_came_in(dataset: Dataset, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_tells_what_came_in(dataset, tmp_path, capsys):
     path = tmp_path / "sob_results.csv"
     path.write_bytes(write_table([write_row("Unknown"), write_row("refusal", 1)]))
     call_command("sob", "import", str(path), dataset="Texts", json=True)
@@ -381,7 +368,7 @@ def test_the_command_tells_what_came_in(dataset: Dataset, tmp_path: Path, capsys
         call_command("sob", "import", str(tmp_path / "none.csv"), dataset="Texts")
 
 
-def test_what_no_database_takes_is_stored_as_escapes(dataset: Dataset, owner: User) -> None:
+def test_what_no_database_takes_is_stored_as_escapes(dataset, owner):
     bad = "a\x00b\ud800c"
     log = make_log()
     log["eval"] |= {"model": bad, "model_generate_config": {"reasoning_effort": bad}, "run_id": bad}

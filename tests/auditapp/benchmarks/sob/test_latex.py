@@ -1,11 +1,8 @@
 """The LaTeX tables have the paper's layout, name what their numbers are shares of, and run nothing that a model wrote."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -33,12 +30,12 @@ COMMANDS = {
         ("^^5cinput", r"\textasciicircum{}\textasciicircum{}5cinput"),
     ],
 )
-def test_every_special_character_is_printed_and_none_is_run(text: str, written: str) -> None:
+def test_every_special_character_is_printed_and_none_is_run(text, written):
     assert escape_latex(text) == written
 
 
 @pytest.mark.parametrize("value", [*ODD_VALUES, "".join(map(chr, (*range(0x250), 0x2028, 0xFFFE, 0x10FFFF)))])
-def test_a_value_holds_no_command_but_those_that_print(value: str) -> None:
+def test_a_value_holds_no_command_but_those_that_print(value):
     written = escape_latex(value)
     assert set(re.findall(r"\\([a-zA-Z]+)", written)) <= COMMANDS
     assert set(re.findall(r"\\([^a-zA-Z])", written)) <= set("{}_&%$#")
@@ -47,13 +44,13 @@ def test_a_value_holds_no_command_but_those_that_print(value: str) -> None:
     assert bare.count("{") == bare.count("}")
 
 
-def test_long_values_are_cut_by_what_they_take_up() -> None:
+def test_long_values_are_cut_by_what_they_take_up():
     assert show_value("a" * 300) == "a" * MAX_VALUE_LENGTH + r"\textellipsis{}"
     assert show_value("中" * 300).count("sobchar") == MAX_VALUE_LENGTH // 6
     assert show_value("short") == "short"
 
 
-def test_the_document_has_every_table_once_and_balanced() -> None:
+def test_the_document_has_every_table_once_and_balanced():
     document = write_latex(make_report(), mapping=published_mapping_rows())
     labels = re.findall(r"\\label\{tab:([^}]+)\}", document)
     each = [f"sob-values-11-{number}" for number in range(1, len(MODELS) + 1)]
@@ -65,7 +62,7 @@ def test_the_document_has_every_table_once_and_balanced() -> None:
     assert document.count(r"\toprule") == document.count(r"\bottomrule") == len(labels)
 
 
-def test_table_4_has_both_tasks_with_attribution_at_the_outer_edges() -> None:
+def test_table_4_has_both_tasks_with_attribution_at_the_outer_edges():
     table = write_latex(make_report(), ["4"], standalone=False)
     head = next(line for line in table.splitlines() if line.startswith("Model"))
     names = re.findall(r"\\rotatebox\{60\}\{([^}]*)\}", head)
@@ -76,7 +73,7 @@ def test_table_4_has_both_tasks_with_attribution_at_the_outer_edges() -> None:
     assert (cells[1][-4:], cells[2][-4:], cells[12], cells[24][-7:]) == ("0.50", "2.00", "--", r"0.50 \\")
 
 
-def test_marks_of_a_score_are_written_and_explained_in_the_caption() -> None:
+def test_marks_of_a_score_are_written_and_explained_in_the_caption():
     report = make_report()
     report["cells"][0] |= {"few_items": True, "countings_apart": True}
     table = write_latex(report, ["4"], standalone=False)
@@ -89,7 +86,7 @@ def test_marks_of_a_score_are_written_and_explained_in_the_caption() -> None:
     assert "marks a score" not in write_latex(make_report(), ["4"], standalone=False)
 
 
-def test_captions_name_denominators_counting_and_versions() -> None:
+def test_captions_name_denominators_counting_and_versions():
     captions = re.findall(r"\\caption\{(.*)\}", write_latex(make_report(), mapping=published_mapping_rows()))
     assert all("Versions: report 1,{} parser rules-{}1" in caption for caption in captions)
     assert "95 for acceptability" in captions[0]
@@ -98,13 +95,13 @@ def test_captions_name_denominators_counting_and_versions() -> None:
     assert "at least one attribution" in captions[-1]
 
 
-def test_table_13_has_all_four_cells_with_their_denominators() -> None:
+def test_table_13_has_all_four_cells_with_their_denominators():
     table = write_latex(make_report(), ["13"], standalone=False)
     row = next(line for line in table.splitlines() if line.startswith("muslim"))
     assert row == "muslim & " + " & ".join(["200 & 25.00"] * 4) + r" \\"
 
 
-def test_the_lists_of_table_12_are_those_given() -> None:
+def test_the_lists_of_table_12_are_those_given():
     table = write_latex(
         make_report(), ["12"], mapping={"x_1": {"self": ["A & B", "C"], "dominant": []}}, standalone=False
     )
@@ -115,7 +112,7 @@ def test_the_lists_of_table_12_are_those_given() -> None:
     assert "not part of this report" in write_latex(own, ["12"])
 
 
-def test_table_10_has_values_with_the_answers_they_are_shares_of() -> None:
+def test_table_10_has_values_with_the_answers_they_are_shares_of():
     table = write_latex(make_report(), ["10"], standalone=False)
     row = next(line for line in table.splitlines() if line.startswith("muslim"))
     cells = re.sub(r"\\cellcolor\[HTML\]\{\w+\}", "", row).removesuffix(r" \\").split(" & ")
@@ -123,7 +120,7 @@ def test_table_10_has_values_with_the_answers_they_are_shares_of() -> None:
     assert cells == ["muslim", *half, *half]
 
 
-def test_table_5_contrasts_the_highest_with_the_lowest_score_above_0() -> None:
+def test_table_5_contrasts_the_highest_with_the_lowest_score_above_0():
     table = write_latex(make_report(), ["5"], standalone=False)
     assert re.findall(r"\\textbf\{([^:]+): Acceptability", table) == [r"beta\_1", "alpha-{}T"]
     assert "above 0 in acceptability" in table
@@ -132,24 +129,24 @@ def test_table_5_contrasts_the_highest_with_the_lowest_score_above_0() -> None:
     assert "above 0 in non-{}acceptability" in write_latex(report, ["5"], standalone=False)
 
 
-def test_models_of_table_5_can_be_chosen() -> None:
+def test_models_of_table_5_can_be_chosen():
     table = write_latex(make_report(), ["5"], models=["alpha-I"], standalone=False)
     assert "alpha-{}I: Acceptability" in table
     assert "alpha-{}T" not in table
 
 
-def test_a_table_there_is_not_is_refused() -> None:
+def test_a_table_there_is_not_is_refused():
     with pytest.raises(UnknownTable, match="There is no table 6; there are 4, 5"):
         write_latex(make_report(), ["6"])
 
 
-def test_an_empty_report_still_makes_a_document() -> None:
+def test_an_empty_report_still_makes_a_document():
     document = write_latex({})
     assert document.count(r"\begin{table}") == 6
     assert "Versions are not stated" in document
 
 
-def compile_document(document: str, folder: Path) -> bytes:
+def compile_document(document, folder):
     program = shutil.which("pdflatex")
     if program is None:
         pytest.skip("pdflatex is not installed here")
@@ -160,11 +157,11 @@ def compile_document(document: str, folder: Path) -> bytes:
     return (folder / "report.pdf").read_bytes()
 
 
-def test_the_document_compiles_with_the_worst_values(tmp_path: Path) -> None:
+def test_the_document_compiles_with_the_worst_values(tmp_path):
     assert compile_document(write_latex(make_report(), mapping=published_mapping_rows()), tmp_path).startswith(b"%PDF")
 
 
-def test_the_published_report_compiles(tmp_path: Path) -> None:
+def test_the_published_report_compiles(tmp_path):
     document = write_latex(published_report(), mapping=published_mapping_rows())
     assert "gpt5.1-{}T" in document
     assert compile_document(document, tmp_path).startswith(b"%PDF")

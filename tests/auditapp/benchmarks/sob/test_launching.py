@@ -1,13 +1,9 @@
 """How a sob batch is sent, asked again, and launched from the command line."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from decimal import Decimal
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -19,7 +15,7 @@ from auditapp.batches.ledger.prompts import make_request
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.sob.judging.launching import confirm_notice, launch_sob
 from auditapp.benchmarks.sob.management.commands.sob import find_dataset
-from auditapp.benchmarks.sob.models import Dataset, Judgment, TermsNotice
+from auditapp.benchmarks.sob.models import Judgment, TermsNotice
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.queries import find_families, find_pairs, read_arms
@@ -27,18 +23,16 @@ from auditapp.benchmarks.sob.texts.actions import load_dataset
 from auditapp.llm.actions import add_model, check_model, set_capabilities
 from auditapp.llm.providers import write_body
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
-from tests.support.instance import Instance
 from tests.support.services import quick_on
-from transcripts.accounts.models import User
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study
 
 
-def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> None:
+def test_the_options_of_a_batch_are_passed_on(dataset, owner):
     variant = add_model(label="m", provider="fake", by=owner)
     set_capabilities(variant=variant, offers_batches=True, by=owner)
-    asked: dict[str, Any] = {"dataset": dataset, "variants": [variant], "tasks": ["acceptability"], "by": owner}
+    asked = {"dataset": dataset, "variants": [variant], "tasks": ["acceptability"], "by": owner}
     options = LaunchOptions(
         pilot=2, lost_answers="hold", uses_cache=True, route="jobs", repeats=2, idempotency_key=uuid.uuid4()
     )
@@ -49,7 +43,7 @@ def test_the_options_of_a_batch_are_passed_on(dataset: Dataset, owner: User) -> 
         launch_sob(**asked | {"tasks": ["non_acceptability"]}, options=options)
 
 
-def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(batch: Batch) -> None:
+def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(batch):
     answer_cells(batch, ['{"gender": "woman"}', None, None, "I cannot do that."])
     cells = list(Cell.objects.filter(batch=batch).order_by("pk")[:4])
     for cell, outcome in zip(cells, ["attributed", "provider_error", "provider_error", "refusal"], strict=True):
@@ -61,7 +55,7 @@ def test_a_judgment_that_says_no_answer_came_goes_when_its_cell_is_asked_again(b
     assert Cell.objects.get(pk=cells[1].pk).state == "planned"
 
 
-def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset, owner: User) -> None:
+def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset, owner):
     add_model(label="m", provider="fake", by=owner)
     for words, sentence in [
         (["--yes"], "--yes needs --wait and --cap"),
@@ -76,7 +70,7 @@ def test_a_launch_that_makes_no_sense_is_refused_in_a_sentence(dataset: Dataset,
         assert not Batch.objects.exists()
 
 
-def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) -> None:
+def test_the_command_launches_with_its_options(dataset, owner):
     add_model(label="m", provider="fake", by=owner, price_in=Decimal(1), price_out=Decimal(1))
     out = StringIO()
     how = ["--pilot", "1", "--lost-answers", "hold", "--cache", "--cap", "2", "--concurrency", "9"]
@@ -88,10 +82,8 @@ def test_the_command_launches_with_its_options(dataset: Dataset, owner: User) ->
     assert (shown["lost_answers"], shown["uses_cache"], shown["concurrency"]) == ("hold", True, 9)
 
 
-def test_a_model_with_and_without_reasoning_is_a_pair_only_under_the_same_sampling(
-    dataset: Dataset, owner: User
-) -> None:
-    settings: dict[str, dict[str, Any]] = {
+def test_a_model_with_and_without_reasoning_is_a_pair_only_under_the_same_sampling(dataset, owner):
+    settings = {
         "off": {"reasoning": "off"},
         "on": {"reasoning": "on"},
         "on, warm": {"reasoning": "on", "temperature": 1.5},
@@ -103,7 +95,7 @@ def test_a_model_with_and_without_reasoning_is_a_pair_only_under_the_same_sampli
     assert set(find_pairs(arms)) == {("off", "on"), ("off, cold", "on, cold")}
 
 
-def test_a_judgment_is_never_held_to_a_schema_whatever_the_server_honours(dataset: Dataset, owner: User) -> None:
+def test_a_judgment_is_never_held_to_a_schema_whatever_the_server_honours(dataset, owner):
     variant = add_model(label="m", provider="fake", by=owner)
     assert check_model(variant=variant, by=owner).honours_schema
     batch = launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
@@ -122,9 +114,7 @@ def test_a_judgment_is_never_held_to_a_schema_whatever_the_server_honours(datase
 @pytest.mark.parametrize(
     "name", ["response_format", "grammar", "guided_json", "structured_outputs", "output_config", "tools", "logit_bias"]
 )
-def test_no_parameter_of_a_variant_can_constrain_a_judgment(
-    dataset: Dataset, owner: User, provider: str, name: str
-) -> None:
+def test_no_parameter_of_a_variant_can_constrain_a_judgment(dataset, owner, provider, name):
     variant = add_model(
         label="m",
         provider=provider,
@@ -137,7 +127,7 @@ def test_no_parameter_of_a_variant_can_constrain_a_judgment(
         launch_sob(dataset=dataset, variants=[variant], tasks=["acceptability"], by=owner)
 
 
-def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) -> None:
+def test_a_family_is_declared_where_ids_differ(dataset, owner):
     for label, model, reasoning in (("one-I", "one-instruct", "off"), ("one-T", "one-think", "on"), ("two", "two", "")):
         add_model(label=label, provider="fake", model=model, reasoning=reasoning, by=owner)
     given = [
@@ -153,7 +143,7 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
         "acceptability",
     ]
 
-    def launch(*families: str) -> None:
+    def launch(*families):
         named = [word for family in families for word in ("--family", family)]
         call_command("sob", "launch", *given, *named, stdout=StringIO(), stderr=StringIO())
 
@@ -168,7 +158,7 @@ def test_a_family_is_declared_where_ids_differ(dataset: Dataset, owner: User) ->
     assert Batch.objects.count() == 1
 
 
-def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset, owner: User) -> None:
+def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset, owner):
     other = create_study(slug="other", name="Other", by=owner)
     load_dataset(study=other, name="Theirs", file_name="t.jsonl", data=write_texts(), by=owner)
     with pytest.raises(Refused) as refused:
@@ -181,7 +171,7 @@ def test_a_set_that_the_study_has_not_is_told_with_those_it_has(dataset: Dataset
 
 
 class TestArms:
-    def test_an_arm_knows_its_instrument_by_name_hash_and_schema(self, batch: Batch) -> None:
+    def test_an_arm_knows_its_instrument_by_name_hash_and_schema(self, batch):
         arm = batch.arms.filter(task="non_acceptability")[0]
         instrument = get_instrument("non_acceptability")
         assert arm.settings == {
@@ -191,9 +181,7 @@ class TestArms:
             "comparable": True,
         }
 
-    def test_the_base_prompt_is_one_arm_of_each_model_and_its_answers_are_verdicts(
-        self, dataset: Dataset, owner: User
-    ) -> None:
+    def test_the_base_prompt_is_one_arm_of_each_model_and_its_answers_are_verdicts(self, dataset, owner):
         variants = [add_model(label=label, provider="fake", by=owner) for label in ("model a", "model b")]
         batch = launch_sob(dataset=dataset, variants=variants, tasks=["acceptability"], include_base=True, by=owner)
         assert sorted(batch.arms.values_list("variant__label", "task")) == [
@@ -210,14 +198,12 @@ class TestArms:
             ("base", "verdict", "non_acceptable", 0),
         ]
 
-    def test_the_base_prompt_can_be_asked_alone(self, dataset: Dataset, owner: User) -> None:
+    def test_the_base_prompt_can_be_asked_alone(self, dataset, owner):
         variant = add_model(label="m", provider="fake", by=owner)
         batch = launch_sob(dataset=dataset, variants=[variant], tasks=[], include_base=True, by=owner)
         assert list(batch.arms.values_list("task", flat=True)) == ["base"]
 
-    def test_answers_of_a_group_are_stored_in_a_handful_of_queries(
-        self, batch: Batch, django_assert_max_num_queries: Any
-    ) -> None:
+    def test_answers_of_a_group_are_stored_in_a_handful_of_queries(self, batch, django_assert_max_num_queries):
         with django_assert_max_num_queries(5):  # the cells of the test itself are one, the texts with objects another
             answer_cells(batch, ['{"Race": "White"}', "Person: Unknown", "{}", None])
 
@@ -239,13 +225,13 @@ class TestTerms:
         "2",
     )
 
-    def launch(self, *more: str) -> str:
+    def launch(self, *more):
         out = StringIO()
         call_command(*self.asked, *more, stdout=out, stderr=StringIO())
         return out.getvalue()
 
     @pytest.fixture
-    def paid(self, dataset: Dataset, owner: User) -> None:
+    def paid(self, dataset, owner):
         add_model(
             label="m",
             provider="openai_compatible",
@@ -255,22 +241,22 @@ class TestTerms:
             by=owner,
         )
 
-    def test_nothing_is_launched_where_nobody_has_confirmed_them(self, paid: None) -> None:
+    def test_nothing_is_launched_where_nobody_has_confirmed_them(self, paid):
         with pytest.raises(CommandError, match=r"read the terms .* nothing was launched\. Add --confirm-terms"):
             self.launch()
         assert not Batch.objects.exists()
 
-    def test_the_flag_confirms_them_for_the_study(self, paid: None) -> None:
+    def test_the_flag_confirms_them_for_the_study(self, paid):
         launched = self.launch("--confirm-terms")
         assert "was launched with 16 cells. Watch it at http" in launched
         assert TermsNotice.objects.count() == 1
         assert "was launched" in self.launch()
 
-    def test_the_page_confirms_them_for_the_command_too(self, paid: None, dataset: Dataset, owner: User) -> None:
+    def test_the_page_confirms_them_for_the_command_too(self, paid, dataset, owner):
         confirm_notice(study=dataset.study, by=owner)
         assert "was launched" in self.launch()
 
-    def test_texts_for_a_fake_model_go_nowhere_and_need_none(self, dataset: Dataset, owner: User) -> None:
+    def test_texts_for_a_fake_model_go_nowhere_and_need_none(self, dataset, owner):
         add_model(label="m", provider="fake", model="x", by=owner)
         assert "was launched" in self.launch()
         assert not TermsNotice.objects.exists()
@@ -279,9 +265,7 @@ class TestTerms:
 @quick_on("sqlite")
 @pytest.mark.processes
 @pytest.mark.full
-def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to_its_end(
-    instance: Instance, tmp_path: Path
-) -> None:
+def test_waiting_with_a_pilot_returns_when_the_batch_waits_and_yes_carries_it_to_its_end(instance, tmp_path):
     texts = tmp_path / "texts.jsonl"
     texts.write_bytes(write_texts(30))
     instance.manage("study", "create", "study", "--name", "Study")

@@ -1,19 +1,14 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
 from auditapp.benchmarks.sob.pure.answer_files import parse_file, read_observations
 from auditapp.benchmarks.sob.pure.answer_words import Counting, Counts, Outcome, count_attributes, count_in_every_way
-from auditapp.benchmarks.sob.pure.scores import Observation
 from transcripts.formats.problems import ReadError
 
 
-def test_strict_counting_takes_one_value_per_characteristic_and_none_without_content() -> None:
-    attributes: dict[str, object] = {
+def test_strict_counting_takes_one_value_per_characteristic_and_none_without_content():
+    attributes = {
         "Gender": "Male",
         "gender identity ": "man",
         "Socioeconomic  Status": "Not  Specified",
@@ -27,20 +22,20 @@ def test_strict_counting_takes_one_value_per_characteristic_and_none_without_con
     assert count_attributes(attributes) == 8
 
 
-def as_line(**content: object) -> bytes:
+def as_line(**content):
     return json.dumps({"model": "m", "task": "acceptability", "target": "cats"} | content).encode() + b"\n"
 
 
-def read(lines: Iterable[bytes], warnings: list[str] | None = None) -> list[Observation]:
+def read(lines, warnings=None):
     return list(read_observations(lines, name="answers.jsonl", warnings=warnings))
 
 
-def test_two_keys_of_one_characteristic_count_once_on_the_schema_and_twice_in_the_paper() -> None:
+def test_two_keys_of_one_characteristic_count_once_on_the_schema_and_twice_in_the_paper():
     given = {"Gender": "any", "gender_identity": "man", "Hobby": ["chess", "unknown"]}
     assert count_in_every_way(given) == Counts(paper=3, named=2, on_schema=1, strict=1, items=3)
 
 
-def test_lines_with_raw_and_with_parsed_answers_read_alike() -> None:
+def test_lines_with_raw_and_with_parsed_answers_read_alike():
     raw = [as_line(raw='{"Race": "White"}'), as_line(raw=None), b"\n", as_line(raw="", finish_reason="length")]
     parsed = [
         as_line(outcome="attributed", attributes={"Race": "White"}),
@@ -51,7 +46,7 @@ def test_lines_with_raw_and_with_parsed_answers_read_alike() -> None:
     assert read(raw) == read(parsed)
 
 
-def test_answers_to_the_base_task_are_read_as_verdicts() -> None:
+def test_answers_to_the_base_task_are_read_as_verdicts():
     lines = [
         as_line(task="base", raw="Non-acceptable. It demeans."),
         as_line(task="base", outcome="verdict", verdict="non_acceptable"),
@@ -61,12 +56,12 @@ def test_answers_to_the_base_task_are_read_as_verdicts() -> None:
     assert found == [(Outcome.VERDICT, "non_acceptable")] * 2 + [(Outcome.REFUSAL, "")]
 
 
-def test_byte_order_mark_and_null_target_are_accepted() -> None:
+def test_byte_order_mark_and_null_target_are_accepted():
     [observation] = read([b"\xef\xbb\xbf" + as_line(raw="Unknown", target=None)])
     assert (observation.target, observation.outcome) == ("", Outcome.UNKNOWN)
 
 
-def test_given_attribute_that_only_states_unknown_is_none() -> None:
+def test_given_attribute_that_only_states_unknown_is_none():
     given = {
         "Race": "Unknown (not stated)",
         "Age": "any",
@@ -77,27 +72,27 @@ def test_given_attribute_that_only_states_unknown_is_none() -> None:
     assert list(observation.attributes) == ["Age", "Religion", "Ethnicity"]
 
 
-def test_item_or_id_names_the_text_and_a_line_without_is_a_text_of_its_own() -> None:
+def test_item_or_id_names_the_text_and_a_line_without_is_a_text_of_its_own():
     lines = [as_line(raw="", id=3), as_line(raw="", item="3", id=9), as_line(raw=""), as_line(raw="", id=None)]
     assert [each.item for each in read(lines)] == ["3", "3", 3, 4]
 
 
 @pytest.mark.parametrize("other", [{"raw": "I cannot help with that."}, {"raw": '{"Race": "Black"}'}, {"raw": None}])
-def test_one_answer_twice_with_different_content_is_refused_with_both_lines(other: dict[str, object]) -> None:
+def test_one_answer_twice_with_different_content_is_refused_with_both_lines(other):
     lines = [as_line(raw='{"Race": "White"}', id="a"), as_line(raw="Unknown", id="b"), as_line(id="a", **other)]
     with pytest.raises(ReadError, match=r", line 3: found another answer .* as line 1; expected each answer once"):
         read(lines)
 
 
-def test_one_answer_twice_in_the_same_words_counts_once_and_is_told() -> None:
-    warnings: list[str] = []
+def test_one_answer_twice_in_the_same_words_counts_once_and_is_told():
+    warnings = []
     lines = [as_line(raw='{"Race": "White"}', id="a")] * 2 + [as_line(raw='{"Race": "White"}', id="a", repeat=2)]
     assert [each.repeat for each in read(lines, warnings)] == [1, 2]
     assert "Exact repetitions of an earlier answer were left out: 1 (line 2)." in warnings[0]
 
 
-def test_answers_of_other_models_tasks_targets_and_ids_are_no_repetition() -> None:
-    others: list[dict[str, Any]] = [
+def test_answers_of_other_models_tasks_targets_and_ids_are_no_repetition():
+    others = [
         {"model": "n"},
         {"task": "non_acceptability"},
         {"target": "dogs"},
@@ -108,8 +103,8 @@ def test_answers_of_other_models_tasks_targets_and_ids_are_no_repetition() -> No
     assert len(read(lines)) == 6
 
 
-def test_targets_that_differ_in_case_or_blanks_are_one_and_told() -> None:
-    warnings: list[str] = []
+def test_targets_that_differ_in_case_or_blanks_are_one_and_told():
+    warnings = []
     targets = ["Black", "black", " black ", "Dogs", "dogs ", " ", "cats"]
     lines = [as_line(raw="", target=target, secondary=["BLACK", " "]) for target in targets]
     found = [(each.target, each.secondary) for each in read(lines, warnings)]
@@ -121,18 +116,18 @@ def test_targets_that_differ_in_case_or_blanks_are_one_and_told() -> None:
 
 
 @pytest.mark.parametrize("lines", [[], [b"\n", b"  \n"], [b"\xef\xbb\xbf"]])
-def test_a_file_without_an_answer_is_refused(lines: list[bytes]) -> None:
+def test_a_file_without_an_answer_is_refused(lines):
     with pytest.raises(ReadError, match="found no answer in the whole file"):
         read(lines)
 
 
-def test_repeat_and_further_targets_are_read_where_given() -> None:
+def test_repeat_and_further_targets_are_read_where_given():
     lines = [as_line(raw=""), as_line(raw="", repeat=2, secondary="dogs"), as_line(raw="", secondary=["dogs", "", "x"])]
     found = [(each.repeat, each.secondary) for each in read(lines)]
     assert found == [(1, ()), (2, ("dogs",)), (1, ("dogs", "x"))]
 
 
-def test_object_without_a_known_value_is_told_from_a_statement_of_unknown() -> None:
+def test_object_without_a_known_value_is_told_from_a_statement_of_unknown():
     lines = [as_line(raw="{}"), as_line(raw="Person: Unknown"), as_line(outcome="attributed", attributes={})]
     assert [each.is_object for each in read(lines)] == [True, False, True]
 
@@ -170,20 +165,20 @@ def test_object_without_a_known_value_is_told_from_a_statement_of_unknown() -> N
         (as_line(task="base", outcome="verdict", verdict="no"), '"no" for “verdict”; expected'),
     ],
 )
-def test_wrong_line_is_named_with_what_was_found_and_expected(line: bytes, message: str) -> None:
+def test_wrong_line_is_named_with_what_was_found_and_expected(line, message):
     with pytest.raises(ReadError) as error:
         read([as_line(raw="Unknown"), line])
     assert str(error.value).startswith(f"answers.jsonl, line 2: found {message}")
     assert error.value.line == 2
 
 
-def test_wrong_line_never_shows_the_answer() -> None:
+def test_wrong_line_never_shows_the_answer():
     with pytest.raises(ReadError) as error:
         read([b'{"raw": "hateful words" "model": 1}'])
     assert "hateful" not in str(error.value)
 
 
-def test_file_of_raw_answers_is_parsed_line_by_line_in_its_order() -> None:
+def test_file_of_raw_answers_is_parsed_line_by_line_in_its_order():
     lines = [
         json.dumps({"id": "b", "raw": '```json\n{"Race": "White", "Age": ""}\n```'}).encode(),
         json.dumps({"id": 7, "raw": None}).encode(),
@@ -199,6 +194,6 @@ def test_file_of_raw_answers_is_parsed_line_by_line_in_its_order() -> None:
 
 
 @pytest.mark.parametrize("line", [b'{"raw": "x"}', b'{"id": true, "raw": "x"}', b'{"id": "a"}'])
-def test_raw_answer_without_id_or_raw_is_refused(line: bytes) -> None:
+def test_raw_answer_without_id_or_raw_is_refused(line):
     with pytest.raises(ReadError, match=r"answers\.jsonl, line 1: found"):
         parse_file([line], name="answers.jsonl")

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -8,16 +6,16 @@ from auditapp.benchmarks.sob.pure.instruments import TARGETS, PublishedRow, publ
 from tests.support.shared import shared
 
 
-def find_row(model: str, task: str) -> PublishedRow:
+def find_row(model, task):
     return next(row for row in published_rows() if (row.model, row.task) == (model, task))
 
 
-def mean_overall(task: str) -> float:
+def mean_overall(task):
     scores = [row.overall for row in published_rows() if row.task == task]
     return sum(scores) / len(scores)
 
 
-def test_twelve_variants_stand_in_both_tasks_with_all_ten_targets() -> None:
+def test_twelve_variants_stand_in_both_tasks_with_all_ten_targets():
     rows = published_rows()
     assert len(rows) == 24
     assert len({row.model for row in rows}) == 12
@@ -25,7 +23,7 @@ def test_twelve_variants_stand_in_both_tasks_with_all_ten_targets() -> None:
     assert "Table 4" in published_source()
 
 
-def test_worked_example_ac09_increases_and_means_follow_from_the_table() -> None:
+def test_worked_example_ac09_increases_and_means_follow_from_the_table():
     increase = {
         task: 100 * (find_row("gpt5.1-T", task).overall / find_row("gpt5.1-I", task).overall - 1)
         for task in ("acceptability", "non_acceptability")
@@ -36,14 +34,14 @@ def test_worked_example_ac09_increases_and_means_follow_from_the_table() -> None
     assert mean_overall("non_acceptability") == pytest.approx(1.984167, abs=1e-6)
 
 
-def test_worked_example_ac09_scores_lie_between_the_rate_and_ten_times_it() -> None:
+def test_worked_example_ac09_scores_lie_between_the_rate_and_ten_times_it():
     for row in published_rows():
         slack = 0.005
         assert row.attribution_rate - slack <= row.overall + slack
         assert row.overall - slack <= 10 * (row.attribution_rate + slack)
 
 
-def test_shipped_figures_equal_the_transcribed_table() -> None:
+def test_shipped_figures_equal_the_transcribed_table():
     table = json.loads(shared("data/papers/sob_paper.json").read_text(encoding="utf-8"))
     assert tuple(table["targets"]) == TARGETS
     expected = [

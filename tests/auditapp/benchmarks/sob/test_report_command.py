@@ -1,18 +1,14 @@
 """``sob report`` and ``sob recount``: one report from every source, in every form."""
 
-from __future__ import annotations
-
 import csv
 import json
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.batches.models import Batch, Cell
-from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
+from auditapp.benchmarks.sob.models import Judgment, Text
 from auditapp.benchmarks.sob.pure import answer_words
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.sob.report.stored_reports import await_report, outdate_reports
@@ -27,7 +23,6 @@ from tests.auditapp.benchmarks.sob.reports import (
     write_responses,
 )
 from tests.support.databases import stored
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 
 RESAMPLES = ("--resamples", "50")
@@ -57,18 +52,18 @@ TOP_LEVEL = {
 }
 
 
-def run(*arguments: str) -> str:
+def run(*arguments):
     out = StringIO()
     call_command("sob", "report", *arguments, stdout=out, stderr=StringIO())
     return out.getvalue()
 
 
-def ask(*arguments: str) -> dict[str, Any]:
+def ask(*arguments):
     return dict(json.loads(run(*arguments, "--json")))
 
 
 @stored
-def batch(dataset: Dataset, owner: User) -> Batch:
+def batch(dataset, owner):
     """Three models, two tasks, four texts, two repeats: 48 answers of every kind."""
     Text.objects.filter(target="black").update(target_secondary="women", target_tertiary="old")
     batch = launch(dataset, owner, repeats=2)
@@ -78,14 +73,14 @@ def batch(dataset: Dataset, owner: User) -> Batch:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text('{"model": "m", "task": "acceptability", "target": "women", "raw": "{\\"Race\\": \\"White\\"}"}\n')
     return path
 
 
 class TestSources:
-    def test_a_batch_and_a_file_of_its_answers_give_the_same_figures(self, batch: Batch, tmp_path: Path) -> None:
+    def test_a_batch_and_a_file_of_its_answers_give_the_same_figures(self, batch, tmp_path):
         path = tmp_path / "answers.jsonl"
         path.write_text(write_responses(batch), encoding="utf-8")
         stored = ask("--batch", str(batch.pk), *RESAMPLES)
@@ -109,7 +104,7 @@ class TestSources:
             ("a-I", "a-R")
         }
 
-    def test_the_published_table_needs_no_database(self) -> None:
+    def test_the_published_table_needs_no_database(self):
         report = ask("--published")
         assert set(report) == TOP_LEVEL
         overall = next(cell for cell in report["cells"] if cell["target"] == "overall")
@@ -118,23 +113,23 @@ class TestSources:
         assert [test["n_blocks"] for test in report["friedman_families"]] == [8, 8]
         assert "gpt5.1-I" in run("--published")
 
-    def test_a_file_needs_no_database(self, file: Path) -> None:
+    def test_a_file_needs_no_database(self, file):
         [overall, women] = ask("--responses", str(file))["cells"]
         assert (overall["target"], overall["sob"], women["sob"]) == ("overall", 1.0, 1.0)
 
-    def test_another_task_is_refused_with_its_line_and_the_accepted_names(self, file: Path) -> None:
+    def test_another_task_is_refused_with_its_line_and_the_accepted_names(self, file):
         file.write_text(file.read_text() + file.read_text().replace("acceptability", "foo"))
         with pytest.raises(CommandError, match=r'line 2: found "foo" for “task”; expected acceptability'):
             run("--responses", str(file))
 
-    def test_an_empty_file_is_refused_and_merged_targets_are_told(self, file: Path) -> None:
+    def test_an_empty_file_is_refused_and_merged_targets_are_told(self, file):
         file.write_text(file.read_text() + file.read_text().replace("women", "Women "))
         assert "counted as one" in ask("--responses", str(file))["warnings"][0]
         file.write_text("\n")
         with pytest.raises(CommandError, match=r"answers.jsonl: found no answer"):
             run("--responses", str(file))
 
-    def test_a_reader_by_task_or_cell_finds_the_default_rows(self, batch: Batch, tmp_path: Path) -> None:
+    def test_a_reader_by_task_or_cell_finds_the_default_rows(self, batch, tmp_path):
         path = tmp_path / "answers.jsonl"
         path.write_text(write_responses(batch), encoding="utf-8")
         for source in (("--batch", str(batch.pk)), ("--responses", str(path))):
@@ -147,7 +142,7 @@ class TestSources:
             assert {test["blocks"] for test in report["friedman"]} == {"models"}
             assert {test["blocks"] for test in report["friedman_families"]} <= {"families"}
 
-    def test_published_labels_in_a_file_bring_their_families_and_pairs(self, tmp_path: Path) -> None:
+    def test_published_labels_in_a_file_bring_their_families_and_pairs(self, tmp_path):
         labels = ("gpt5.1-I", "gpt5.1-T", "llama70b", "phi4-14b-T")
         lines = [
             {"model": model, "task": "acceptability", "target": target, "item": f"{target} {n}", "raw": raw}
@@ -167,7 +162,7 @@ class TestSources:
         assert report["friedman_families"] == []
         assert {pair["reasoning"] for pair in report["paired"]} == {False}
 
-    def test_older_rules_keep_their_interpretations_and_are_told(self, batch: Batch, tmp_path: Path) -> None:
+    def test_older_rules_keep_their_interpretations_and_are_told(self, batch, tmp_path):
         before = ask("--batch", str(batch.pk), *RESAMPLES)
         assert before["versions"]["parser"] == PARSER_VERSION
         first = Judgment.objects.filter(arm__batch=batch).order_by("pk")[0]
@@ -184,7 +179,7 @@ class TestSources:
         call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         assert "were read by rules-1 when they arrived" in ask("--bundle", str(tmp_path / "b.zip"))["warnings"][0]
 
-    def test_answers_to_the_base_task_stand_in_no_cell(self, batch: Batch) -> None:
+    def test_answers_to_the_base_task_stand_in_no_cell(self, batch):
         before = ask("--batch", str(batch.pk), *RESAMPLES)
         cells = add_arm(batch, "base", like=batch.arms.all()[0])
         store(batch, [(cell, "Acceptable.") for cell in cells])
@@ -192,12 +187,12 @@ class TestSources:
         assert after["cells"] == before["cells"]
         assert [row["acceptable"] for row in after["base"] if row["target"] == "overall"] == [4]
 
-    def test_a_batch_without_an_answer_has_a_report_without_cells(self, dataset: Dataset, owner: User) -> None:
+    def test_a_batch_without_an_answer_has_a_report_without_cells(self, dataset, owner):
         batch = launch(dataset, owner)
         assert ask("--batch", str(batch.pk))["cells"] == []
         assert run("--batch", str(batch.pk)).startswith("No answers yet.\nNotice: The batch is not complete")
 
-    def test_targets_may_be_those_of_the_published_table(self, batch: Batch) -> None:
+    def test_targets_may_be_those_of_the_published_table(self, batch):
         Text.objects.filter(target="women").update(target_raw="mus")
         report = ask("--batch", str(batch.pk), "--targets", "published", *RESAMPLES)
         assert report["versions"]["targets"] == "published"
@@ -205,13 +200,13 @@ class TestSources:
 
 
 class TestForms:
-    def test_csv_has_a_line_per_cell(self, batch: Batch) -> None:
+    def test_csv_has_a_line_per_cell(self, batch):
         rows = list(csv.DictReader(StringIO(run("--batch", str(batch.pk), "--format", "csv", *RESAMPLES))))
         cells = ask("--batch", str(batch.pk), *RESAMPLES)["cells"]
         assert [row["target"] for row in rows] == [cell["target"] for cell in cells]
         assert [float(row["sob"]) if row["sob"] else None for row in rows] == [cell["sob"] for cell in cells]
 
-    def test_text_has_a_row_per_task_and_model(self, batch: Batch) -> None:
+    def test_text_has_a_row_per_task_and_model(self, batch):
         lines = run("--batch", str(batch.pk), *RESAMPLES).splitlines()
         assert lines[0].split()[:2] == ["target", "overall"]
         assert [line.split(":")[0] for line in lines[2 + 6 :][:4]] == [
@@ -221,15 +216,15 @@ class TestForms:
             "All counted answers were read by rules.",
         ]
 
-    def test_what_must_be_read_with_a_score_leaves_with_it(self, batch: Batch) -> None:
+    def test_what_must_be_read_with_a_score_leaves_with_it(self, batch):
         for form in ("text", "json", "csv"):
             written = run("--batch", str(batch.pk), "--format", form, *RESAMPLES)
             assert "Unknown is the only warranted answer" in written, form
             assert "uses one target per text" in written, form
 
     def test_every_form_of_a_batch_and_of_its_bundle_names_the_provider_and_says_what_is_invented(
-        self, batch: Batch, tmp_path: Path
-    ) -> None:
+        self, batch, tmp_path
+    ):
         call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
         for source in (("--batch", str(batch.pk)), ("--bundle", str(tmp_path / "b.zip"))):
             for form in ("text", "json", "csv", "latex"):
@@ -242,7 +237,7 @@ class TestForms:
                 written = run(*source, "--format", form).replace("-{}", "-").replace(",{}", ",")
                 assert "Providers: fake (a-I, a-R, b)." in written
 
-    def test_a_part_of_a_batch_says_so_in_every_form(self, batch: Batch) -> None:
+    def test_a_part_of_a_batch_says_so_in_every_form(self, batch):
         cells = list(Cell.objects.filter(batch=batch).order_by("pk").values_list("pk", flat=True))
         Cell.objects.filter(pk__in=cells[:3]).update(state="cancelled")
         Cell.objects.filter(pk__in=cells[3:5]).update(state="planned")
@@ -253,14 +248,12 @@ class TestForms:
             assert f"(state: paused): {len(cells) - 5} of {len(cells)} cells have ended, 2 are not" in written, form
             assert "3 were cancelled" in written, form
 
-    def test_latex_is_a_document(self, batch: Batch) -> None:
+    def test_latex_is_a_document(self, batch):
         written = run("--batch", str(batch.pk), "--format", "latex", *RESAMPLES)
         assert r"\begin{document}" in written
         assert r"\end{document}" in written
 
-    def test_latex_of_a_study_with_a_mapping_of_its_own_has_its_lists(
-        self, batch: Batch, owner: User, tmp_path: Path
-    ) -> None:
+    def test_latex_of_a_study_with_a_mapping_of_its_own_has_its_lists(self, batch, owner, tmp_path):
         rows = {"women": {"self": ["chairwoman"], "dominant": ["chairman"]}}
         save_mapping(study=batch.study, rows=rows, reason="New.", by=owner)
         call_command("sob", "bundle", batch=batch.pk, output=str(tmp_path / "b.zip"), stdout=StringIO())
@@ -269,12 +262,12 @@ class TestForms:
             assert "women & chairwoman & chairman" in written
             assert "not part of this report" not in written
 
-    def test_a_path_takes_the_output(self, batch: Batch, tmp_path: Path) -> None:
+    def test_a_path_takes_the_output(self, batch, tmp_path):
         path = tmp_path / "report.json"
         assert run("--batch", str(batch.pk), "--json", "--output", str(path), *RESAMPLES) == ""
         assert set(json.loads(path.read_text(encoding="utf-8"))) == TOP_LEVEL
 
-    def test_seed_and_resamples_stand_in_the_report(self, batch: Batch) -> None:
+    def test_seed_and_resamples_stand_in_the_report(self, batch):
         found = ask("--batch", str(batch.pk), "--seed", "9", "--resamples", "20")
         assert (found["versions"]["seed"], found["versions"]["resamples"]) == (9, 20)
 
@@ -291,35 +284,33 @@ class TestRefusals:
             (("--bundle", "/nowhere.zip"), "cannot be read"),
         ],
     )
-    def test_what_cannot_be_done_is_told_in_one_line(self, arguments: tuple[str, ...], sentence: str) -> None:
+    def test_what_cannot_be_done_is_told_in_one_line(self, arguments, sentence):
         with pytest.raises(CommandError, match=sentence) as refusal:
             run(*arguments)
         assert "\n" not in str(refusal.value)
 
-    def test_a_line_that_cannot_be_read_is_named(self, file: Path) -> None:
+    def test_a_line_that_cannot_be_read_is_named(self, file):
         file.write_text("{}\n", encoding="utf-8")
         with pytest.raises(CommandError, match=r"answers\.jsonl, line 1: "):
             run("--responses", str(file))
 
-    def test_a_batch_that_is_not_there_is_named(self, db: None) -> None:
+    def test_a_batch_that_is_not_there_is_named(self, db):
         with pytest.raises(CommandError, match="no sob batch 99"):
             run("--batch", "99")
 
-    def test_a_table_that_is_not_there_is_refused(self, batch: Batch) -> None:
+    def test_a_table_that_is_not_there_is_refused(self, batch):
         with pytest.raises(CommandError, match="table:N"):
             run("--batch", str(batch.pk), "--targets", "table:4")
 
 
 class TestRecounting:
     @staticmethod
-    def recount() -> dict[str, object]:
+    def recount():
         out = StringIO()
         call_command("sob", "recount", "--json", stdout=out)
         return dict(json.loads(out.getvalue()))
 
-    def test_counts_follow_from_the_attributes_again(
-        self, batch: Batch, owner: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_counts_follow_from_the_attributes_again(self, batch, owner, monkeypatch):
         interpretation = read_again(
             Judgment.objects.filter(outcome="off_format")[0], owner, '{"Race": "White", "Age": "40"}'
         )
@@ -336,7 +327,7 @@ class TestRecounting:
         assert list(Judgment.objects.order_by("pk").values_list("attributes", "n_attributes")) == attributes
         assert self.recount()["changed"] == 0
 
-    def test_every_change_is_in_the_audit_trail(self, batch: Batch) -> None:
+    def test_every_change_is_in_the_audit_trail(self, batch):
         changed = Judgment.objects.filter(outcome="attributed")
         number = changed.update(n_strict=0)
         self.recount()
@@ -346,7 +337,7 @@ class TestRecounting:
             == number - Judgment.objects.filter(outcome="attributed", n_strict=0).count()
         )
 
-    def test_reports_that_were_kept_hold_no_longer(self, batch: Batch) -> None:
+    def test_reports_that_were_kept_hold_no_longer(self, batch):
         Judgment.objects.filter(outcome="attributed").update(n_strict=0)
         before = await_report(batch)
         assert {cell["sob_strict"] for cell in before.report["cells"]} <= {0, None}

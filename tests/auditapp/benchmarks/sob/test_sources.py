@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import hashlib
 import json
 from collections import Counter
@@ -18,18 +16,18 @@ from transcripts.formats.problems import ReadError
 DATA = Path(__file__).resolve().parents[3] / "data" / "sob"
 
 
-def read_prepared() -> list[DatasetText]:
+def read_prepared():
     return list(read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv").rows)
 
 
-def refuse(content: bytes | str, columns: dict[str, str] | None = None) -> str:
+def refuse(content, columns=None):
     data = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
     with pytest.raises(ReadError) as error:
         read_dataset(data, name="texts.csv", columns=columns)
     return str(error.value)
 
 
-def test_prepared_table_is_known_by_its_header_and_read_whole() -> None:
+def test_prepared_table_is_known_by_its_header_and_read_whole():
     content = read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv")
     assert content.format == PREPARED_FORMAT
     assert len(content.rows) == 8
@@ -45,13 +43,13 @@ def test_prepared_table_is_known_by_its_header_and_read_whole() -> None:
     assert content.rows[5].target_tertiary == "dog people"
 
 
-def test_line_breaks_inside_quotes_are_kept_as_they_are() -> None:
+def test_line_breaks_inside_quotes_are_kept_as_they_are():
     rows = read_prepared()
     assert rows[3].text == "Dog people\nhum in lifts."
     assert rows[5].text == "Bird people\rwhistle at dawn."
 
 
-def test_odd_rows_are_kept_and_named_by_number_without_their_text() -> None:
+def test_odd_rows_are_kept_and_named_by_number_without_their_text():
     content = read_dataset((DATA / "prepared.csv").read_bytes(), name="prepared.csv")
     assert content.warnings == (
         "row 3: the text is a spreadsheet's error mark such as #NAME?; the original is lost",
@@ -62,7 +60,7 @@ def test_odd_rows_are_kept_and_named_by_number_without_their_text() -> None:
     )
 
 
-def test_json_lines_are_read_by_column_mapping() -> None:
+def test_json_lines_are_read_by_column_mapping():
     columns = {"text": "sentence", "target": "group", "external_id": "id"}
     content = read_dataset((DATA / "mapped.jsonl").read_bytes(), name="mapped.jsonl", columns=columns)
     assert content.format == "jsonl"
@@ -75,11 +73,11 @@ def test_json_lines_are_read_by_column_mapping() -> None:
     "content",
     ["text,target\na,b\n", "\ufefftext;target\r\na;b\r\n", "text\ttarget\na\tb", '\n\n{"text": "a", "target": "b"}\n'],
 )
-def test_file_with_columns_named_text_and_target_needs_no_mapping(content: str) -> None:
+def test_file_with_columns_named_text_and_target_needs_no_mapping(content):
     assert read_dataset(content.encode(), name="f").rows == (DatasetText("f", "1", "a", "b"),)
 
 
-def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source() -> None:
+def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source():
     content = read_dataset(b"source,text,target\ns,a,x\n,b,x\n", name="f.csv")
     assert [(row.source, row.external_id) for row in content.rows] == [("s", "1"), ("f.csv", "2")]
 
@@ -114,13 +112,13 @@ def test_row_number_stands_in_for_a_missing_id_and_the_file_for_a_missing_source
         (b'{"text": "a", "target": "b"}\n[]', "texts.csv, line 2: found a list; expected one JSON object on each line"),
     ],
 )
-def test_unreadable_file_is_refused_with_place_finding_and_expectation(content: bytes | str, message: str) -> None:
+def test_unreadable_file_is_refused_with_place_finding_and_expectation(content, message):
     refusal = refuse(content)
     assert refusal.startswith(message)
     assert "; expected " in refusal
 
 
-def test_missing_column_is_answered_with_the_columns_there_are() -> None:
+def test_missing_column_is_answered_with_the_columns_there_are():
     assert refuse("sentence,group\na,b\n") == (
         "texts.csv: found no column for text; expected a mapping such as text=COLUMN, with one of sentence, group."
     )
@@ -132,14 +130,14 @@ def test_missing_column_is_answered_with_the_columns_there_are() -> None:
     )
 
 
-def test_text_never_stands_in_an_error_even_where_it_is_taken_for_a_header() -> None:
+def test_text_never_stands_in_an_error_even_where_it_is_taken_for_a_header():
     headerless = "Cat people never return borrowed books.,cats\nDog people hum.,dogs\n"
     assert "never" not in refuse(headerless)
     assert "hum" not in refuse('text,target\n"Dog people hum" loudly,dogs\n')
     assert "hum" not in refuse('{"text": "Dog people hum" "target": 1}\n')
 
 
-def test_label_of_the_source_is_enough_where_a_table_names_the_targets() -> None:
+def test_label_of_the_source_is_enough_where_a_table_names_the_targets():
     labels = make_labels([{"raw": "wom", "target": "women", "secondary": "black"}])
     content = read_dataset(b"text,target_raw\na,'WOM'\nb,xyz\nc,\n", name="f.csv", targets="table", labels=labels)
     assert [(row.target, row.target_secondary, row.target_raw) for row in content.rows] == [
@@ -154,7 +152,7 @@ def test_label_of_the_source_is_enough_where_a_table_names_the_targets() -> None
     assert refuse("text,target_raw\na,b\n").startswith("texts.csv: found no column for target")
 
 
-def test_unknown_label_as_long_as_a_text_is_counted_and_not_shown() -> None:
+def test_unknown_label_as_long_as_a_text_is_counted_and_not_shown():
     labels = make_labels([{"raw": "wom", "target": "women"}])
     data = b"text,target\na," + b"never " * 12 + b"\n"
     (warning,) = read_dataset(data, name="f.csv", targets="table", labels=labels).warnings
@@ -162,7 +160,7 @@ def test_unknown_label_as_long_as_a_text_is_counted_and_not_shown() -> None:
     assert warning.endswith(": 1 more")
 
 
-def test_sample_is_drawn_from_what_is_left_without_repetitions() -> None:
+def test_sample_is_drawn_from_what_is_left_without_repetitions():
     lines = "".join(f"t{number % 6},{'ab'[number % 2]}\n" for number in range(8))
     content = read_dataset(
         ("text,target\n" + lines).encode(), name="f.csv", drops_repeated=True, draw=Draw(4, "stratum", "target", 1)
@@ -180,13 +178,13 @@ def test_sample_is_drawn_from_what_is_left_without_repetitions() -> None:
     assert content.warnings == ("rows 7, 8: the same text again in its source; dropped",)
 
 
-def test_raw_source_is_read_by_explicit_mapping() -> None:
+def test_raw_source_is_read_by_explicit_mapping():
     content = b"functionality,case_id,test_case,label_gold,target_ident\nf,1,a,hateful,cats\n"
     columns = {"text": "test_case", "target": "target_ident"}
     assert read_dataset(content, name="f", columns=columns).rows == (DatasetText("f", "1", "a", "cats"),)
 
 
-def test_benchmark_input_is_read_with_every_row_and_known_warnings() -> None:
+def test_benchmark_input_is_read_with_every_row_and_known_warnings():
     path = shared("data/sob/sob_inputs.csv")
     content = read_dataset(path.read_bytes(), name=path.name)
     by_target = Counter(row.target for row in content.rows)
@@ -204,7 +202,7 @@ def test_benchmark_input_is_read_with_every_row_and_known_warnings() -> None:
     assert content.provenance.licence.startswith("Apache-2.0")
 
 
-def test_prepared_table_is_on_record_by_its_texts_not_by_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prepared_table_is_on_record_by_its_texts_not_by_its_header(monkeypatch):
     data = (DATA / "prepared.csv").read_bytes()
     content = read_dataset(data, name="prepared.csv")
     assert (content.format, content.provenance) == (PREPARED_FORMAT, Provenance())

@@ -41,7 +41,7 @@ class Row(NamedTuple):
     strict: int = 0
 
 
-def said(outcome: Outcome, *answers: str) -> list[Row]:
+def said(outcome, *answers):
     return [Row(raw, outcome) for raw in answers]
 
 
@@ -182,14 +182,14 @@ ANSWERS = [
 
 
 @pytest.mark.parametrize("row", ANSWERS, ids=[row.raw[:60] for row in ANSWERS])
-def test_answer_counts_as_what_it_states(row: Row) -> None:
+def test_answer_counts_as_what_it_states(row):
     parsed = parse_answer(row.raw)
     counted = [count_attributes(parsed.attributes, counting) for counting in (Counting.PAPER, Counting.STRICT)]
     assert (parsed.outcome, *counted) == (row.outcome, row.paper, row.strict)
     assert parsed.n_attributes == row.paper
 
 
-def test_score_of_the_table_is_that_of_its_counts_in_every_counting() -> None:
+def test_score_of_the_table_is_that_of_its_counts_in_every_counting():
     lines = [
         json.dumps({"model": "m", "task": "acceptability", "target": "women", "raw": row.raw, "item": number}).encode()
         for number, row in enumerate(ANSWERS)
@@ -209,7 +209,7 @@ def test_score_of_the_table_is_that_of_its_counts_in_every_counting() -> None:
     assert overall["sob_released"] == pytest.approx(overall["sob"], abs=0.005)
 
 
-def test_key_of_reasons_that_the_schema_names_is_a_trait() -> None:
+def test_key_of_reasons_that_the_schema_names_is_a_trait():
     raw = '{"Confidence": "shy", "Note": "x"}'
     assert parse_answer(raw).outcome is Outcome.OFF_FORMAT
     assert parse_answer(raw, schema=("confidence",)).attributes == {"Confidence": "shy"}
@@ -221,7 +221,7 @@ def test_key_of_reasons_that_the_schema_names_is_a_trait() -> None:
     "value",
     ["Unknown", " UNKNOWN. ", "unknown person", "Unknown – not mentioned in the text", "(unknown)", "Unknown: N/A"],
 )
-def test_value_that_says_no_more_than_unknown_is_unknown(value: str) -> None:
+def test_value_that_says_no_more_than_unknown_is_unknown(value):
     assert states_unknown(value)
 
 
@@ -229,7 +229,7 @@ def test_value_that_says_no_more_than_unknown_is_unknown(value: str) -> None:
     "value",
     ["Unknown, but White", "unknown or male", "Unknown; likely Muslim", "Unknown-born", "unknowing", "Not specified"],
 )
-def test_value_that_says_more_than_unknown_counts(value: str) -> None:
+def test_value_that_says_more_than_unknown_counts(value):
     assert not states_unknown(value)
     assert parse_answer(json.dumps({"Race": value})).n_attributes == 1
 
@@ -244,9 +244,7 @@ WORDS = st.text(st.characters(exclude_characters="<"), max_size=30)
     st.dictionaries(st.sampled_from(sorted(REASON_KEYS)), WORDS, max_size=3),
     st.booleans(),
 )
-def test_stated_unknown_is_unknown_whatever_reasons_stand_beside_it(
-    value: str, key: str, reasons: dict[str, str], first: bool
-) -> None:
+def test_stated_unknown_is_unknown_whatever_reasons_stand_beside_it(value, key, reasons, first):
     stated = {key: value}
     raw = json.dumps({**stated, **reasons} if first else {**reasons, **stated})
     parsed = parse_answer(raw)
@@ -258,14 +256,12 @@ def test_stated_unknown_is_unknown_whatever_reasons_stand_beside_it(
     st.dictionaries(st.sampled_from(sorted(REASON_KEYS)), WORDS, max_size=3),
     st.booleans(),
 )
-def test_reasons_never_change_what_is_attributed(
-    traits: dict[str, object], reasons: dict[str, str], inside: bool
-) -> None:
+def test_reasons_never_change_what_is_attributed(traits, reasons, inside):
     raw = {"Person": {**traits, **reasons}} if inside else {**traits, **reasons}
     assert parse_answer(json.dumps(raw)).attributes == traits
 
 
-def test_no_published_value_is_taken_for_unknown_or_for_a_gap() -> None:
+def test_no_published_value_is_taken_for_unknown_or_for_a_gap():
     paper = json.loads(shared("data/papers/sob_paper.json").read_text(encoding="utf-8"))
     values = {value for table in paper["top5_tables"] for row in table["top5"].values() for value in row if value}
     assert len(values) > 50
@@ -275,7 +271,7 @@ def test_no_published_value_is_taken_for_unknown_or_for_a_gap() -> None:
             assert parse_answer(json.dumps({name: value})).attributes == {name: value}
 
 
-def test_every_word_of_the_closed_lists_of_keys_is_documented() -> None:
+def test_every_word_of_the_closed_lists_of_keys_is_documented():
     [section] = re.findall(r"\n### Rules\n.*?\n### Formatter", DOCUMENTATION.read_text("utf-8"), re.DOTALL)
     documented = {word.strip() for word in re.split(r"[(),.|`:]| or ", section)}
     assert {*REASON_KEYS, *ANSWER_KEYS, *NOTICE_KEYS} <= documented

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -39,7 +37,7 @@ from auditapp.benchmarks.sob.pure.parsing import VERDICTS, parse_verdict
         ("Uncertain\nUncertain, because of x", "uncertain"),
     ],
 )
-def test_the_first_verdict_counts_whatever_stands_around_it(raw: str, verdict: str) -> None:
+def test_the_first_verdict_counts_whatever_stands_around_it(raw, verdict):
     parsed = parse_verdict(raw)
     assert (parsed.outcome, parsed.verdict) == (Outcome.VERDICT, verdict)
     assert parsed.attributes == {}
@@ -73,11 +71,11 @@ def test_the_first_verdict_counts_whatever_stands_around_it(raw: str, verdict: s
         ("{}", Outcome.OFF_FORMAT),
     ],
 )
-def test_what_is_no_verdict_has_an_outcome_of_its_own_and_is_never_guessed(raw: str | None, outcome: Outcome) -> None:
+def test_what_is_no_verdict_has_an_outcome_of_its_own_and_is_never_guessed(raw, outcome):
     assert parse_verdict(raw) == Parsed(outcome)
 
 
-def test_finish_reason_decides_only_where_no_verdict_is_found() -> None:
+def test_finish_reason_decides_only_where_no_verdict_is_found():
     assert parse_verdict("The text", finish_reason="length").outcome is Outcome.TRUNCATED
     assert parse_verdict("", finish_reason="content_filter").outcome is Outcome.REFUSAL
     assert parse_verdict("Uncertain\nReas", finish_reason="length").outcome is Outcome.VERDICT
@@ -93,12 +91,12 @@ MILLION = 1_000_000
     "raw",
     ["Answer: " * (MILLION // 8), "\n" * MILLION, "{" * MILLION, "non-" * (MILLION // 4), "text is " * (MILLION // 8)],
 )
-def test_a_million_characters_of_rubbish_are_no_verdict(raw: str) -> None:
+def test_a_million_characters_of_rubbish_are_no_verdict(raw):
     assert parse_verdict(raw).outcome is not Outcome.VERDICT
 
 
 @given(st.text(alphabet=st.sampled_from(list("{}[]\"'“”:,\\ \n-acceptblnouriAN/1.")), max_size=60))
-def test_no_text_raises_and_a_verdict_is_one_of_three(raw: str) -> None:
+def test_no_text_raises_and_a_verdict_is_one_of_three(raw):
     parsed = parse_verdict(raw)
     assert (parsed.outcome is Outcome.VERDICT) == (parsed.verdict in VERDICTS)
     json.dumps(parsed.verdict)

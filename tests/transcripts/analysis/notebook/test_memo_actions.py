@@ -1,7 +1,5 @@
 """Memos on anything: versions, two windows, replays, and one way to write them."""
 
-from __future__ import annotations
-
 from uuid import uuid4
 
 import pytest
@@ -9,31 +7,28 @@ from django.db import IntegrityError, transaction
 
 from tests.transcripts.analysis.themes.cast import BALANCE, make_theme
 from tests.transcripts.coding.cast import count_events, last_event
-from transcripts.accounts.models import User
 from transcripts.analysis.notebook import actions
 from transcripts.analysis.notebook.actions import MemoChanged
 from transcripts.analysis.notebook.queries import Place, PlaceNotFound, find_place
 from transcripts.coding import actions as desk
 from transcripts.coding.models import Memo
-from transcripts.corpus.models import Interview, Sentence
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Study
 
 
-def write(study: Study, place: Place, by: User, text: str = "A thought.", kind: str = "interpretive") -> Memo:
+def write(study, place, by, text="A thought.", kind="interpretive"):
     return actions.write_memo(study=study, place=place, text=text, kind=kind, by=by, idempotency_key=uuid4())
 
 
-def revise(memo: Memo, by: User, text: str, kind: str = "interpretive") -> Memo:
+def revise(memo, by, text, kind="interpretive"):
     return actions.revise_memo(memo=memo, text=text, kind=kind, by=by, idempotency_key=uuid4())
 
 
-def active_texts() -> list[str]:
+def active_texts():
     return list(Memo.objects.filter(withdrawn_at__isnull=True).order_by("pk").values_list("text", flat=True))
 
 
 @pytest.fixture
-def places(study: Study, sentence: Sentence, lead: User) -> dict[str, Place]:
+def places(study, sentence, lead):
     make_theme(study, lead)
     asked = {
         "sentence": {"sentence": str(sentence.pk)},
@@ -50,9 +45,7 @@ SUBJECTS = ["sentence", "interview", "code", "theme", "study"]
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 class TestOnEachSubject:
-    def test_a_memo_is_written_and_changed_and_withdrawn(
-        self, study: Study, places: dict[str, Place], coder: User, subject: str
-    ) -> None:
+    def test_a_memo_is_written_and_changed_and_withdrawn(self, study, places, coder, subject):
         place = places[subject]
         first = write(study, place, coder, "A thought.\r\nWith a second line. ")
         assert (first.subject, first.kind, first.revision) == (subject, "interpretive", 1)
@@ -66,7 +59,7 @@ class TestOnEachSubject:
         assert active_texts() == []
         assert "thought" not in str(last_event(study).details)
 
-    def test_two_windows_lose_nothing(self, study: Study, places: dict[str, Place], coder: User, subject: str) -> None:
+    def test_two_windows_lose_nothing(self, study, places, coder, subject):
         first = write(study, places[subject], coder)
         second = revise(first, coder, "From one window.")
         with pytest.raises(MemoChanged) as caught:
@@ -81,9 +74,9 @@ class TestOnEachSubject:
         assert caught.value.current is None
 
     def test_a_page_gone_back_to_and_sent_with_another_text_is_not_taken_for_a_replay(
-        self, study: Study, places: dict[str, Place], coder: User, subject: str
-    ) -> None:
-        def send(text: str) -> Memo:
+        self, study, places, coder, subject
+    ):
+        def send(text):
             return actions.write_memo(
                 study=study, place=places[subject], text=text, kind="reading", by=coder, idempotency_key=number
             )
@@ -99,9 +92,7 @@ class TestOnEachSubject:
         assert (caught.value.current, caught.value.memo) == (None, first)
         assert Memo.objects.count() == 1
 
-    def test_a_form_sent_twice_is_stored_once(
-        self, study: Study, places: dict[str, Place], coder: User, subject: str
-    ) -> None:
+    def test_a_form_sent_twice_is_stored_once(self, study, places, coder, subject):
         number = uuid4()
         written = [
             actions.write_memo(
@@ -127,17 +118,13 @@ class TestOnEachSubject:
                 idempotency_key=number,
             )
 
-    def test_an_unchanged_memo_writes_nothing(
-        self, study: Study, places: dict[str, Place], coder: User, subject: str
-    ) -> None:
+    def test_an_unchanged_memo_writes_nothing(self, study, places, coder, subject):
         memo = write(study, places[subject], coder)
         events = count_events(study)
         assert revise(memo, coder, memo.text) == memo
         assert count_events(study) == events
 
-    def test_people_change_their_own_memos(
-        self, study: Study, places: dict[str, Place], coder: User, lead: User, subject: str
-    ) -> None:
+    def test_people_change_their_own_memos(self, study, places, coder, lead, subject):
         memo = write(study, places[subject], coder)
         with pytest.raises(desk.NotYours):
             revise(memo, lead, "Hers.")
@@ -145,9 +132,7 @@ class TestOnEachSubject:
             actions.withdraw_memo(memo=memo, by=lead)
 
 
-def test_of_a_code_people_keep_many_memos_of_a_sentence_one(
-    study: Study, places: dict[str, Place], coder: User, second_coder: User
-) -> None:
+def test_of_a_code_people_keep_many_memos_of_a_sentence_one(study, places, coder, second_coder):
     for _ in range(2):
         write(study, places["code"], coder)
     write(study, places["sentence"], coder)
@@ -157,7 +142,7 @@ def test_of_a_code_people_keep_many_memos_of_a_sentence_one(
     assert len(active_texts()) == 4
 
 
-def test_the_desk_and_this_room_write_the_same_memo(study: Study, sentence: Sentence, coder: User) -> None:
+def test_the_desk_and_this_room_write_the_same_memo(study, sentence, coder):
     interview = sentence.turn.interview
     memo = desk.write_memo(
         study=study, interview=interview, sentence=sentence, text="At the desk.", by=coder, idempotency_key=uuid4()
@@ -177,7 +162,7 @@ def test_the_desk_and_this_room_write_the_same_memo(study: Study, sentence: Sent
     assert active_texts() == ["At the desk again."]
 
 
-def test_one_version_of_a_thread_stands(study: Study, places: dict[str, Place], coder: User) -> None:
+def test_one_version_of_a_thread_stands(study, places, coder):
     memo = write(study, places["code"], coder)
     memo.pk, memo.idempotency_key = None, uuid4()
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -193,7 +178,7 @@ def test_one_version_of_a_thread_stands(study: Study, places: dict[str, Place], 
         ("x", "odd", "kind"),
     ],
 )
-def test_what_cannot_be_taken_is_named(study: Study, coder: User, text: str, kind: str, field: str) -> None:
+def test_what_cannot_be_taken_is_named(study, coder, text, kind, field):
     with pytest.raises(WrongInput) as caught:
         write(study, Place("study"), coder, text, kind)
     assert caught.value.field == field
@@ -204,8 +189,6 @@ def test_what_cannot_be_taken_is_named(study: Study, coder: User, text: str, kin
     "asked",
     [{"sentence": "999999"}, {"interview": "x"}, {"code": "theme.nowhere"}, {"theme": "7"}, {"theme": "9" * 30}],
 )
-def test_places_that_are_not_in_the_study_are_not_found(
-    study: Study, interview: Interview, asked: dict[str, str]
-) -> None:
+def test_places_that_are_not_in_the_study_are_not_found(study, interview, asked):
     with pytest.raises(PlaceNotFound):
         find_place(study, asked)

@@ -1,26 +1,18 @@
 """Two interviews with two models, coded by two people, and the address bar of a search."""
 
-from __future__ import annotations
-
 import json
 import re
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.support.databases import stored
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code
 from transcripts.coding.actions import add_coding
-from transcripts.coding.models import Coding
 from transcripts.coding.values import CodingValues
 from transcripts.corpus.actions import import_file
 from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
 
 TURNS = [
     {"role": "interviewer", "text": "Do you weigh balance?"},
@@ -29,14 +21,11 @@ TURNS = [
     {"role": "model", "text": "I take that back. I weigh it again."},
 ]
 
-Put = Callable[..., Coding]
-Ask = Callable[..., "Answer"]
-
 
 class Answer:
     """A page of results, in the words that are seen on it."""
 
-    def __init__(self, response: Any) -> None:
+    def __init__(self, response):
         self.response = response
         self.status = response.status_code
         self.page = response.content.decode()
@@ -45,27 +34,27 @@ class Answer:
         self.count = findings["sentences"] if findings else None
 
     @property
-    def main(self) -> str:
+    def main(self):
         """The page without its frame, which holds a token that is new each time."""
         return str(self.page.partition("<main")[2])
 
     @property
-    def heading(self) -> str:
+    def heading(self):
         return "".join(re.findall(r"<h2 id=\"found\"[^>]*>([^<]*)</h2>", self.page))
 
 
 @stored
-def second_interview(study: Study, interview: Interview, owner: User) -> Interview:
+def second_interview(study, interview, owner):
     line = json.dumps({"id": "i2", "model": "Model B", "title": "Second interview", "turns": TURNS})
     import_file(study=study, name="second.jsonl", data=line.encode(), by=owner)
     return Interview.objects.get(study=study, external_id="i2")
 
 
 @pytest.fixture
-def put(study: Study) -> Put:
+def put(study):
     """Put a code on the sentence that begins with some words."""
 
-    def put_code(by: User, begin: str, identifier: str, **how: Any) -> Coding:
+    def put_code(by, begin, identifier, **how):
         sentences = Sentence.objects.select_related("turn__interview").filter(turn__interview__study=study)
         sentence = next(each for each in sentences.order_by("pk") if each.read_text().startswith(begin))
         code = Code.objects.get(version__study=study, identifier=identifier)
@@ -80,10 +69,10 @@ def put(study: Study) -> Put:
 
 
 @pytest.fixture
-def ask(study: Study, second_interview: Interview, client_of: Callable[[User], Client]) -> Ask:
+def ask(study, second_interview, client_of):
     """Search as somebody."""
 
-    def ask_as(user: User, **query: Any) -> Answer:
+    def ask_as(user, **query):
         return Answer(client_of(user).get(reverse("search:search", args=[study.slug]), query))
 
     return ask_as

@@ -1,9 +1,5 @@
 """Counts as charts: shares add up to what is counted, pairs appear once, and noughts are not drawn."""
 
-from __future__ import annotations
-
-from collections.abc import Hashable
-
 import pytest
 
 from transcripts.analysis.search.counts import Mark
@@ -23,16 +19,16 @@ CODES = [Heading(name, name.title(), "themes", "sentence") for name in ("care", 
 MOVES = [Heading(name, name.title(), "moves", "sentence", has_enactment=True) for name in ("refuse", "bracket")]
 
 
-def count(places: int, semantic: int, latent: int, out_of: int = 54, clusters: int = 20) -> Count:
+def count(places, semantic, latent, out_of=54, clusters=20):
     return Count(places, semantic, latent, out_of, clusters, 0, "sentence")
 
 
-def move(sentence: int, model: str, code: str = "refuse", enactment: str = "enacted") -> Mark:
+def move(sentence, model, code="refuse", enactment="enacted"):
     """A move on a sentence; a turn has five sentences."""
     return Mark(sentence, sentence // 5, sentence // 5, 1, model, code, "semantic", enactment)
 
 
-def test_a_bar_is_as_long_as_its_share_and_its_parts_are_the_levels() -> None:
+def test_a_bar_is_as_long_as_its_share_and_its_parts_are_the_levels():
     # The second has one place at both levels; the third was never applied.
     chart = draw_shares(CODES, [("Model A", [count(12, 12, 0), count(9, 6, 4), count(0, 0, 0)])])
     assert [(row.name, row.group, row.text) for row in chart.rows] == [
@@ -45,7 +41,7 @@ def test_a_bar_is_as_long_as_its_share_and_its_parts_are_the_levels() -> None:
     ]
 
 
-def test_models_are_groups_and_a_chart_of_noughts_says_what_is_missing() -> None:
+def test_models_are_groups_and_a_chart_of_noughts_says_what_is_missing():
     none = [count(0, 0, 0)] * 3
     two = draw_shares(CODES, [("Model A", [count(1, 1, 0), *none[1:]]), ("Model B", none)])
     assert [(row.group, row.name) for row in two.rows] == [("Model A", "Care")]
@@ -55,7 +51,7 @@ def test_models_are_groups_and_a_chart_of_noughts_says_what_is_missing() -> None
     assert "None of these codes" in empty.missing.words
 
 
-def test_each_pair_is_drawn_once_below_the_diagonal() -> None:
+def test_each_pair_is_drawn_once_below_the_diagonal():
     found = {(1, 0): 3, (2, 0): 0, (2, 1): 1}
     chart = draw_pairs(CODES, lambda n, m: (found[n, m], 0), by_turn=False)
     assert [[cell.text for cell in row.cells] for row in chart.rows] == [["", ""], ["3", ""], ["", "1"]]
@@ -64,7 +60,7 @@ def test_each_pair_is_drawn_once_below_the_diagonal() -> None:
 
 
 @pytest.mark.parametrize(("by_turn", "words"), [(False, "Choose “in the same turn”"), (True, "in the same turn yet")])
-def test_no_pair_says_so_and_where_to_look(by_turn: bool, words: str) -> None:
+def test_no_pair_says_so_and_where_to_look(by_turn, words):
     chart = draw_pairs(CODES, lambda n, m: (0, 0), by_turn=by_turn)
     assert chart.is_empty
     assert chart.missing is not None
@@ -72,14 +68,14 @@ def test_no_pair_says_so_and_where_to_look(by_turn: bool, words: str) -> None:
     assert draw_pairs([], lambda n, m: (0, 0), by_turn=by_turn).is_empty
 
 
-def test_ten_described_refusals_are_not_above_the_enacted_ones_of_another_model() -> None:
+def test_ten_described_refusals_are_not_above_the_enacted_ones_of_another_model():
     marks = [
         *(move(n, "A", enactment="described") for n in range(10)),
         move(10, "A"),
         move(11, "A", enactment="demonstrated"),
         *(move(n, "D") for n in range(100, 103)),
     ]
-    sizes: dict[Hashable, dict[str, int]] = {model: {"sentence": 60, "turn": 12, "interview": 1} for model in "AD"}
+    sizes = {model: {"sentence": 60, "turn": 12, "interview": 1} for model in "AD"}
     table = CountTable(MOVES, ((mark.model, mark) for mark in marks), sizes)
     of_a, of_d = (table.count(model, MOVES[0]) for model in "AD")
     assert (of_a.places, of_a.apart, of_d.places, of_d.apart) == (1, (1, 10, 0), 3, (0, 0, 0))
@@ -89,9 +85,9 @@ def test_ten_described_refusals_are_not_above_the_enacted_ones_of_another_model(
     assert [(row.group, row.text) for row in chart.rows] == [("A", "1/60"), ("D", "3/60")]
 
 
-def test_a_share_of_one_decided_sentence_is_no_figure() -> None:
+def test_a_share_of_one_decided_sentence_is_no_figure():
     marks = [move(1, "A"), *(move(n, "D") for n in range(100, 105))]
-    sizes: dict[Hashable, dict[str, int]] = {
+    sizes = {
         "A": {"sentence": 1, "turn": 1},
         "C": {"sentence": 20, "turn": 9},
         "D": {"sentence": 67, "turn": 12},
@@ -110,7 +106,7 @@ def test_a_share_of_one_decided_sentence_is_no_figure() -> None:
     assert "fewer than 3 decided turns" in alone.missing.words
 
 
-def test_moves_together_are_pairs_of_one_enactment() -> None:
+def test_moves_together_are_pairs_of_one_enactment():
     marks = [
         *(move(n, "A", code, "described") for n in range(10) for code in ("refuse", "bracket")),
         *(move(20, "A", code) for code in ("refuse", "bracket")),
@@ -126,7 +122,7 @@ def test_moves_together_are_pairs_of_one_enactment() -> None:
     assert [described.count(*pair)[0] for pair in ((0, 0), (0, 1), (2, 2))] == [10, 10, 1]
 
 
-def test_a_score_sheet_counts_turns_where_a_move_is_enacted() -> None:
+def test_a_score_sheet_counts_turns_where_a_move_is_enacted():
     marks = [
         move(5, "A", enactment="described"),
         move(10, "A", enactment="described"),

@@ -1,11 +1,7 @@
 """What is typed into a search is looked for, and is nothing else: no SQL, no regular expression, no pattern of LIKE."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.transcripts.analysis.search.conftest import Ask
-from transcripts.accounts.models import User
 from transcripts.analysis.search.pure.words import holds_all, read_terms
 
 HOSTILE = (
@@ -23,7 +19,7 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("words", HOSTILE)
-def test_a_search_finds_no_sentence_that_does_not_hold_what_was_typed(ask: Ask, coder: User, words: str) -> None:
+def test_a_search_finds_no_sentence_that_does_not_hold_what_was_typed(ask, coder, words):
     answer = ask(coder, words=words)
     assert answer.status in {200, 422}
     assert answer.texts == []
@@ -40,7 +36,7 @@ def test_a_search_finds_no_sentence_that_does_not_hold_what_was_typed(ask: Ask, 
         ),
     ],
 )
-def test_no_filter_of_a_search_reaches_beyond_its_meaning(ask: Ask, coder: User, field: str) -> None:
+def test_no_filter_of_a_search_reaches_beyond_its_meaning(ask, coder, field):
     unfiltered = set(ask(coder, words="weigh").texts)
     assert unfiltered
     for value in ("1) OR (1=1", "user__password__startswith", "_connector", "-1", "9" * 30, "\x00"):
@@ -51,6 +47,6 @@ def test_no_filter_of_a_search_reaches_beyond_its_meaning(ask: Ask, coder: User,
 
 
 @pytest.mark.parametrize("typed", [".*", "a.k", "[a-z]+", "(ask", "ask|weigh", "^", "$", "\\w"])
-def test_what_stands_in_an_expression_is_taken_literally(typed: str) -> None:
+def test_what_stands_in_an_expression_is_taken_literally(typed):
     assert not holds_all("I would ask first and weigh it", read_terms(typed)) or not read_terms(typed)
     assert holds_all(f"before {typed} after", read_terms(typed))

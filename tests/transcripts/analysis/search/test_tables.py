@@ -1,32 +1,24 @@
 """A count is worth what it opens: every figure of every table is the number of sentences its link finds."""
 
-from __future__ import annotations
-
 import html
 import re
 import uuid
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils.timezone import now
 
-from tests.transcripts.analysis.search.conftest import Put
-from transcripts.accounts.models import User
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.coding.actions.codings import decide_sentence
 from transcripts.coding.models import Coding, Unblinding
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.studies.models import Study
 
-ClientOf = Callable[[User], Client]
 CELL = re.compile(r'<a href="(/studies/culture/search/\?[^"]*)"\s+aria-label="([^"]*)">')
 
 
 @pytest.fixture
-def coded(put: Put, coder: User, second_coder: User, second_interview: Interview) -> None:
+def coded(put, coder, second_coder, second_interview):
     put(coder, "I weigh both", "theme.balance")
     put(coder, "I weigh both", "theme.compassion", level="latent", note="Kindly meant.")
     put(coder, "Nothing is", "theme.balance")
@@ -40,13 +32,13 @@ def coded(put: Put, coder: User, second_coder: User, second_interview: Interview
     put(second_coder, "There are", "theme.balance")
 
 
-def read_cells(client: Client, path: str) -> list[tuple[str, str]]:
+def read_cells(client, path):
     answer = client.get(path)
     assert answer.status_code == 200
     return [(html.unescape(link), html.unescape(label)) for link, label in CELL.findall(answer.content.decode())]
 
 
-def count_found(client: Client, link: str) -> int:
+def count_found(client, link):
     findings = client.get(link).context["findings"]
     return int(findings["sentences"])
 
@@ -68,15 +60,7 @@ class TestEveryFigureOpensItsSentences:
             pytest.param("codings/turns/{interview}/", marks=pytest.mark.full),
         ],
     )
-    def test_by(
-        self,
-        request: pytest.FixtureRequest,
-        study: Study,
-        second_interview: Interview,
-        client_of: ClientOf,
-        path: str,
-        who: str,
-    ) -> None:
+    def test_by(self, request, study, second_interview, client_of, path, who):
         client = client_of(request.getfixturevalue(who))
         cells = read_cells(client, f"/studies/{study.slug}/{path.format(interview=second_interview.pk)}")
         assert len(cells) > 1
@@ -90,19 +74,15 @@ class TestEveryFigureOpensItsSentences:
 
 @pytest.mark.usefixtures("coded")
 class TestWhatIsCounted:
-    def labels(self, client_of: ClientOf, user: User, path: str) -> list[str]:
+    def labels(self, client_of, user, path):
         return [label for _, label in read_cells(client_of(user), f"/studies/culture/{path}")]
 
-    def test_sentences_of_the_model_out_of_those_decided_with_both_levels(
-        self, client_of: ClientOf, coder: User
-    ) -> None:
+    def test_sentences_of_the_model_out_of_those_decided_with_both_levels(self, client_of, coder):
         labels = self.labels(client_of, coder, "codings/interviews/")
         assert "3 of 4 sentences, 2 semantic, 1 latent: Balance, Second interview" in labels
         assert "4 of 5 sentences, 3 semantic, 1 latent: Balance, all" in labels
 
-    def test_a_sentence_finished_without_a_code_is_decided_and_the_rest_is_shown(
-        self, client_of: ClientOf, coder: User, study: Study
-    ) -> None:
+    def test_a_sentence_finished_without_a_code_is_decided_and_the_rest_is_shown(self, client_of, coder, study):
         sentences = Sentence.objects.filter(turn__interview__study=study).order_by("pk")
         there_are = next(each for each in sentences if each.read_text().startswith("There are"))
         assert not Coding.objects.filter(sentence=there_are, coder=coder).exists()
@@ -113,37 +93,33 @@ class TestWhatIsCounted:
         assert "decided: 6 of 11 sentences" in page
         assert "not counted: 5 sentences" in page
 
-    def test_a_code_of_a_turn_decides_its_turn_and_no_sentence(
-        self, put: Put, client_of: ClientOf, second_coder: User
-    ) -> None:
+    def test_a_code_of_a_turn_decides_its_turn_and_no_sentence(self, put, client_of, second_coder):
         put(second_coder, "I would ask", "feature.power")
         labels = self.labels(client_of, second_coder, "codings/models/?family=themes")
         assert "2 of 2 sentences, 1 semantic, 1 latent: Balance, all" in labels
         labels = self.labels(client_of, second_coder, "codings/models/?family=case_features")
         assert "1 of 3 turns, 1 semantic, 0 latent: Power / asymmetry, all" in labels
 
-    def test_pairs_are_out_of_what_is_decided(self, client_of: ClientOf, coder: User) -> None:
+    def test_pairs_are_out_of_what_is_decided(self, client_of, coder):
         page = " ".join(client_of(coder).get("/studies/culture/codings/co-occurrence/").content.decode().split())
         assert "Out of 5 decided sentences in 3 turns of the model (few); 6 more are not decided." in page
 
-    def test_of_what_nobody_decided_there_is_no_share(self, client_of: ClientOf, second_coder: User) -> None:
+    def test_of_what_nobody_decided_there_is_no_share(self, client_of, second_coder):
         table = client_of(second_coder).get("/studies/culture/codings/interviews/?family=moves").context["table"]
         shares = [(cell["count"].out_of, cell["count"].share) for row in table["rows"] for cell in row["cells"]]
         assert shares
         assert {share for _, share in shares} == {0.0}
 
-    def test_a_sentence_coded_by_two_counts_once(self, client_of: ClientOf, reader: User) -> None:
+    def test_a_sentence_coded_by_two_counts_once(self, client_of, reader):
         labels = self.labels(client_of, reader, "codings/models/")
         assert "3 of 4 sentences, 2 semantic, 2 latent: Balance, Model B" in labels
 
-    def test_what_the_interviewer_says_is_told_apart(self, client_of: ClientOf, coder: User) -> None:
+    def test_what_the_interviewer_says_is_told_apart(self, client_of, coder):
         page = client_of(coder).get("/studies/culture/codings/models/").content.decode()
         assert "1 coding of other speakers’ words" in page
 
     @pytest.mark.parametrize("page", ["models", "interviews"])
-    def test_what_a_model_says_it_would_do_is_never_counted_with_what_it_does(
-        self, client_of: ClientOf, coder: User, page: str
-    ) -> None:
+    def test_what_a_model_says_it_would_do_is_never_counted_with_what_it_does(self, client_of, coder, page):
         path = f"/studies/culture/codings/{page}/?family=moves"
         client = client_of(coder)
         labels = {label for _, label in read_cells(client, path)}
@@ -165,7 +141,7 @@ class TestWhatIsCounted:
                 for each in cell["apart"]:
                     assert count_found(client, f"/studies/culture/search/?{each['query']}") == each["places"]
 
-    def test_moves_are_together_with_other_codes_by_enactment(self, client_of: ClientOf, coder: User) -> None:
+    def test_moves_are_together_with_other_codes_by_enactment(self, client_of, coder):
         client = client_of(coder)
         page = "/studies/culture/codings/co-occurrence/?family=&together=turn"
         found = dict.fromkeys(label for _, label in read_cells(client, page))
@@ -181,14 +157,12 @@ class TestWhatIsCounted:
         # Both sentences of the turn that have either code.
         assert count_found(client, described["1 turn: Balance and Elicit / gather"]) == 2
 
-    def test_codes_together_in_a_turn_are_turns(self, client_of: ClientOf, coder: User) -> None:
+    def test_codes_together_in_a_turn_are_turns(self, client_of, coder):
         labels = self.labels(client_of, coder, "codings/co-occurrence/?together=turn")
         assert "1 turn: Balance and Compassion" in labels
         assert "3 turns: Balance" in labels
 
-    def test_a_score_sheet_tells_enactment_and_marks_challenges(
-        self, client_of: ClientOf, coder: User, second_interview: Interview
-    ) -> None:
+    def test_a_score_sheet_tells_enactment_and_marks_challenges(self, client_of, coder, second_interview):
         path = f"codings/turns/{second_interview.pk}/"
         page = client_of(coder).get(f"/studies/culture/{path}").content.decode()
         assert "1 enacted, 1 demonstrated: Revise, turn 4" in page
@@ -197,8 +171,8 @@ class TestWhatIsCounted:
         assert 'class="glyph half family-moves"' in page
 
     def test_a_score_sheet_counts_out_of_decided_turns_and_marks_what_is_not_stated(
-        self, client_of: ClientOf, coder: User, second_coder: User, second_interview: Interview
-    ) -> None:
+        self, client_of, coder, second_coder, second_interview
+    ):
         path = f"/studies/culture/codings/turns/{second_interview.pk}/"
         Coding.objects.filter(code__identifier="move.elicit").update(enactment="")
         page = client_of(coder).get(path).content.decode()
@@ -212,7 +186,7 @@ class TestWhatIsCounted:
 
 
 @pytest.fixture
-def answered(put: Put, study: Study, coder: User, second_coder: User, second_interview: Interview) -> None:
+def answered(put, study, coder, second_coder, second_interview):
     """Compassion in two directions, once without an answer; identity cues of a turn."""
     about_self, others = {"direction": "about self"}, {"direction": "towards the user or others"}
     put(coder, "I weigh both", "theme.compassion", attributes=about_self)
@@ -226,20 +200,18 @@ def answered(put: Put, study: Study, coder: User, second_coder: User, second_int
 
 @pytest.mark.usefixtures("answered")
 class TestAnswers:
-    def tables(self, client: Client, query: str = "") -> dict[str, Any]:
+    def tables(self, client, query=""):
         tables = client.get(f"/studies/culture/codings/answers/?{query}").context["tables"]
         return {f"{each['question'].code.identifier}:{each['question'].key}": each for each in tables}
 
-    def test_codings_and_interviews_are_counted_out_of_those_that_answer(
-        self, client_of: ClientOf, coder: User
-    ) -> None:
+    def test_codings_and_interviews_are_counted_out_of_those_that_answer(self, client_of, coder):
         table = self.tables(client_of(coder))["theme.compassion:direction"]
         rows = {row["words"]: (row["codings"], row["interviews"]) for row in table["rows"]}
         assert rows == {"towards the user or others": (1, 1), "about self": (2, 2)}
         assert (table["answered"]["codings"], table["answered"]["interviews"]) == (3, 2)
         assert (table["unanswered"]["codings"], table["not_asked"]) == (1, 0)
 
-    def test_answers_of_moves_are_those_of_enacted_ones(self, put: Put, client_of: ClientOf, coder: User) -> None:
+    def test_answers_of_moves_are_those_of_enacted_ones(self, put, client_of, coder):
         asked = {"attributes": {"source": "asks somebody"}}
         put(coder, "I weigh both", "move.elicit", **asked)
         put(coder, "Nothing is", "move.elicit", enactment="described", **asked)
@@ -256,11 +228,11 @@ class TestAnswers:
         page = client.get("/studies/culture/codings/answers/?family=moves").content.decode()
         assert "Not enacted</th>" in page
 
-    def test_one_model_alone(self, client_of: ClientOf, coder: User) -> None:
+    def test_one_model_alone(self, client_of, coder):
         table = self.tables(client_of(coder), "model=Model+B")["theme.compassion:direction"]
         assert [row["codings"] for row in table["rows"]] == [1, 1]
 
-    def test_an_older_version_that_did_not_ask_is_told_apart(self, client_of: ClientOf, coder: User) -> None:
+    def test_an_older_version_that_did_not_ask_is_told_apart(self, client_of, coder):
         Code.objects.filter(identifier="theme.compassion").update(attributes=[])
         assert "theme.compassion:direction" not in self.tables(client_of(coder))
         new = CodebookVersion.objects.create(
@@ -283,19 +255,15 @@ class TestAnswers:
     @pytest.mark.parametrize(
         "query", [pytest.param("", marks=pytest.mark.full), "family=case_features", "model=Model+B"]
     )
-    def test_every_figure_opens_its_sentences(
-        self, request: pytest.FixtureRequest, client_of: ClientOf, who: str, query: str
-    ) -> None:
+    def test_every_figure_opens_its_sentences(self, request, client_of, who, query):
         client = client_of(request.getfixturevalue(who))
         cells = read_cells(client, f"/studies/culture/codings/answers/?{query}")
         assert len(cells) > 1
         for link, label in cells:
             assert count_found(client, link) == int(label.split()[0]), label
 
-    def test_others_are_counted_only_where_their_codings_may_be_seen(
-        self, client_of: ClientOf, lead: User, second_coder: User, reader: User
-    ) -> None:
-        def count(user: User, query: str = "") -> int:
+    def test_others_are_counted_only_where_their_codings_may_be_seen(self, client_of, lead, second_coder, reader):
+        def count(user, query=""):
             return int(self.tables(client_of(user), query)["theme.compassion:direction"]["answered"]["codings"])
 
         assert count(second_coder) == 1
@@ -307,9 +275,7 @@ class TestAnswers:
 @pytest.mark.usefixtures("coded")
 class TestWhoSeesWhat:
     @pytest.mark.parametrize("name", ["by_interview", "by_model", "by_answer", "cooccurrence", "score_sheet"])
-    def test_a_coders_page_is_the_same_whatever_others_code(
-        self, put: Put, second_coder: User, coder: User, interview: Interview, client_of: ClientOf, name: str
-    ) -> None:
+    def test_a_coders_page_is_the_same_whatever_others_code(self, put, second_coder, coder, interview, client_of, name):
         arguments = ["culture", *([interview.pk] if name == "score_sheet" else [])]
         client = client_of(second_coder)
         before = read_main(client, reverse(f"search:{name}", args=arguments))
@@ -318,9 +284,7 @@ class TestWhoSeesWhat:
         assert read_main(client, reverse(f"search:{name}", args=arguments)) == before
 
     @pytest.mark.parametrize("query", ["coder=coder", "coder=all", "beside=coder"])
-    def test_a_coder_cannot_ask_for_others(
-        self, second_coder: User, interview: Interview, client_of: ClientOf, query: str
-    ) -> None:
+    def test_a_coder_cannot_ask_for_others(self, second_coder, interview, client_of, query):
         path = reverse("search:score_sheet", args=["culture", interview.pk])
         answer = client_of(second_coder).get(f"{path}?{query}")
         if query.startswith("beside"):
@@ -328,18 +292,14 @@ class TestWhoSeesWhat:
         else:
             assert answer.status_code == 422
 
-    def test_two_coders_sheets_stand_below_each_other_for_who_may(
-        self, reader: User, second_interview: Interview, client_of: ClientOf
-    ) -> None:
+    def test_two_coders_sheets_stand_below_each_other_for_who_may(self, reader, second_interview, client_of):
         path = reverse("search:score_sheet", args=["culture", second_interview.pk])
         answer = client_of(reader).get(path, {"coder": "coder", "beside": "second_coder", "family": "themes"})
         page = answer.content.decode()
         assert [each["coder"] for each in answer.context["sheets"]] == ["coder", "second_coder"]
         assert "Codings of <bdi>second_coder</bdi>" in page
 
-    def test_a_lead_counts_others_only_where_she_opened_their_work(
-        self, lead: User, second_interview: Interview, client_of: ClientOf
-    ) -> None:
+    def test_a_lead_counts_others_only_where_she_opened_their_work(self, lead, second_interview, client_of):
         from django.utils import timezone
 
         path = "/studies/culture/codings/interviews/?coder=all"
@@ -348,22 +308,20 @@ class TestWhoSeesWhat:
         assert any("3 of 4 sentences" in label for _, label in read_cells(client_of(lead), path))
 
 
-def test_tables_of_an_empty_study_say_so(study: Study, owner: User, client_of: ClientOf) -> None:
+def test_tables_of_an_empty_study_say_so(study, owner, client_of):
     client = client_of(owner)
     for name in ("by_interview", "by_model", "by_answer", "cooccurrence", "score_sheets"):
         assert client.get(reverse(f"search:{name}", args=[study.slug])).status_code == 200
 
 
-def read_main(client: Client, path: str) -> str:
+def read_main(client, path):
     """The main part of a page, without the token of its forms, which is another each time."""
     main = client.get(path).content.decode().partition("<main")[2]
     return re.sub(r'name="csrfmiddlewaretoken" value="[^"]*"', "", main)
 
 
 @pytest.mark.parametrize("name", ["by_interview", "by_model", "cooccurrence"])
-def test_a_table_of_noughts_says_what_is_missing_and_where_to_get_it(
-    coder: User, interview: Interview, client_of: ClientOf, put: Put, name: str
-) -> None:
+def test_a_table_of_noughts_says_what_is_missing_and_where_to_get_it(coder, interview, client_of, put, name):
     client, path = client_of(coder), reverse(f"search:{name}", args=["culture"])
     page = read_main(client, path)
     assert "so every count would be 0" in page

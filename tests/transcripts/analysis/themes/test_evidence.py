@@ -1,23 +1,16 @@
 """Whose codings are counted, what they are out of, and that a cell opens exactly its sentences."""
 
-from __future__ import annotations
-
 import html
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
 from tests.transcripts.coding.cast import decide, find_code, put, take_off
 from tests.transcripts.revision.codebooks import merge
 from transcripts.accounts.models import User
-from transcripts.analysis.themes.pure import Cell
 from transcripts.analysis.themes.queries import (
-    Viewpoint,
     choose_viewpoint,
     count_codes,
     count_decided,
@@ -30,19 +23,18 @@ from transcripts.analysis.themes.queries import (
 )
 from transcripts.blinding.viewers import Viewer
 from transcripts.coding.models import Blinding, Coding
-from transcripts.corpus.models import Interview, Sentence
+from transcripts.corpus.models import Sentence
 from transcripts.revision.actions import migrate_merged
-from transcripts.studies.models import Study
-from transcripts.studies.roles import CODER, LEAD, READER, Role
+from transcripts.studies.roles import CODER, LEAD, READER
 
 FEATURE, MOVE = "feature.power", "move.refuse"
 
 
-def look(study: Study, user: User, role: Role, coder: str = "", blinding: str = "any") -> Viewpoint:
+def look(study, user, role, coder="", blinding="any"):
     return choose_viewpoint(Viewer(study, user, role), coder=coder, blinding=blinding)
 
 
-def found(viewpoint: Viewpoint) -> Cell:
+def found(viewpoint):
     """What one theme of two codes shows over all interviews."""
     themes = current_themes(viewpoint.study)
     theme = themes[0] if themes else make_theme(viewpoint.study, User.objects.get(username="owner"))
@@ -51,7 +43,7 @@ def found(viewpoint: Viewpoint) -> Cell:
 
 class TestWhoseCodings:
     @pytest.fixture(autouse=True)
-    def coded(self, interview: Interview, coder: User, second_coder: User, lead: User) -> None:
+    def coded(self, interview, coder, second_coder, lead):
         one, two, three, *_ = answers(interview)
         put_on(one, BALANCE, coder)
         put_on(one, COMPASSION, second_coder)
@@ -59,22 +51,20 @@ class TestWhoseCodings:
         put_on(three, CONTEXT, lead)
         decide(answers(interview)[3], second_coder)
 
-    def test_a_blind_coder_counts_her_own_whatever_she_asks_for(self, study: Study, coder: User) -> None:
+    def test_a_blind_coder_counts_her_own_whatever_she_asks_for(self, study, coder):
         for asked in ("", "all", "second_coder", "nobody"):
             viewpoint = look(study, coder, CODER, asked)
             assert viewpoint.coder == "me"
             assert (found(viewpoint).sentences, found(viewpoint).out_of) == (1, 1)
         assert list_coders(Viewer(study, coder, CODER)) == []
 
-    def test_a_reader_counts_everybody_and_each_sentence_once(self, study: Study, reader: User) -> None:
+    def test_a_reader_counts_everybody_and_each_sentence_once(self, study, reader):
         cell = found(look(study, reader, READER))
         assert (cell.sentences, cell.out_of) == (2, 4)
         cell = found(look(study, reader, READER, "second_coder"))
         assert (cell.sentences, cell.out_of) == (2, 3)
 
-    def test_who_may_still_code_counts_colleagues_only_where_she_opened_them(
-        self, study: Study, interview: Interview, lead: User
-    ) -> None:
+    def test_who_may_still_code_counts_colleagues_only_where_she_opened_them(self, study, interview, lead):
         assert look(study, lead, LEAD).coder == "me"
         closed = look(study, lead, LEAD, "all")
         assert (found(closed).sentences, found(closed).out_of) == (0, 0)
@@ -84,7 +74,7 @@ class TestWhoseCodings:
         assert (found(opened).sentences, found(opened).out_of) == (2, 4)
         assert not opened.visibility.hidden
 
-    def test_codes_are_counted_too_and_by_interview(self, study: Study, reader: User) -> None:
+    def test_codes_are_counted_too_and_by_interview(self, study, reader):
         codes = read_catalogue(study).name_codes([BALANCE, CONTEXT])
         presence = count_codes(look(study, reader, READER), codes, by_interview=True)
         assert [[cell.sentences for cell in cells] for _, cells, _ in presence.rows] == [[2], [1]]
@@ -92,14 +82,12 @@ class TestWhoseCodings:
 
 
 class TestWhatCounts:
-    def test_codings_that_were_taken_off_do_not(self, study: Study, sentence: Sentence, coder: User) -> None:
+    def test_codings_that_were_taken_off_do_not(self, study, sentence, coder):
         take_off(put_on(sentence, BALANCE, coder), coder)
         cell = found(look(study, coder, CODER))
         assert (cell.sentences, cell.out_of) == (0, 0)
 
-    def test_what_the_interviewer_says_does_not_but_it_prompts(
-        self, study: Study, interview: Interview, coder: User
-    ) -> None:
+    def test_what_the_interviewer_says_does_not_but_it_prompts(self, study, interview, coder):
         question = Sentence.objects.filter(turn__interview=interview, turn__position=3)[0]
         put_on(question, BALANCE, coder)
         before, *_, after = answers(interview)
@@ -108,23 +96,19 @@ class TestWhatCounts:
         cell = found(look(study, coder, CODER))
         assert (cell.sentences, cell.unprompted, cell.prompted, cell.out_of) == (2, 1, 1, 2)
 
-    def test_what_the_coder_said_of_prompting_holds(self, study: Study, sentence: Sentence, coder: User) -> None:
+    def test_what_the_coder_said_of_prompting_holds(self, study, sentence, coder):
         coding = put_on(sentence, BALANCE, coder)
         Coding.objects.filter(pk=coding.pk).update(prompting="unclear")
         assert found(look(study, coder, CODER)).unclear == 1
 
-    def test_a_blind_reading_taken_back_after_an_opening_still_counts_as_one(
-        self, study: Study, sentence: Sentence, lead: User
-    ) -> None:
+    def test_a_blind_reading_taken_back_after_an_opening_still_counts_as_one(self, study, sentence, lead):
         coding = put_on(sentence, BALANCE, lead)
         open_all(study, lead)
         take_off(coding, lead, reason="Hers convinces me.")
         assert found(look(study, lead, LEAD)).sentences == 0
         assert found(look(study, lead, LEAD, blinding="blind")).sentences == 1
 
-    def test_a_blind_reading_carried_to_another_code_counts_there_only(
-        self, study: Study, sentence: Sentence, owner: User, lead: User
-    ) -> None:
+    def test_a_blind_reading_carried_to_another_code_counts_there_only(self, study, sentence, owner, lead):
         put_on(sentence, COMPASSION, lead)
         open_all(study, lead)
         version = merge(study, [COMPASSION, BALANCE], BALANCE, owner)
@@ -133,14 +117,14 @@ class TestWhatCounts:
         assert find_coded_sentences(viewpoint, [COMPASSION]) == []
         assert [sentence_id for sentence_id, _, _ in find_coded_sentences(viewpoint, [BALANCE])] == [sentence.pk]
 
-    def test_assisted_codings_are_no_blind_readings(self, study: Study, sentence: Sentence, lead: User) -> None:
+    def test_assisted_codings_are_no_blind_readings(self, study, sentence, lead):
         coding = put_on(sentence, BALANCE, lead)
         Coding.objects.filter(pk=coding.pk).update(blinding=Blinding.ASSISTED)
         blind = found(look(study, lead, LEAD, blinding="blind"))
         assert (blind.sentences, blind.out_of) == (0, 0)
         assert found(look(study, lead, LEAD)).sentences == 1
 
-    def test_a_finished_sentence_is_in_the_denominator(self, study: Study, interview: Interview, coder: User) -> None:
+    def test_a_finished_sentence_is_in_the_denominator(self, study, interview, coder):
         one, two, *_ = answers(interview)
         put_on(one, BALANCE, coder)
         decide(one, coder)
@@ -148,9 +132,7 @@ class TestWhatCounts:
         decided = count_decided(look(study, coder, CODER))
         assert decided[interview.pk] == (2, 1)
 
-    def test_a_code_of_a_turn_decides_no_sentence_where_other_codes_are_counted(
-        self, study: Study, interview: Interview, coder: User
-    ) -> None:
+    def test_a_code_of_a_turn_decides_no_sentence_where_other_codes_are_counted(self, study, interview, coder):
         put_on(answers(interview)[0], FEATURE, coder)
         viewpoint = look(study, coder, CODER)
         codes = read_catalogue(study).name_codes([BALANCE, FEATURE])
@@ -160,9 +142,7 @@ class TestWhatCounts:
 
 
 class TestMoves:
-    def test_what_a_model_says_it_would_do_is_no_presence_of_a_move(
-        self, study: Study, interview: Interview, coder: User, client_of: Callable[[User], Client]
-    ) -> None:
+    def test_what_a_model_says_it_would_do_is_no_presence_of_a_move(self, study, interview, coder, client_of):
         one, two, three, *_ = answers(interview)
         move = find_code(study, MOVE)
         put(one, move, coder, enactment="described")
@@ -189,9 +169,7 @@ class TestMoves:
         assert "1–2 of 2 sentences" in page
         assert '<option value="described" selected>' in page
 
-    def test_a_move_stored_before_its_enactment_was_asked_for_is_apart(
-        self, study: Study, interview: Interview, coder: User
-    ) -> None:
+    def test_a_move_stored_before_its_enactment_was_asked_for_is_apart(self, study, interview, coder):
         put(answers(interview)[0], find_code(study, MOVE), coder)
         Coding.objects.update(enactment="")
         [(_, [cell], _)] = count_codes(look(study, coder, CODER), read_catalogue(study).name_codes([MOVE])).rows
@@ -199,9 +177,7 @@ class TestMoves:
 
 
 class TestSentencesBehindACell:
-    def test_a_cell_opens_as_many_as_it_says(
-        self, study: Study, interview: Interview, reader: User, coder: User
-    ) -> None:
+    def test_a_cell_opens_as_many_as_it_says(self, study, interview, reader, coder):
         sentences = answers(interview)
         put_on(sentences[4], BALANCE, coder)
         put_on(sentences[0], COMPASSION, coder, level="latent")
@@ -209,7 +185,7 @@ class TestSentencesBehindACell:
         put_on(sentences[1], CONTEXT, coder)
         viewpoint = look(study, reader, READER)
 
-        def list_them(**filters: Any) -> list[int]:
+        def list_them(**filters):
             listed = find_coded_sentences(viewpoint, [BALANCE, COMPASSION], **filters)
             return [sentence_id for sentence_id, _, _ in listed]
 

@@ -1,37 +1,26 @@
 """What leaves the study of themes, as the room of exports hands it out."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
-from typing import Any
 
 from django.core.management import call_command
-from django.test import Client
 from django.urls import reverse
 
 from tests.transcripts.analysis.themes.cast import BALANCE, make_theme, put_on
-from tests.transcripts.corpus.consent_cast import allow, refuse
-from transcripts.accounts.models import User
+from tests.transcripts.corpus.cast import allow, refuse
 from transcripts.analysis.themes import actions
 from transcripts.analysis.themes.actions import ThemeText, add_quote, revise_theme
 from transcripts.audit_trail.models import AuditEvent
-from transcripts.corpus.models import Sentence
 from transcripts.exchange.rows import Scope, find_export
-from transcripts.studies.models import Study
 
 
-def export(key: str, study: Study, only: User | None = None) -> list[dict[str, Any]]:
+def export(key, study, only=None):
     found = find_export(key)
     assert found is not None
     assert found.read_rows is not None
     return [dict(zip(found.header, row, strict=True)) for row in found.read_rows(Scope(study, only))]
 
 
-def test_a_quote_goes_out_with_its_marks_its_source_and_where_it_stands(
-    study: Study, sentence: Sentence, lead: User
-) -> None:
+def test_a_quote_goes_out_with_its_marks_its_source_and_where_it_stands(study, sentence, lead):
     theme = make_theme(study, lead)
     coding = put_on(sentence, BALANCE, lead)
     quote = add_quote(
@@ -45,9 +34,7 @@ def test_a_quote_goes_out_with_its_marks_its_source_and_where_it_stands(
     assert (row["sentence_id"], row["quote_id"], row["coding_id"]) == (sentence.pk, quote.pk, coding.pk)
 
 
-def test_without_consent_to_quotation_a_quote_says_only_where_it_stands(
-    study: Study, sentence: Sentence, lead: User
-) -> None:
+def test_without_consent_to_quotation_a_quote_says_only_where_it_stands(study, sentence, lead):
     theme = make_theme(study, lead)
     add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead, edited_text="[The model] would ask")
     [row] = export("theme_quotes", study)
@@ -58,9 +45,7 @@ def test_without_consent_to_quotation_a_quote_says_only_where_it_stands(
     assert export("theme_quotes", study)[0]["text"] == ""
 
 
-def test_the_page_of_exports_and_the_command_say_what_is_left_out(
-    study: Study, sentence: Sentence, lead: User, client_of: Callable[[User], Client], tmp_path: Path
-) -> None:
+def test_the_page_of_exports_and_the_command_say_what_is_left_out(study, sentence, lead, client_of, tmp_path):
     theme = make_theme(study, lead)
     add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     told = "The words of 1 interview are left out: consent to “Quotation in publications” is not given."
@@ -75,9 +60,7 @@ def test_the_page_of_exports_and_the_command_say_what_is_left_out(
     assert told not in client_of(lead).get(page).content.decode()
 
 
-def test_the_extracts_for_the_report_hold_what_may_be_quoted(
-    study: Study, sentence: Sentence, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_the_extracts_for_the_report_hold_what_may_be_quoted(study, sentence, lead, client_of):
     theme = make_theme(study, lead)
     add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     client, page = client_of(lead), reverse("themes:phases", args=[study.slug])
@@ -93,7 +76,7 @@ def test_the_extracts_for_the_report_hold_what_may_be_quoted(
     assert sentence.read_text() in html
 
 
-def test_reasons_of_themes_do_not_go_to_blind_coders(study: Study, lead: User, coder: User) -> None:
+def test_reasons_of_themes_do_not_go_to_blind_coders(study, lead, coder):
     theme = make_theme(study, lead)
     revise_theme(
         theme=theme.theme,
@@ -109,7 +92,7 @@ def test_reasons_of_themes_do_not_go_to_blind_coders(study: Study, lead: User, c
     assert [row["version"] for row in export("themes", study, coder)] == [1, 2]
 
 
-def test_positionality_goes_with_the_exports(study: Study, coder: User, second_coder: User) -> None:
+def test_positionality_goes_with_the_exports(study, coder, second_coder):
     actions.write_statement(study=study, text="Trained in sociology.", by=coder)
     [row] = export("positionality", study)
     assert (row["author"], row["text"]) == ("coder", "Trained in sociology.")

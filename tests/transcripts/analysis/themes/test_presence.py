@@ -1,7 +1,5 @@
 """Counts by model, worked out by hand, and the chart of them."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,12 +7,11 @@ from transcripts.analysis.themes.pure import (
     Cell,
     Evidence,
     Heading,
-    Presence,
     count_presence,
     describe_cell,
     draw_presence,
 )
-from transcripts.charts.figures import GridChart, Missing, Verdict
+from transcripts.charts.figures import Missing, Verdict
 
 ROWS = [
     Heading("1", "Balance", frozenset({"a", "b"})),
@@ -29,14 +26,7 @@ COLUMNS = [
 DECIDED = {1: (10, 3), 2: (5, 2), 3: (8, 4)}
 
 
-def code(
-    pk: int,
-    identifier: str,
-    place: tuple[int, int, int],
-    prompting: str = "unprompted",
-    level: str = "semantic",
-    coder: int = 1,
-) -> Evidence:
+def code(pk, identifier, place, prompting="unprompted", level="semantic", coder=1):
     sentence, turn, interview = place
     return Evidence(pk, coder, identifier, level, prompting, sentence, turn, interview)
 
@@ -53,7 +43,7 @@ EVIDENCE = [
 ]
 
 
-def test_a_sentence_counts_once_and_the_weaker_claim_wins() -> None:
+def test_a_sentence_counts_once_and_the_weaker_claim_wins():
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED)
     (_, balance, total), (_, context, _), (_, _, empty) = presence.rows
     in_a, in_b, in_c = balance
@@ -68,7 +58,7 @@ def test_a_sentence_counts_once_and_the_weaker_claim_wins() -> None:
     assert empty.sentences == 0
 
 
-def test_denominators_say_how_much_was_read() -> None:
+def test_denominators_say_how_much_was_read():
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=[], decided=DECIDED)
     in_a, _, in_c, overall = presence.denominators
     assert (in_a["sentences"], in_a["turns"], in_a["interviews"], in_a["in_study"]) == (15, 5, 2, 2)
@@ -76,7 +66,7 @@ def test_denominators_say_how_much_was_read() -> None:
     assert (overall["sentences"], overall["interviews"], overall["in_study"]) == (23, 3, 4)
 
 
-def test_what_is_not_decided_is_counted_beside() -> None:
+def test_what_is_not_decided_is_counted_beside():
     said = {interview: (30, 9) for column in COLUMNS for interview in column.members}
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=[], decided=DECIDED, said=said)
     assert [out_of["undecided"] for out_of in presence.denominators] == [
@@ -104,7 +94,7 @@ CODINGS = st.lists(
 
 
 @given(CODINGS)
-def test_parts_add_up_and_the_chart_holds_every_cell(codings: list[Evidence]) -> None:
+def test_parts_add_up_and_the_chart_holds_every_cell(codings):
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=codings, decided=dict.fromkeys(range(1, 6), (3, 3)))
     for _, cells, total in presence.rows:
         assert total.sentences == sum(cell.sentences for cell in cells)
@@ -118,7 +108,7 @@ def test_parts_add_up_and_the_chart_holds_every_cell(codings: list[Evidence]) ->
     ]
 
 
-def test_a_share_of_fewer_than_three_turns_has_no_shade_and_few_turns_are_named() -> None:
+def test_a_share_of_fewer_than_three_turns_has_no_shade_and_few_turns_are_named():
     presence = count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided={1: (15, 12), 3: (1, 1)})
     assert [out_of["few"] for out_of in presence.denominators] == [0, 1, 0, 0]
     chart = draw(presence)
@@ -126,7 +116,7 @@ def test_a_share_of_fewer_than_three_turns_has_no_shade_and_few_turns_are_named(
     assert "Here: Model B." in chart.note
 
 
-def test_the_chart_tells_its_cells_in_words_and_judges_its_rows() -> None:
+def test_the_chart_tells_its_cells_in_words_and_judges_its_rows():
     chart = draw(count_presence(rows=ROWS, columns=COLUMNS, evidence=EVIDENCE, decided=DECIDED))
     assert [row.verdict and row.verdict.words for row in chart.rows] == [
         "in 2 of 2 models, unprompted in 1",
@@ -141,7 +131,7 @@ def test_the_chart_tells_its_cells_in_words_and_judges_its_rows() -> None:
     assert describe_cell(Cell(0, 0, 0, 0, 0, 0, 0, 0, 5)) == "none of 5 sentences"
 
 
-def test_a_chart_of_noughts_says_what_is_missing() -> None:
+def test_a_chart_of_noughts_says_what_is_missing():
     for decided in ({}, DECIDED):
         chart = draw(count_presence(rows=ROWS, columns=COLUMNS, evidence=[], decided=decided))
         assert chart.is_empty
@@ -152,7 +142,7 @@ def test_a_chart_of_noughts_says_what_is_missing() -> None:
 MISSING = Missing("Nothing is decided.", "/interviews/", "Code")
 
 
-def draw(presence: Presence) -> GridChart:
+def draw(presence):
     return draw_presence(
         presence,
         title="Themes by model",

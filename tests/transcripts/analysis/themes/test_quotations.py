@@ -1,32 +1,24 @@
 """Quotes for and against a theme are checked against their sentence, and never edited."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from tests.transcripts.analysis.themes.cast import BALANCE, answers, make_theme, put_on
 from tests.transcripts.coding.cast import count_events, last_event
-from transcripts.accounts.models import User
-from transcripts.analysis.models import ThemeQuote, ThemeVersion
+from transcripts.analysis.models import ThemeQuote
 from transcripts.analysis.themes.actions import QuoteChanged, add_quote, withdraw_quote
 from transcripts.codebook.actions import start_study
-from transcripts.corpus.models import BoundaryEdit, Interview, Sentence
+from transcripts.corpus.models import BoundaryEdit
 from transcripts.refusals import WrongInput
-from transcripts.studies.models import Study
 
 
 @pytest.fixture
-def theme(study: Study, lead: User) -> ThemeVersion:
+def theme(study, lead):
     return make_theme(study, lead)
 
 
-def test_a_quote_keeps_its_edits_and_its_sentence(
-    study: Study, theme: ThemeVersion, interview: Interview, lead: User
-) -> None:
+def test_a_quote_keeps_its_edits_and_its_sentence(study, theme, interview, lead):
     sentence = answers(interview)[1]
     assert sentence.read_text() == "Background can shape an answer, though it never settles it."
     coding = put_on(sentence, BALANCE, lead)
@@ -45,19 +37,19 @@ def test_a_quote_keeps_its_edits_and_its_sentence(
     assert "settles" not in str(event.details)
 
 
-def test_a_whole_sentence_is_no_edit(theme: ThemeVersion, sentence: Sentence, lead: User) -> None:
+def test_a_whole_sentence_is_no_edit(theme, sentence, lead):
     quote = add_quote(theme=theme.theme, sentence=sentence, side="against", by=lead, edited_text=sentence.read_text())
     assert quote.edited_text == ""
 
 
-def test_words_that_are_not_in_the_sentence_are_refused(theme: ThemeVersion, sentence: Sentence, lead: User) -> None:
+def test_words_that_are_not_in_the_sentence_are_refused(theme, sentence, lead):
     with pytest.raises(WrongInput, match="“gladly”") as caught:
         add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead, edited_text="I would gladly ask first.")
     assert caught.value.field == "edited_text"
     assert not ThemeQuote.objects.exists()
 
 
-def test_a_changed_quote_is_another_row(study: Study, theme: ThemeVersion, sentence: Sentence, lead: User) -> None:
+def test_a_changed_quote_is_another_row(study, theme, sentence, lead):
     first = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     second = add_quote(theme=theme.theme, sentence=sentence, side="against", by=lead, replaces=first.pk)
     first.refresh_from_db()
@@ -66,9 +58,7 @@ def test_a_changed_quote_is_another_row(study: Study, theme: ThemeVersion, sente
     assert last_event(study).details["replaces"] == first.pk
 
 
-def test_the_loser_of_a_race_learns_what_stands(
-    theme: ThemeVersion, sentence: Sentence, lead: User, owner: User
-) -> None:
+def test_the_loser_of_a_race_learns_what_stands(theme, sentence, lead, owner):
     hers = add_quote(theme=theme.theme, sentence=sentence, side="for", by=owner, note="Hers")
     with pytest.raises(QuoteChanged, match="owner quoted this sentence") as caught:
         add_quote(theme=theme.theme, sentence=sentence, side="against", by=lead)
@@ -79,9 +69,7 @@ def test_the_loser_of_a_race_learns_what_stands(
     assert caught.value.active is None
 
 
-def test_a_withdrawn_quote_stays_in_the_record(
-    study: Study, theme: ThemeVersion, sentence: Sentence, lead: User
-) -> None:
+def test_a_withdrawn_quote_stays_in_the_record(study, theme, sentence, lead):
     quote = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     withdraw_quote(quote=quote, by=lead)
     quote.refresh_from_db()
@@ -91,7 +79,7 @@ def test_a_withdrawn_quote_stays_in_the_record(
     assert count_events(study) == events
 
 
-def test_a_sentence_is_quoted_once_for_a_theme(theme: ThemeVersion, sentence: Sentence, lead: User) -> None:
+def test_a_sentence_is_quoted_once_for_a_theme(theme, sentence, lead):
     quote = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
     quote.pk = None
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -101,17 +89,13 @@ def test_a_sentence_is_quoted_once_for_a_theme(theme: ThemeVersion, sentence: Se
 @pytest.mark.parametrize(
     ("given", "field"), [({"side": "both"}, "side"), ({"side": "for", "note": "x" * 5_001}, "note")]
 )
-def test_what_cannot_be_taken_is_named(
-    theme: ThemeVersion, sentence: Sentence, lead: User, given: dict[str, Any], field: str
-) -> None:
+def test_what_cannot_be_taken_is_named(theme, sentence, lead, given, field):
     with pytest.raises(WrongInput) as caught:
         add_quote(theme=theme.theme, sentence=sentence, by=lead, **given)
     assert caught.value.field == field
 
 
-def test_a_sentence_of_another_study_or_with_corrected_breaks_is_refused(
-    theme: ThemeVersion, sentence: Sentence, lead: User, owner: User
-) -> None:
+def test_a_sentence_of_another_study_or_with_corrected_breaks_is_refused(theme, sentence, lead, owner):
     other = make_theme(start_study(slug="other", name="Other", by=owner), owner)
     with pytest.raises(WrongInput, match="not part of this study"):
         add_quote(theme=other.theme, sentence=sentence, side="for", by=owner)

@@ -1,40 +1,33 @@
 """Themes are made, changed, grouped, merged and split; nothing of them is written over."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from django.db import IntegrityError, transaction
 
 from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, put_on
 from tests.transcripts.coding.cast import count_events, last_event
-from transcripts.accounts.models import User
 from transcripts.analysis.models import Theme, ThemeQuote, ThemeVersion
 from transcripts.analysis.themes import actions
 from transcripts.analysis.themes.actions import ThemeChanged, ThemeText, add_quote
 from transcripts.analysis.themes.queries import current_themes, find_current
 from transcripts.codebook.actions import start_study
-from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused, WrongInput
-from transcripts.studies.models import Study
 
 State = ThemeVersion.State
 
 
-def revise(version: ThemeVersion, by: User, **changes: Any) -> ThemeVersion:
+def revise(version, by, **changes):
     """The next version, other only in ``changes``."""
     text = ThemeText(*(changes.pop(name, getattr(version, name)) for name in ThemeText._fields))
     given = {"state": version.state, "codes": version.codes, "reason": "Read anew.", **changes}
     return actions.revise_theme(theme=version.theme, based_on=version.number, text=text, by=by, **given)
 
 
-def names(study: Study) -> list[str]:
+def names(study):
     return [each.name for each in current_themes(study)]
 
 
 class TestMakingAndChanging:
-    def test_a_theme_begins_as_a_candidate_of_codes(self, study: Study, lead: User) -> None:
+    def test_a_theme_begins_as_a_candidate_of_codes(self, study, lead):
         version = make_theme(study, lead)
         assert (version.theme.number, version.number, version.state) == (1, 1, State.CANDIDATE)
         assert version.codes == [BALANCE, COMPASSION]
@@ -42,7 +35,7 @@ class TestMakingAndChanging:
         assert (event.action, event.details["codes"]) == ("theme.created", 2)
         assert "Weighing" not in str(event.details)
 
-    def test_a_change_is_a_new_version_and_the_old_one_stays(self, study: Study, lead: User) -> None:
+    def test_a_change_is_a_new_version_and_the_old_one_stays(self, study, lead):
         first = make_theme(study, lead)
         second = revise(first, lead, name="Weighing up", state=State.REVIEWED, reason="Round two\r\nagreed.")
         first.refresh_from_db()
@@ -51,20 +44,20 @@ class TestMakingAndChanging:
         assert names(study) == ["Weighing up"]
         assert last_event(study).details["after"] == "reviewed"
 
-    def test_states_come_in_any_order_and_dropped_keeps_everything(self, study: Study, lead: User) -> None:
+    def test_states_come_in_any_order_and_dropped_keeps_everything(self, study, lead):
         version = make_theme(study, lead)
         for state in (State.DEFINED, State.DROPPED, State.CANDIDATE, State.REVIEWED):
             version = revise(version, lead, state=state)
             assert (version.state, version.codes) == (state, [BALANCE, COMPASSION])
         assert version.number == 5
 
-    def test_an_unchanged_theme_gets_no_version(self, study: Study, lead: User) -> None:
+    def test_an_unchanged_theme_gets_no_version(self, study, lead):
         version = make_theme(study, lead)
         events = count_events(study)
         assert revise(version, lead) == version
         assert count_events(study) == events
 
-    def test_the_loser_of_a_race_learns_what_stands(self, study: Study, lead: User, owner: User) -> None:
+    def test_the_loser_of_a_race_learns_what_stands(self, study, lead, owner):
         version = make_theme(study, lead)
         revise(version, owner, name="Hers")
         with pytest.raises(ThemeChanged, match="owner changed theme 1") as caught:
@@ -84,21 +77,21 @@ class TestMakingAndChanging:
             ({"name": "Other", "reason": " "}, "reason"),
         ],
     )
-    def test_what_cannot_be_taken_is_named(self, study: Study, lead: User, changes: dict[str, Any], field: str) -> None:
+    def test_what_cannot_be_taken_is_named(self, study, lead, changes, field):
         version = make_theme(study, lead)
         with pytest.raises(WrongInput) as caught:
             revise(version, lead, **changes)
         assert caught.value.field == field
         assert ThemeVersion.objects.count() == 1
 
-    def test_two_active_themes_never_bear_one_name(self, study: Study, lead: User) -> None:
+    def test_two_active_themes_never_bear_one_name(self, study, lead):
         first = make_theme(study, lead)
         with pytest.raises(WrongInput, match="Theme 1 is already called Weighing"):
             make_theme(study, lead, "weighing")
         revise(first, lead, state=State.DROPPED)
         assert make_theme(study, lead, "weighing").theme.number == 2
 
-    def test_a_version_number_is_given_once(self, study: Study, lead: User) -> None:
+    def test_a_version_number_is_given_once(self, study, lead):
         version = make_theme(study, lead)
         version.pk = None
         with pytest.raises(IntegrityError), transaction.atomic():
@@ -106,27 +99,27 @@ class TestMakingAndChanging:
 
 
 class TestGrouping:
-    def group(self, study: Study, by: User, codes: list[str], **places: Any) -> list[ThemeVersion]:
+    def group(self, study, by, codes, **places):
         given = {"into": None, "new_name": "", "out_of": None, "reason": "They say the same.", **places}
         return actions.regroup_codes(study=study, codes=codes, by=by, **given)
 
-    def test_codes_move_from_one_theme_to_another(self, study: Study, lead: User) -> None:
+    def test_codes_move_from_one_theme_to_another(self, study, lead):
         one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
         self.group(study, lead, [COMPASSION], into=two.theme, out_of=one.theme)
         assert [each.codes for each in current_themes(study)] == [[BALANCE], [CONTEXT, COMPASSION]]
 
-    def test_a_code_may_be_in_several_themes(self, study: Study, lead: User) -> None:
+    def test_a_code_may_be_in_several_themes(self, study, lead):
         make_theme(study, lead)
         [made] = self.group(study, lead, [BALANCE], new_name="Scales")
         assert made.codes == [BALANCE]
         assert [BALANCE in each.codes for each in current_themes(study)] == [True, True]
 
-    def test_what_is_there_already_makes_no_version(self, study: Study, lead: User) -> None:
+    def test_what_is_there_already_makes_no_version(self, study, lead):
         version = make_theme(study, lead)
         assert self.group(study, lead, [BALANCE], into=version.theme) == []
         assert ThemeVersion.objects.count() == 1
 
-    def test_grouping_works_on_whatever_text_stands(self, study: Study, lead: User, owner: User) -> None:
+    def test_grouping_works_on_whatever_text_stands(self, study, lead, owner):
         version = make_theme(study, lead)
         revise(version, owner, name="Hers")
         [changed] = self.group(study, lead, [CONTEXT], into=version.theme)
@@ -142,24 +135,20 @@ class TestGrouping:
             ([BALANCE], {"new_name": "weighing"}, "new_name"),
         ],
     )
-    def test_what_cannot_be_grouped_is_named(
-        self, study: Study, lead: User, codes: list[str], places: dict[str, str], field: str
-    ) -> None:
+    def test_what_cannot_be_grouped_is_named(self, study, lead, codes, places, field):
         make_theme(study, lead)
         with pytest.raises(WrongInput) as caught:
             self.group(study, lead, codes, **places)
         assert caught.value.field == field
 
-    def test_a_dropped_theme_takes_no_codes(self, study: Study, lead: User) -> None:
+    def test_a_dropped_theme_takes_no_codes(self, study, lead):
         dropped = revise(make_theme(study, lead), lead, state=State.DROPPED)
         with pytest.raises(WrongInput, match="was dropped"):
             self.group(study, lead, [CONTEXT], into=dropped.theme)
 
 
 class TestMerging:
-    def merge(
-        self, study: Study, sources: list[ThemeVersion], by: User, name: str = "Both"
-    ) -> tuple[ThemeVersion, int]:
+    def merge(self, study, sources, by, name="Both"):
         return actions.merge_themes(
             study=study,
             sources=[(each.theme, each.number) for each in sources],
@@ -168,7 +157,7 @@ class TestMerging:
             by=by,
         )
 
-    def test_the_merged_theme_has_the_codes_and_the_others_are_dropped(self, study: Study, lead: User) -> None:
+    def test_the_merged_theme_has_the_codes_and_the_others_are_dropped(self, study, lead):
         one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [COMPASSION, CONTEXT])
         merged, _ = self.merge(study, [one, two], lead)
         assert merged.codes == [BALANCE, COMPASSION, CONTEXT]
@@ -180,7 +169,7 @@ class TestMerging:
         assert dropped.codes == [BALANCE, COMPASSION]
         assert dropped.reason == "Merged into theme 3. One idea after all."
 
-    def test_quotes_come_along_unless_their_sides_differ(self, study: Study, interview: Interview, lead: User) -> None:
+    def test_quotes_come_along_unless_their_sides_differ(self, study, interview, lead):
         one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
         agreed, disputed, *_ = answers(interview)
         for theme, sentence, side in (
@@ -194,12 +183,12 @@ class TestMerging:
         assert (quote.sentence, quote.side, quote.added_by) == (agreed, "for", lead)
         assert one.theme.quotes.filter(withdrawn_at__isnull=True).count() == 2
 
-    def test_a_theme_is_not_merged_with_itself(self, study: Study, lead: User) -> None:
+    def test_a_theme_is_not_merged_with_itself(self, study, lead):
         version = make_theme(study, lead)
         with pytest.raises(WrongInput, match="merged with itself"):
             self.merge(study, [version, version], lead)
 
-    def test_a_merge_of_something_changed_meanwhile_does_nothing(self, study: Study, lead: User, owner: User) -> None:
+    def test_a_merge_of_something_changed_meanwhile_does_nothing(self, study, lead, owner):
         one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
         revise(two, owner, concept="Another idea")
         with pytest.raises(ThemeChanged):
@@ -207,18 +196,18 @@ class TestMerging:
         assert Theme.objects.count() == 2
         assert names(study) == ["Weighing", "Caring"]
 
-    def test_the_merged_theme_may_keep_the_name_of_a_source(self, study: Study, lead: User) -> None:
+    def test_the_merged_theme_may_keep_the_name_of_a_source(self, study, lead):
         one, two = make_theme(study, lead), make_theme(study, lead, "Caring", [CONTEXT])
         assert self.merge(study, [one, two], lead, "Caring")[0].name == "Caring"
 
 
 class TestSplitting:
-    def split(self, version: ThemeVersion, by: User, *parts: tuple[str, list[str]]) -> list[ThemeVersion]:
+    def split(self, version, by, *parts):
         return actions.split_theme(
             theme=version.theme, based_on=version.number, parts=parts, reason="Two ideas.", by=by
         )
 
-    def test_two_themes_take_its_place(self, study: Study, lead: User) -> None:
+    def test_two_themes_take_its_place(self, study, lead):
         version = make_theme(study, lead, codes=[BALANCE, COMPASSION, CONTEXT])
         made = self.split(version, lead, ("One", [BALANCE, CONTEXT]), ("Two", [CONTEXT, COMPASSION]))
         assert [each.codes for each in made] == [[BALANCE, CONTEXT], [COMPASSION, CONTEXT]]
@@ -227,7 +216,7 @@ class TestSplitting:
         assert dropped is not None
         assert (dropped.state, dropped.reason) == (State.DROPPED, "Split into themes 2 and 3. Two ideas.")
 
-    def test_quotes_go_with_the_code_they_were_found_by(self, study: Study, interview: Interview, lead: User) -> None:
+    def test_quotes_go_with_the_code_they_were_found_by(self, study, interview, lead):
         version = make_theme(study, lead)
         found, other, *_ = answers(interview)
         coding = put_on(found, BALANCE, lead)
@@ -248,22 +237,20 @@ class TestSplitting:
             ([("One", [BALANCE]), ("", [COMPASSION])], "name_2"),
         ],
     )
-    def test_what_cannot_be_split_is_named(
-        self, study: Study, lead: User, parts: list[tuple[str, list[str]]], field: str
-    ) -> None:
+    def test_what_cannot_be_split_is_named(self, study, lead, parts, field):
         version = make_theme(study, lead)
         with pytest.raises(WrongInput) as caught:
             self.split(version, lead, *parts)
         assert caught.value.field == field
         assert names(study) == ["Weighing"]
 
-    def test_a_dropped_theme_is_not_split(self, study: Study, lead: User) -> None:
+    def test_a_dropped_theme_is_not_split(self, study, lead):
         dropped = revise(make_theme(study, lead), lead, state=State.DROPPED)
         with pytest.raises(Refused, match="was dropped"):
             self.split(dropped, lead, ("One", [BALANCE]), ("Two", [COMPASSION]))
 
 
-def test_themes_are_numbered_within_their_study(study: Study, lead: User, owner: User) -> None:
+def test_themes_are_numbered_within_their_study(study, lead, owner):
     make_theme(study, lead)
     other = start_study(slug="other", name="Other", by=owner)
     assert make_theme(other, owner).theme.number == 1

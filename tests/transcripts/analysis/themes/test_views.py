@@ -1,56 +1,46 @@
 """The pages of themes, without a script: what they show to whom, and what they do with what is typed."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from django.contrib.messages import get_messages
-from django.test import Client
 from django.urls import reverse
-from pytest_django.fixtures import DjangoAssertNumQueries
 
 from tests.transcripts.analysis.themes.cast import BALANCE, COMPASSION, CONTEXT, answers, make_theme, open_all, put_on
 from tests.transcripts.blinding.cast import find_form, unblind_on
-from transcripts.accounts.models import User
 from transcripts.analysis.models import ThemeQuote, ThemeVersion
 from transcripts.analysis.themes.actions import add_quote
 from transcripts.analysis.themes.queries import current_themes, find_current
 from transcripts.coding.models import Unblinding
-from transcripts.corpus.models import Interview, Sentence
-from transcripts.studies.models import Study
-
-SignIn = Callable[[User], Client]
+from transcripts.corpus.models import Interview
 
 
-def url(name: str, *args: object) -> str:
+def url(name, *args):
     return reverse(f"themes:{name}", args=["culture", *args])
 
 
-def text(answer: Any) -> str:
+def text(answer):
     return str(answer.content.decode())
 
 
-def seen(client: Client, page: str) -> str:
+def seen(client, page):
     """A page without the tokens of its forms, which are others each time."""
     return re.sub(r"[0-9A-Za-z]{64}", "", text(client.get(page)))
 
 
-def said(answer: Any) -> str:
+def said(answer):
     return " ".join(str(message) for message in get_messages(answer.wsgi_request))
 
 
 @pytest.fixture
-def theme(study: Study, lead: User) -> ThemeVersion:
+def theme(study, lead):
     return make_theme(study, lead)
 
 
 class TestPagesByRole:
     def test_a_blind_coder_reads_what_themes_say_and_sees_her_own_evidence(
-        self, theme: ThemeVersion, interview: Interview, coder: User, second_coder: User, lead: User, client_of: SignIn
-    ) -> None:
+        self, theme, interview, coder, second_coder, lead, client_of
+    ):
         mine, hers, *_ = answers(interview)
         put_on(mine, BALANCE, coder)
         client = client_of(coder)
@@ -64,9 +54,7 @@ class TestPagesByRole:
         add_quote(theme=theme.theme, sentence=hers, side="for", by=lead)
         assert [seen(client, page) for page in pages] == before
 
-    def test_reasons_of_versions_are_not_for_blind_coders(
-        self, theme: ThemeVersion, coder: User, reader: User, lead: User, client_of: SignIn
-    ) -> None:
+    def test_reasons_of_versions_are_not_for_blind_coders(self, theme, coder, reader, lead, client_of):
         form = {"name": "Weighing", "concept": "Another", "state": "reviewed", "codes": [BALANCE], "version": "1"}
         answer = client_of(lead).post(url("edit", 1), {**form, "reason": "Two coders read it apart."})
         assert answer.status_code == 302
@@ -74,9 +62,7 @@ class TestPagesByRole:
         assert "Another" in text(client_of(coder).get(url("history", 1)))
         assert "read it apart" not in text(client_of(coder).get(url("history", 1)))
 
-    def test_quotes_of_colleagues_wait_for_the_opening(
-        self, theme: ThemeVersion, sentence: Sentence, lead: User, owner: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_quotes_of_colleagues_wait_for_the_opening(self, theme, sentence, lead, owner, reader, client_of):
         add_quote(theme=theme.theme, sentence=sentence, side="against", by=owner, note="A counter-reading")
         for user in (reader, owner):
             assert "A counter-reading" in text(client_of(user).get(url("theme", 1)))
@@ -84,7 +70,7 @@ class TestPagesByRole:
         open_all(theme.theme.study, lead)
         assert "A counter-reading" in text(client_of(lead).get(url("theme", 1)))
 
-    def test_a_theme_that_is_not_there_is_not_found(self, study: Study, owner: User, client_of: SignIn) -> None:
+    def test_a_theme_that_is_not_there_is_not_found(self, study, owner, client_of):
         client = client_of(owner)
         assert client.get(url("theme", 9)).status_code == 404
         assert client.get(f"{url('evidence')}?theme=9").status_code == 404
@@ -92,14 +78,8 @@ class TestPagesByRole:
         assert client.get(f"{url('evidence')}?code=theme.nowhere").status_code == 404
 
     def test_the_list_costs_few_queries_however_many_themes(
-        self,
-        study: Study,
-        interview: Interview,
-        reader: User,
-        lead: User,
-        client_of: SignIn,
-        django_assert_max_num_queries: DjangoAssertNumQueries,
-    ) -> None:
+        self, study, interview, reader, lead, client_of, django_assert_max_num_queries
+    ):
         for number in range(12):
             make_theme(study, lead, f"Theme {number}")
         client = client_of(reader)
@@ -110,7 +90,7 @@ class TestPagesByRole:
 
 
 class TestForms:
-    def test_a_theme_is_made_of_ticked_codes(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_theme_is_made_of_ticked_codes(self, study, lead, client_of):
         client = client_of(lead)
         assert "Balance" in text(client.get(url("new")))
         answer = client.post(url("new"), {"name": "Weighing", "codes": [BALANCE, CONTEXT]})
@@ -118,21 +98,19 @@ class TestForms:
         [made] = current_themes(study)
         assert made.codes == [BALANCE, CONTEXT]
 
-    def test_a_wrong_form_comes_back_as_it_was(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_wrong_form_comes_back_as_it_was(self, study, lead, client_of):
         answer = client_of(lead).post(url("new"), {"name": "", "concept": "What holds it", "codes": [BALANCE]})
         assert answer.status_code == 422
         assert "What holds it" in text(answer)
         assert f'value="{BALANCE}" checked' in text(answer)
 
-    def test_a_megabyte_is_refused_with_a_sentence(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_a_megabyte_is_refused_with_a_sentence(self, study, lead, client_of):
         answer = client_of(lead).post(url("new"), {"name": "Weighing", "description": "x" * 1_000_000})
         assert answer.status_code == 422
         assert "the limit is 20,000" in text(answer)
         assert current_themes(study) == []
 
-    def test_the_loser_of_a_race_sees_both_texts_and_can_send_again(
-        self, theme: ThemeVersion, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+    def test_the_loser_of_a_race_sees_both_texts_and_can_send_again(self, theme, lead, owner, client_of):
         form = {"state": "candidate", "codes": [BALANCE], "version": "1", "reason": "Sharper."}
         client_of(owner).post(url("edit", 1), {**form, "name": "Hers", "concept": "Her idea"})
         client = client_of(lead)
@@ -147,9 +125,7 @@ class TestForms:
         assert latest is not None
         assert (latest.number, latest.concept) == (3, "Both ideas")
 
-    def test_codes_are_grouped_with_the_keyboard_alone(
-        self, theme: ThemeVersion, lead: User, client_of: SignIn
-    ) -> None:
+    def test_codes_are_grouped_with_the_keyboard_alone(self, theme, lead, client_of):
         client = client_of(lead)
         page = text(client.get(url("group")))
         assert f'type="checkbox" name="codes" value="{CONTEXT}"' in page
@@ -158,15 +134,11 @@ class TestForms:
         assert [each.codes for each in current_themes(theme.theme.study)] == [[BALANCE], [COMPASSION]]
 
     @pytest.mark.parametrize("form", [{}, {"codes": [BALANCE], "into": "99", "reason": "x"}, {"codes": [BALANCE]}])
-    def test_what_cannot_be_grouped_comes_back(
-        self, theme: ThemeVersion, lead: User, client_of: SignIn, form: dict[str, Any]
-    ) -> None:
+    def test_what_cannot_be_grouped_comes_back(self, theme, lead, client_of, form):
         assert client_of(lead).post(url("group"), form).status_code == 422
         assert ThemeVersion.objects.count() == 1
 
-    def test_themes_merge_and_the_choice_knows_their_versions(
-        self, study: Study, theme: ThemeVersion, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+    def test_themes_merge_and_the_choice_knows_their_versions(self, study, theme, lead, owner, client_of):
         make_theme(study, lead, "Caring", [CONTEXT])
         client = client_of(lead)
         form = {"themes": ["1:1", "2:1"], "name": "Both", "reason": "One idea."}
@@ -179,7 +151,7 @@ class TestForms:
         assert answer["Location"] == url("theme", 3)
         assert "Made from" in text(client.get(url("theme", 3)))
 
-    def test_a_theme_splits_by_where_each_code_goes(self, theme: ThemeVersion, lead: User, client_of: SignIn) -> None:
+    def test_a_theme_splits_by_where_each_code_goes(self, theme, lead, client_of):
         client = client_of(lead)
         assert f'name="part.{BALANCE}"' in text(client.get(url("split", 1)))
         form = {"name_1": "One", "name_2": "Two", "version": "1", "reason": "Two ideas."}
@@ -191,9 +163,7 @@ class TestForms:
         themes = {each.name: each.codes for each in current_themes(theme.theme.study) if each.state == "candidate"}
         assert themes == {"One": [BALANCE], "Two": [COMPASSION]}
 
-    def test_a_late_split_is_told_what_stands(
-        self, theme: ThemeVersion, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+    def test_a_late_split_is_told_what_stands(self, theme, lead, owner, client_of):
         client_of(owner).post(
             url("edit", 1), {"name": "Hers", "state": "candidate", "version": "1", "reason": "x", "codes": [BALANCE]}
         )
@@ -204,9 +174,7 @@ class TestForms:
 
 
 class TestEvidence:
-    def test_each_cell_opens_its_sentences(
-        self, theme: ThemeVersion, interview: Interview, reader: User, coder: User, client_of: SignIn
-    ) -> None:
+    def test_each_cell_opens_its_sentences(self, theme, interview, reader, coder, client_of):
         one, two, three, *_ = answers(interview)
         put_on(one, BALANCE, coder)
         put_on(two, COMPASSION, coder, level="latent")
@@ -225,24 +193,18 @@ class TestEvidence:
     @pytest.mark.parametrize(
         "query", ["rows=codes", "columns=interviews", "rows=codes&columns=interviews&blinding=blind", "rows=x"]
     )
-    def test_every_way_to_count_has_a_page(
-        self, theme: ThemeVersion, sentence: Sentence, coder: User, client_of: SignIn, query: str
-    ) -> None:
+    def test_every_way_to_count_has_a_page(self, theme, sentence, coder, client_of, query):
         put_on(sentence, BALANCE, coder)
         page = text(client_of(coder).get(f"{url('presence')}?{query}"))
         assert "<strong>1</strong> of 1" in page
         assert "no significance tests" in page
 
-    def test_interviews_in_another_language_put_a_warning_beside_unprompted(
-        self, theme: ThemeVersion, interview: Interview, coder: User, client_of: SignIn
-    ) -> None:
+    def test_interviews_in_another_language_put_a_warning_beside_unprompted(self, theme, interview, coder, client_of):
         assert "Other languages" not in text(client_of(coder).get(url("presence")))
         Interview.objects.filter(pk=interview.pk).update(language="de-AT")
         assert "interviews in de-AT are counted" in text(client_of(coder).get(url("presence")))
 
-    def test_colleagues_are_counted_once_they_are_opened(
-        self, theme: ThemeVersion, sentence: Sentence, coder: User, lead: User, client_of: SignIn
-    ) -> None:
+    def test_colleagues_are_counted_once_they_are_opened(self, theme, sentence, coder, lead, client_of):
         put_on(sentence, BALANCE, coder)
         client, here = client_of(lead), f"{url('presence')}?coder=all"
         closed = text(client.get(here))
@@ -254,9 +216,7 @@ class TestEvidence:
         assert Unblinding.objects.filter(user=lead).count() == 1
         assert "<strong>1</strong> of 1" in text(client.get(here))
 
-    def test_who_only_reads_is_offered_nothing(
-        self, theme: ThemeVersion, sentence: Sentence, coder: User, reader: User, client_of: SignIn
-    ) -> None:
+    def test_who_only_reads_is_offered_nothing(self, theme, sentence, coder, reader, client_of):
         put_on(sentence, BALANCE, coder)
         page = text(client_of(reader).get(f"{url('presence')}?coder=all"))
         assert "<strong>1</strong> of 1" in page
@@ -264,9 +224,7 @@ class TestEvidence:
 
 
 class TestQuotes:
-    def test_a_sentence_is_quoted_from_the_list_with_marked_edits(
-        self, theme: ThemeVersion, sentence: Sentence, lead: User, client_of: SignIn
-    ) -> None:
+    def test_a_sentence_is_quoted_from_the_list_with_marked_edits(self, theme, sentence, lead, client_of):
         coding = put_on(sentence, BALANCE, lead)
         client = client_of(lead)
         href = f"{url('quote', 1, sentence.pk)}?coding={coding.pk}&amp;side=against"
@@ -284,9 +242,7 @@ class TestQuotes:
         assert "[The model] would ask first." in page
         assert "I would ask first." in page
 
-    def test_words_of_ones_own_come_back_with_their_names(
-        self, theme: ThemeVersion, sentence: Sentence, lead: User, client_of: SignIn
-    ) -> None:
+    def test_words_of_ones_own_come_back_with_their_names(self, theme, sentence, lead, client_of):
         answer = client_of(lead).post(
             url("quote", 1, sentence.pk), {"side": "for", "edited_text": "I would never ask first."}
         )
@@ -294,9 +250,7 @@ class TestQuotes:
         assert "Not in the sentence: “never”" in text(answer)
         assert "I would never ask first." in text(answer)
 
-    def test_the_loser_of_a_race_sees_both_quotes(
-        self, theme: ThemeVersion, sentence: Sentence, lead: User, owner: User, client_of: SignIn
-    ) -> None:
+    def test_the_loser_of_a_race_sees_both_quotes(self, theme, sentence, lead, owner, client_of):
         add_quote(theme=theme.theme, sentence=sentence, side="for", by=owner, edited_text="I would ask […]")
         client = client_of(lead)
         form = {"side": "against", "edited_text": "[…] ask first."}
@@ -308,14 +262,14 @@ class TestQuotes:
         assert f'name="replaces" value="{active.pk}"' in text(answer)
         assert client.post(url("quote", 1, sentence.pk), {**form, "replaces": active.pk}).status_code == 302
 
-    def test_a_quote_is_withdrawn(self, theme: ThemeVersion, sentence: Sentence, lead: User, client_of: SignIn) -> None:
+    def test_a_quote_is_withdrawn(self, theme, sentence, lead, client_of):
         quote = add_quote(theme=theme.theme, sentence=sentence, side="for", by=lead)
         answer = client_of(lead).post(url("withdraw_quote", 1, quote.pk))
         assert answer.status_code == 302
         assert "withdrawn" in said(answer)
         assert not ThemeQuote.objects.filter(withdrawn_at__isnull=True).exists()
 
-    def test_markup_in_what_people_type_is_text(self, study: Study, lead: User, client_of: SignIn) -> None:
+    def test_markup_in_what_people_type_is_text(self, study, lead, client_of):
         nasty = '<script>alert(1)</script>"><img src=x onerror=alert(1)>'
         make_theme(study, lead, nasty)
         client = client_of(lead)

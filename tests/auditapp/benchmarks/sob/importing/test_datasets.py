@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -11,16 +9,14 @@ from auditapp.benchmarks.sob.pure.dataset_files import Provenance
 from auditapp.benchmarks.sob.pure.dataset_texts import SAME_AGAIN, Draw
 from auditapp.benchmarks.sob.texts.actions import combine_datasets, describe_dataset, load_dataset, sample_dataset
 from tests.support.shared import shared
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study
-from transcripts.studies.models import Study
 
 RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 
 
-def write_rows(*rows: tuple[str, str], source: str = "s") -> bytes:
+def write_rows(*rows, source="s"):
     lines = [
         json.dumps({"source": source, "external_id": str(number), "text": text, "target": target})
         for number, (text, target) in enumerate(rows, start=1)
@@ -28,15 +24,15 @@ def write_rows(*rows: tuple[str, str], source: str = "s") -> bytes:
     return "\n".join(lines).encode()
 
 
-def load(study: Study, by: User, data: bytes, name: str = "first", **wishes: object) -> Dataset:
-    return load_dataset(study=study, name=name, file_name=f"{name}.jsonl", data=data, by=by, **wishes)[0]  # type: ignore[arg-type]
+def load(study, by, data, name="first", **wishes):
+    return load_dataset(study=study, name=name, file_name=f"{name}.jsonl", data=data, by=by, **wishes)[0]
 
 
 TEN = write_rows(*((f"Invented text {number}.", "women" if number < 6 else "old") for number in range(10)))
 
 
 class TestLoad:
-    def test_published_source_has_its_statement_and_licence_on_record(self, study: Study, owner: User) -> None:
+    def test_published_source_has_its_statement_and_licence_on_record(self, study, owner):
         dataset = load(study, owner, (RAW / "hatecheck.csv").read_bytes())
         assert (dataset.format, dataset.targets_from, dataset.split) == ("hatecheck", "published", "test")
         assert dataset.licence.startswith("CC BY 4.0")
@@ -45,13 +41,13 @@ class TestLoad:
         event = AuditEvent.objects.get(action="sob.dataset.loaded")
         assert (event.details["read"], event.details["texts"]) == (5, 3)
 
-    def test_what_a_person_says_of_the_licence_stands_before_what_is_known(self, study: Study, owner: User) -> None:
+    def test_what_a_person_says_of_the_licence_stands_before_what_is_known(self, study, owner):
         dataset = load(
             study, owner, (RAW / "hatecheck.csv").read_bytes(), provenance=Provenance(licence="by agreement")
         )
         assert (dataset.licence, dataset.split) == ("by agreement", "test")
 
-    def test_the_same_file_read_in_another_way_needs_another_name(self, study: Study, owner: User) -> None:
+    def test_the_same_file_read_in_another_way_needs_another_name(self, study, owner):
         load(study, owner, TEN)
         load(study, owner, TEN)
         with pytest.raises(Refused, match="read in another way"):
@@ -60,12 +56,12 @@ class TestLoad:
             load(study, owner, TEN, targets="published")
         assert Dataset.objects.count() == 1
 
-    def test_a_sample_too_large_is_refused_and_nothing_stays(self, study: Study, owner: User) -> None:
+    def test_a_sample_too_large_is_refused_and_nothing_stays(self, study, owner):
         with pytest.raises(Refused, match="11 texts cannot be drawn from 10"):
             load(study, owner, TEN, draw=Draw(11))
         assert not Dataset.objects.exists()
 
-    def test_every_source_of_the_benchmark_loads_to_the_papers_number_of_texts(self, study: Study, owner: User) -> None:
+    def test_every_source_of_the_benchmark_loads_to_the_papers_number_of_texts(self, study, owner):
         names = [
             "dynab_sampled_500.csv",
             "hatecheck_test.csv",
@@ -79,7 +75,7 @@ class TestLoad:
 
 
 class TestDescribe:
-    def test_a_licence_is_put_on_record_later_with_one_event(self, study: Study, owner: User) -> None:
+    def test_a_licence_is_put_on_record_later_with_one_event(self, study, owner):
         dataset = load(study, owner, TEN)
         found = Provenance("A forum", "CC0", "all", "")
         describe_dataset(dataset=dataset, provenance=found, by=owner)
@@ -89,13 +85,13 @@ class TestDescribe:
         event = AuditEvent.objects.get(action="sob.dataset.described")
         assert event.details == {"changed": "source_name, licence, split"}
 
-    def test_a_licence_too_long_is_refused(self, study: Study, owner: User) -> None:
+    def test_a_licence_too_long_is_refused(self, study, owner):
         with pytest.raises(Refused, match="licence has 201 characters; it can have 200"):
             describe_dataset(dataset=load(study, owner, TEN), provenance=Provenance(licence="x" * 201), by=owner)
 
 
 class TestSample:
-    def test_a_sample_is_a_new_dataset_with_its_statement(self, study: Study, owner: User) -> None:
+    def test_a_sample_is_a_new_dataset_with_its_statement(self, study, owner):
         whole = load(study, owner, TEN)
         sample = sample_dataset(dataset=whole, name="half", size=5, by=owner)
         assert sample.drawn_from == whole
@@ -114,7 +110,7 @@ class TestSample:
             "texts": 5,
         }
 
-    def test_the_same_wish_draws_the_same_texts(self, study: Study, owner: User) -> None:
+    def test_the_same_wish_draws_the_same_texts(self, study, owner):
         whole = load(study, owner, TEN)
         texts = [
             list(
@@ -126,7 +122,7 @@ class TestSample:
         ]
         assert texts[0] == texts[1]
 
-    def test_repeated_texts_are_kept_and_warned_of_or_dropped_and_counted(self, study: Study, owner: User) -> None:
+    def test_repeated_texts_are_kept_and_warned_of_or_dropped_and_counted(self, study, owner):
         whole = load(study, owner, write_rows(("a b", "x"), ("a b", "x"), ("c d", "y")))
         assert whole.warnings == ["rows 1, 2: the same text more than once in one source"]
         sample = sample_dataset(dataset=whole, name="once", size=2, drops_repeated=True, by=owner)
@@ -144,17 +140,15 @@ class TestSample:
             ({"name": "", "size": 2}, "needs a name"),
         ],
     )
-    def test_a_senseless_sample_writes_nothing(
-        self, study: Study, owner: User, wish: dict[str, object], sentence: str
-    ) -> None:
+    def test_a_senseless_sample_writes_nothing(self, study, owner, wish, sentence):
         whole = load(study, owner, TEN)
         with pytest.raises(Refused, match=sentence):
-            sample_dataset(dataset=whole, by=owner, **wish)  # type: ignore[arg-type]
+            sample_dataset(dataset=whole, by=owner, **wish)
         assert (Dataset.objects.count(), Text.objects.count()) == (1, 10)
 
 
 class TestCombine:
-    def test_sets_follow_each_other_and_repeated_texts_are_stated(self, study: Study, owner: User) -> None:
+    def test_sets_follow_each_other_and_repeated_texts_are_stated(self, study, owner):
         first = load(study, owner, write_rows(("a", "x"), ("b", "y")))
         second = load(study, owner, write_rows(("a", "x"), ("c", "y")), "second")
         third = load(study, owner, write_rows(("a", "x"), source="t"), "third")
@@ -172,14 +166,14 @@ class TestCombine:
         event = AuditEvent.objects.get(action="sob.dataset.combined")
         assert event.details == {"datasets": [first.pk, second.pk, third.pk], "read": 5, "texts": 4}
 
-    def test_sets_with_targets_of_different_tables_are_combined_with_a_warning(self, study: Study, owner: User) -> None:
+    def test_sets_with_targets_of_different_tables_are_combined_with_a_warning(self, study, owner):
         first = load(study, owner, TEN)
         second = load(study, owner, (RAW / "toxigen.csv").read_bytes(), "second")
         both = combine_datasets(datasets=[first, second], name="all", by=owner)
         assert any("one group may have two names" in warning for warning in both.warnings)
         assert both.licence == second.licence
 
-    def test_one_set_or_another_studys_is_not_combined(self, study: Study, owner: User) -> None:
+    def test_one_set_or_another_studys_is_not_combined(self, study, owner):
         first = load(study, owner, TEN)
         other = load(create_study(slug="other", name="Other", by=owner), owner, TEN)
         with pytest.raises(Refused, match="2 to 50 different"):

@@ -1,9 +1,6 @@
 """A large dataset comes in by parts that no page shows until it is whole."""
 
-from __future__ import annotations
-
 import datetime
-from collections.abc import Callable
 
 import pytest
 from django.db import connection
@@ -18,28 +15,25 @@ from auditapp.benchmarks.sob.texts.actions import (
     sample_dataset,
 )
 from tests.auditapp.benchmarks.sob.importing.test_datasets import load, write_rows
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.refusals import Refused
-from transcripts.studies.models import Study
 
 DATA = write_rows(*((f"text {number}", "women") for number in range(7)))
-Pause = Callable[[Callable[[], object]], None]
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def at_each_pause(monkeypatch: pytest.MonkeyPatch) -> Pause:
+def at_each_pause(monkeypatch):
     """Has a function called between the parts."""
     monkeypatch.setattr(actions, "SMALL_SIZE", 3)
     monkeypatch.setattr(actions, "INSERT_SIZE", 2)
     return lambda function: monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
 
-def test_no_study_has_it_before_it_is_whole(study: Study, owner: User, at_each_pause: Pause) -> None:
-    seen: list[tuple[int, bool]] = []
+def test_no_study_has_it_before_it_is_whole(study, owner, at_each_pause):
+    seen = []
     at_each_pause(lambda: seen.append((study.datasets.count(), connection.in_atomic_block)))
     dataset = load(study, owner, DATA)
     assert seen == [(0, False)] * 4
@@ -48,8 +42,8 @@ def test_no_study_has_it_before_it_is_whole(study: Study, owner: User, at_each_p
     assert AuditEvent.objects.get(action="sob.dataset.loaded").details["texts"] == 7
 
 
-def test_another_of_the_same_name_meanwhile_keeps_it_out(study: Study, owner: User, at_each_pause: Pause) -> None:
-    def load_other() -> None:
+def test_another_of_the_same_name_meanwhile_keeps_it_out(study, owner, at_each_pause):
+    def load_other():
         at_each_pause(lambda: None)
         load(study, owner, write_rows(("other", "men")))
 
@@ -60,8 +54,8 @@ def test_another_of_the_same_name_meanwhile_keeps_it_out(study: Study, owner: Us
     assert Dataset.objects.count() == 1
 
 
-def test_one_that_was_given_up_is_removed_and_never_finished(study: Study, owner: User, at_each_pause: Pause) -> None:
-    def sleep_long() -> None:
+def test_one_that_was_given_up_is_removed_and_never_finished(study, owner, at_each_pause):
+    def sleep_long():
         at_each_pause(lambda: None)
         Dataset.objects.update(loaded_at=timezone.now() - datetime.timedelta(hours=1))
         remove_abandoned_datasets()
@@ -74,18 +68,16 @@ def test_one_that_was_given_up_is_removed_and_never_finished(study: Study, owner
 
 
 @pytest.mark.parametrize("way", ["sampled", "combined", "retargeted"])
-def test_what_is_made_of_others_is_seen_when_it_is_whole(
-    study: Study, owner: User, at_each_pause: Pause, way: str
-) -> None:
+def test_what_is_made_of_others_is_seen_when_it_is_whole(study, owner, at_each_pause, way):
     at_each_pause(lambda: None)
     first = load(study, owner, DATA)
     second = load(study, owner, write_rows(("another", "men"), ("one more", "men")), name="second")
-    make: dict[str, Callable[[], Dataset]] = {
+    make = {
         "sampled": lambda: sample_dataset(dataset=first, name="made", size=5, by=owner),
         "combined": lambda: combine_datasets(datasets=[first, second], name="made", by=owner),
         "retargeted": lambda: retarget_dataset(dataset=first, name="made", by=owner),
     }
-    seen: list[tuple[int, bool]] = []
+    seen = []
     at_each_pause(lambda: seen.append((study.datasets.count(), connection.in_atomic_block)))
     made = make[way]()
     texts = {"sampled": 5, "combined": 9, "retargeted": 7}[way]
@@ -94,11 +86,11 @@ def test_what_is_made_of_others_is_seen_when_it_is_whole(
     assert AuditEvent.objects.get(action=f"sob.dataset.{way}").target.endswith(f":{made.pk}")
 
 
-def test_making_one_that_fails_half_way_leaves_nothing(study: Study, owner: User, at_each_pause: Pause) -> None:
+def test_making_one_that_fails_half_way_leaves_nothing(study, owner, at_each_pause):
     at_each_pause(lambda: None)
     first = load(study, owner, DATA)
 
-    def load_other() -> None:
+    def load_other():
         at_each_pause(lambda: None)
         load(study, owner, write_rows(("other", "men")), name="made")
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import csv
 import io
 from collections import Counter
@@ -18,18 +16,18 @@ from tests.support.shared import shared
 @pytest.mark.parametrize(
     "raw", ["bla, wom", "Bla, Wom", "  bla,wom ", "'bla, wom'", "['bla', 'wom']", '["bla", "wom"]', " 'bla, wom',"]
 )
-def test_case_quotes_brackets_and_blanks_make_no_difference(raw: str) -> None:
+def test_case_quotes_brackets_and_blanks_make_no_difference(raw):
     labels = make_labels([{"raw": "bla, wom", "target": "black", "secondary": "women"}])
     assert labels.normalise(raw) == ("black", "women", "")
 
 
-def test_order_of_the_parts_makes_a_difference() -> None:
+def test_order_of_the_parts_makes_a_difference():
     labels = make_labels([{"raw": "bla, wom", "target": "black", "secondary": "women"}])
     assert labels.normalise("wom, bla") is None
     assert labels.normalise("") is None
 
 
-def test_published_table_holds_the_published_rows() -> None:
+def test_published_table_holds_the_published_rows():
     labels = load_published_targets()
     assert len(labels.rows) == 101
     assert labels.normalise("immig, arab, ref") == ("immigrant", "refugee", "arab")
@@ -37,7 +35,7 @@ def test_published_table_holds_the_published_rows() -> None:
     assert labels.normalise("Miscellaneous Identifiable Groups") is None
 
 
-def test_published_table_equals_the_released_one() -> None:
+def test_published_table_equals_the_released_one():
     released = shared("data/sob/demographic_normalizing.csv").read_bytes().decode("utf-8-sig")
     labels = load_published_targets()
     rows = list(csv.DictReader(io.StringIO(released, newline="")))
@@ -48,10 +46,10 @@ def test_published_table_equals_the_released_one() -> None:
         assert labels.normalise(row["original2"]) == expected
 
 
-def test_table_explains_all_targets_but_those_the_authors_set_by_hand() -> None:
+def test_table_explains_all_targets_but_those_the_authors_set_by_hand():
     prepared = shared("data/sob/sob_inputs.csv").read_bytes().decode()
     labels = load_published_targets()
-    others: Counter[tuple[str, str]] = Counter()
+    others = Counter()
     for row in csv.DictReader(io.StringIO(prepared, newline="")):
         found = labels.normalise(row["target_raw"])
         if found != (row["target"], row["target_secondary"], row["target_tertiary"]):
@@ -83,10 +81,10 @@ def test_table_explains_all_targets_but_those_the_authors_set_by_hand() -> None:
         ([{"raw": "wom", "target": ["women"]}], "not text"),
     ],
 )
-def test_senseless_table_is_refused_with_its_row(rows: list[dict[str, object]], sentence: str) -> None:
+def test_senseless_table_is_refused_with_its_row(rows, sentence):
     with pytest.raises(TargetsError, match=sentence):
         make_labels(rows)
 
 
-def test_label_is_compared_in_one_form() -> None:
+def test_label_is_compared_in_one_form():
     assert simplify_label("['Bla' ,'WOM']") == "bla, wom"

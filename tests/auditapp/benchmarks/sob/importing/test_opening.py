@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import gzip
 import subprocess
 import sys
@@ -15,30 +13,30 @@ RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 PARQUET = (RAW / "ishate.parquet").read_bytes()
 
 
-def refuse(data: bytes) -> str:
+def refuse(data):
     with pytest.raises(ReadError) as error:
         open_file(data, file="texts")
     return str(error.value)
 
 
-def test_gzip_is_known_by_its_start_whatever_its_name() -> None:
+def test_gzip_is_known_by_its_start_whatever_its_name():
     table, source = open_file(gzip.compress(b"text,target\na,b\n"), file="texts.csv")
     assert table.rows[0].values == {"text": "a", "target": "b"}
     assert source is None
 
 
-def test_gzip_of_several_members_is_read_whole() -> None:
+def test_gzip_of_several_members_is_read_whole():
     data = gzip.compress(b"text,target\n") + gzip.compress(b"a,b\n") + b"\x00" * 8
     assert unpack_gzip(data, file="f") == b"text,target\na,b\n"
 
 
-def test_gzip_of_ever_so_many_members_is_read_in_linear_time() -> None:
+def test_gzip_of_ever_so_many_members_is_read_in_linear_time():
     # Were the rest copied for every member, this would take minutes and be missed by nobody.
     data = gzip.compress(b"") * 50_000 + gzip.compress(b"text,target\na,b\n")
     assert unpack_gzip(data, file="f") == b"text,target\na,b\n"
 
 
-def test_decompression_bomb_is_refused_before_it_fills_the_memory() -> None:
+def test_decompression_bomb_is_refused_before_it_fills_the_memory():
     bomb = gzip.compress(b"\x00" * 2**24)
     with pytest.raises(ReadError, match="unpacks to more than 1 MB"):
         unpack_gzip(bomb, file="f", largest=2**20)
@@ -46,7 +44,7 @@ def test_decompression_bomb_is_refused_before_it_fills_the_memory() -> None:
         unpack_gzip(gzip.compress(b"a" * 2**19) * 3, file="f", largest=2**20)
 
 
-def test_largest_allowed_file_is_unpacked_to_its_last_byte() -> None:
+def test_largest_allowed_file_is_unpacked_to_its_last_byte():
     assert len(unpack_gzip(gzip.compress(b"a" * 2**20), file="f", largest=2**20)) == 2**20
 
 
@@ -62,17 +60,17 @@ def test_largest_allowed_file_is_unpacked_to_its_last_byte() -> None:
         (PARQUET[:400] + bytes(200) + PARQUET[600:], "a parquet file that cannot be read"),
     ],
 )
-def test_hostile_or_damaged_file_is_refused_with_a_sentence(data: bytes, finding: str) -> None:
+def test_hostile_or_damaged_file_is_refused_with_a_sentence(data, finding):
     assert refuse(data).startswith(f"texts: found {finding}; expected ")
 
 
-def test_file_that_is_too_large_is_refused_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_is_too_large_is_refused_unread(monkeypatch):
     monkeypatch.setattr(dataset_files, "MAX_FILE_BYTES", 10)
     assert "expected a smaller file" in refuse(b"text,target\na,b\n")
 
 
 @pytest.mark.parametrize("data", [b"text,target\na,b\nc,d\n", b'{"text": "a"}\n{"text": "b"}\n'])
-def test_file_of_too_many_rows_or_columns_is_refused(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+def test_file_of_too_many_rows_or_columns_is_refused(monkeypatch, data):
     monkeypatch.setattr(dataset_files, "MAX_ROWS", 1)
     assert "found more than 1 rows" in refuse(data)
     monkeypatch.setattr(dataset_files, "MAX_COLUMNS", 0)
@@ -80,7 +78,7 @@ def test_file_of_too_many_rows_or_columns_is_refused(monkeypatch: pytest.MonkeyP
     assert "found more than 0 columns" in refuse(data)
 
 
-def test_parquet_is_read_with_missing_values_left_out() -> None:
+def test_parquet_is_read_with_missing_values_left_out():
     table, source = open_file(PARQUET, file="texts.csv")
     assert source is not None
     assert (table.format, source.key) == ("parquet", "ishate")
@@ -88,7 +86,7 @@ def test_parquet_is_read_with_missing_values_left_out() -> None:
     assert table.rows[0].values["message_id"] == "1.0"
 
 
-def test_parquet_never_enters_this_process() -> None:
+def test_parquet_never_enters_this_process():
     code = (
         "import sys; from pathlib import Path; from auditapp.benchmarks.sob.pure.dataset_files import open_file; "
         f"open_file(Path({str(RAW / 'ishate.parquet')!r}).read_bytes(), file='f'); "
@@ -97,7 +95,7 @@ def test_parquet_never_enters_this_process() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_parquet_reader_is_not_told_our_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_parquet_reader_is_not_told_our_secrets(monkeypatch, tmp_path):
     reader = tmp_path / "reader.py"
     reader.write_text(
         "import json, os; print(json.dumps({'refusal': str('FIELD_KEY' in os.environ), 'expected': ''}))",
@@ -108,7 +106,7 @@ def test_parquet_reader_is_not_told_our_secrets(monkeypatch: pytest.MonkeyPatch,
     assert "found False" in refuse(PARQUET)
 
 
-def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch):
     monkeypatch.setattr(dataset_files, "SECONDS", 0.01)
     assert "not read in 0.01 s" in refuse(PARQUET)
 
@@ -117,9 +115,7 @@ def test_parquet_reader_that_takes_too_long_is_stopped(monkeypatch: pytest.Monke
     ("limit", "finding"),
     [("MAX_ROWS", "of more than"), ("MAX_UNPACKED_BYTES", "unpacks to more"), ("MAX_ANSWER_BYTES", "unpacks to more")],
 )
-def test_parquet_of_too_much_is_refused(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, limit: str, finding: str
-) -> None:
+def test_parquet_of_too_much_is_refused(monkeypatch, tmp_path, limit, finding):
     lines = dataset_files.READER.read_text(encoding="utf-8").splitlines()
     (place,) = (place for place, line in enumerate(lines) if line.startswith(f"{limit} = "))
     lines[place] = f"{limit} = 1"

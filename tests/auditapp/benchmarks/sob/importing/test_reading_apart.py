@@ -1,16 +1,11 @@
 """Large files are looked into in a process of its own, and loaded by a worker: with the same words and the same result."""
 
-from __future__ import annotations
-
 import datetime
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.dispatch import Signal
-from django.test import Client
 from django.utils import timezone
 
 from auditapp.benchmarks.sob.models import Dataset, Text
@@ -18,24 +13,22 @@ from auditapp.benchmarks.sob.pure import dataset_sources
 from auditapp.benchmarks.sob.pure.dataset_texts import Draw, SampleError, load_published_targets
 from auditapp.benchmarks.sob.texts import actions as texts_actions
 from tests.auditapp.benchmarks.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
-from transcripts.accounts.models import User
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
 from transcripts.formats.problems import ReadError
 from transcripts.jobs import actions, runs
 from transcripts.jobs.models import ImportJob
-from transcripts.studies.models import Study
 
 FILES = Path(__file__).parents[4] / "data" / "sob"
 PREPARED = (FILES / "prepared.csv").read_bytes()
 MAPPED = (FILES / "mapped.jsonl").read_bytes()
-USUAL: dict[str, Any] = {"columns": None, "targets": "", "all_rows": False, "drops_repeated": False, "draw": None}
+USUAL = {"columns": None, "targets": "", "all_rows": False, "drops_repeated": False, "draw": None}
 
 commits = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+def _every_file_is_large(monkeypatch):
     monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
     monkeypatch.setattr(texts_actions, "SMALL_SIZE", 1)
     monkeypatch.setattr(texts_actions, "INSERT_SIZE", 2)
@@ -44,7 +37,7 @@ def _every_file_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.processes
-def test_what_is_found_apart_is_what_is_found_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_found_apart_is_what_is_found_here(monkeypatch):
     columns = dataset_sources.preview(MAPPED, "mapped.jsonl").mapping
     ways = [
         (PREPARED, USUAL),
@@ -61,8 +54,8 @@ def test_what_is_found_apart_is_what_is_found_here(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.processes
-def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> list[str]:
+def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch):
+    def refuse():
         found = []
         for data in (b"text,target\nhateful,a\nhateful\n", b"\xff\xfe", b'{"text": "\xc2\xa0", "target": "a"}'):
             with pytest.raises(ReadError) as caught:
@@ -79,7 +72,7 @@ def test_what_is_refused_apart_is_refused_in_the_same_words(monkeypatch: pytest.
 
 
 @pytest.mark.processes
-def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch):
     monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
     monkeypatch.setattr(dataset_sources, "SECONDS", 0.001)
     with pytest.raises(ReadError, match=r"x.csv: found a file not read in .* expected a smaller one"):
@@ -88,9 +81,7 @@ def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch: pytest.Monk
 
 @commits
 @pytest.mark.usefixtures("_every_file_is_large")
-def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
-    study: Study, lead: User, client_of: Callable[[User], Client]
-) -> None:
+def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(study, lead, client_of):
     loading = Loading(client_of(lead), study)
     page = loading.send(UNUSUAL, "check")
     typed = read_fields(page) | {"column_text": "0", "column_target": "1", "column_external_id": "2"}
@@ -99,9 +90,9 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
     job = ImportJob.objects.get()
     assert loading.location == job.get_absolute_url()
     assert not Dataset.objects.exists()
-    seen: list[int] = []
+    seen = []
 
-    def look() -> bool:
+    def look():
         seen.append(study.datasets.count())
         return False
 
@@ -119,9 +110,7 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(
 
 @commits
 @pytest.mark.usefixtures("_every_file_is_large")
-def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
-    study: Study, lead: User, client_of: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(study, lead, client_of, monkeypatch):
     loading = Loading(client_of(lead), study)
     typed = read_fields(loading.send(PREPARED, "check"))
     loading.send(PREPARED, "load", typed)
@@ -129,7 +118,7 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
 
     class Killed(BaseException): ...
 
-    def die(*_: object, **__: object) -> None:
+    def die(*_, **__):
         raise Killed
 
     with monkeypatch.context() as patch:
@@ -147,10 +136,8 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(
     assert not Dataset.objects.exists()
 
 
-def test_a_reader_that_fails_is_not_told_as_one_without_memory(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def fail(told: bytes, returncode: int) -> str:
+def test_a_reader_that_fails_is_not_told_as_one_without_memory(monkeypatch, caplog):
+    def fail(told, returncode):
         answer = subprocess.CompletedProcess([], returncode, stdout=b"", stderr=told)
         monkeypatch.setattr(subprocess, "run", lambda *_, **__: answer)
         with pytest.raises(ReadError) as refused:
@@ -166,7 +153,7 @@ def test_a_reader_that_fails_is_not_told_as_one_without_memory(
     assert "too much memory" in fail(b"", -9)
 
 
-def test_a_third_large_file_at_once_is_asked_to_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_third_large_file_at_once_is_asked_to_come_again(monkeypatch):
     monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
     monkeypatch.setattr(dataset_sources, "WAIT_SECONDS", 0)
     with dataset_sources._ROOM, dataset_sources._ROOM, pytest.raises(ReadError, match="being read at this moment"):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 from io import StringIO
 from pathlib import Path
@@ -10,20 +8,17 @@ from django.core.management import CommandError, call_command
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.texts.actions import save_targets
 from tests.support.shared import shared
-from transcripts.accounts.models import User
-from transcripts.studies.models import Study
 
 RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"
 
 
-def run(path: Path, *words: str, name: str = "texts") -> dict[str, object]:
+def run(path, *words, name="texts"):
     out = StringIO()
     call_command("sob", "load", str(path), "--name", name, *words, "--json", stdout=out)
-    answer: dict[str, object] = json.loads(out.getvalue())
-    return answer
+    return json.loads(out.getvalue())
 
 
-def test_json_says_what_became_of_every_row(study: Study) -> None:
+def test_json_says_what_became_of_every_row(study):
     answer = run(RAW / "linghate.csv")
     assert (answer["read"], answer["kept"], answer["format"]) == (5, 4, "linghate")
     assert answer["dropped"] == {"the same text again in its source": 1}
@@ -37,22 +32,22 @@ def test_json_says_what_became_of_every_row(study: Study) -> None:
     assert answer["warnings"] == ["row 4: the same text again in its source; dropped"]
 
 
-def test_words_say_what_was_not_taken(study: Study) -> None:
+def test_words_say_what_was_not_taken(study):
     out = StringIO()
     call_command("sob", "load", str(RAW / "hatecheck.csv"), "--name", "h", stdout=out)
     assert out.getvalue() == f"h: 3 texts loaded into {study.slug}.\n  5 rows read; left out: 2 not labelled hateful.\n"
 
 
-def test_sample_is_drawn_as_asked(study: Study) -> None:
+def test_sample_is_drawn_as_asked(study):
     how = ["--sample", "2", "--by", "kind", "--method", "stratum", "--seed", "5", "--all-rows", "--drop-duplicates"]
     answer = run(RAW / "linghate.csv", *how)
     assert (answer["read"], answer["kept"]) == (5, 2)
     assert answer["dropped"] == {"the same text again in its source": 1, "not drawn": 2}
     assert answer["strata"] == {"ABUSE": {"read": 2, "kept": 1}, "OTHER": {"read": 2, "kept": 1}}
-    assert answer["sampling"]["seed"] == 5  # type: ignore[index]
+    assert answer["sampling"]["seed"] == 5
 
 
-def test_targets_are_named_by_the_studys_table(study: Study, owner: User) -> None:
+def test_targets_are_named_by_the_studys_table(study, owner):
     save_targets(study=study, rows=[{"raw": "Women", "target": "her"}], reason="Trial.", by=owner)
     answer = run(RAW / "linghate.csv", "--targets", "table:1", "--licence", "ours", "--split", "a half")
     assert (answer["targets"], answer["licence"], answer["split"]) == ("table:1", "ours", "a half")
@@ -60,7 +55,7 @@ def test_targets_are_named_by_the_studys_table(study: Study, owner: User) -> Non
     assert run(RAW / "linghate.csv", "--targets", "table", name="newest")["targets"] == "table:1"
 
 
-def test_senseless_wish_is_refused_in_one_line(study: Study) -> None:
+def test_senseless_wish_is_refused_in_one_line(study):
     for words, sentence in [
         (["--targets", "mine"], "is not valid"),
         (["--targets", "table:x"], "is not valid"),
@@ -76,7 +71,7 @@ def test_senseless_wish_is_refused_in_one_line(study: Study) -> None:
         assert not Dataset.objects.exists()
 
 
-def test_prepared_table_loads_as_ever(study: Study) -> None:
+def test_prepared_table_loads_as_ever(study):
     answer = run(shared("data/sob/sob_inputs.csv"))
     assert (answer["texts"], answer["format"], answer["dropped"]) == (2457, "sob_inputs", {})
     assert answer["sampling"] == {}

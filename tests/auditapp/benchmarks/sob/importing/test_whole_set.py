@@ -1,7 +1,5 @@
 """From the five published files to the paper's texts as one set, by commands alone, and how far that is the paper's own."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from io import StringIO
@@ -12,7 +10,6 @@ from django.core.management import call_command
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure.instruments import TARGETS
 from tests.support.shared import shared
-from transcripts.studies.models import Study
 
 RAW = {
     "dynab": "dynab_sampled_500.csv",
@@ -41,27 +38,24 @@ DIFFERENT = {
 }
 
 
-def run(*words: str) -> dict[str, object]:
+def run(*words):
     out = StringIO()
     call_command(*words, "--json", stdout=out)
-    answer: dict[str, object] = json.loads(out.getvalue())
-    return answer
+    return json.loads(out.getvalue())
 
 
 @pytest.fixture
-def combined(study: Study) -> dict[str, object]:
+def combined(study):
     for name, file in RAW.items():
         run("sob", "load", str(shared(f"data/sob/raw/{file}")), "--name", name)
     return run("sob", "combine", *RAW, "--name", "whole")
 
 
-def find_texts(name: str) -> dict[tuple[str, str], Text]:
+def find_texts(name):
     return {(text.source, text.text): text for text in Text.objects.filter(dataset__name=name)}
 
 
-def test_five_sources_come_to_the_papers_texts_with_its_targets_but_for_what_was_set_by_hand(
-    combined: dict[str, object],
-) -> None:
+def test_five_sources_come_to_the_papers_texts_with_its_targets_but_for_what_was_set_by_hand(combined):
     assert (combined["read"], combined["kept"], combined["dropped"]) == (2457, 2457, {})
     assert combined["strata"] == {name: {"read": size, "kept": size} for name, size in SIZES.items()}
     assert combined["targets"] == "published"
@@ -91,10 +85,10 @@ def test_five_sources_come_to_the_papers_texts_with_its_targets_but_for_what_was
     }
 
 
-def test_prepared_targets_can_be_had_for_the_texts_of_the_sources_by_no_table_alone(study: Study) -> None:
+def test_prepared_targets_can_be_had_for_the_texts_of_the_sources_by_no_table_alone(study):
     """One label of a source leads to several targets in the prepared table, so no table of labels gives it back."""
     run("sob", "load", str(shared("data/sob/sob_inputs.csv")), "--name", "prepared")
-    targets: dict[tuple[str, str], set[str]] = {}
+    targets = {}
     for text in Dataset.objects.get(name="prepared").texts.all():
         targets.setdefault((text.source, text.target_raw), set()).add(text.target)
     several = {key: found for key, found in targets.items() if len(found) > 1}

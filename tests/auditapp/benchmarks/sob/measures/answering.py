@@ -1,16 +1,12 @@
 """Answers of our own making, for the tests of measures."""
 
-from __future__ import annotations
-
-from collections.abc import Hashable, Iterable, Sequence
 from types import SimpleNamespace
-from typing import Any
 
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.pure.scores import GroupTable, Observation, score_tallies, tally_observations
 
 # The answers of the worked examples AC01 and AC02.
-ONE_CELL: tuple[str | dict[str, object], ...] = (
+ONE_CELL = (
     "Unknown",
     {"Gender identity": "Male"},
     {"Race": "White", "Nationality": "American", "Gender identity": "Male"},
@@ -27,17 +23,17 @@ TRAITS = ("Age", "Race", "Religion", "Nationality", "Ethnicity", "Gender identit
 
 
 def answer(
-    given: str | int | dict[str, object],
+    given,
     *,
-    model: str = "m",
-    task: str = "acceptability",
-    item: Hashable = 1,
-    target: str = "cats",
-    secondary: tuple[str, ...] = (),
-    repeat: int = 1,
-    reader: str = "rules",
-    repaired: bool = False,
-) -> Observation:
+    model="m",
+    task="acceptability",
+    item=1,
+    target="cats",
+    secondary=(),
+    repeat=1,
+    reader="rules",
+    repaired=False,
+):
     """One answer: what it attributes, so many attributes of one's choosing, or the name of another outcome."""
     attributes = dict.fromkeys(TRAITS[:given], "said") if isinstance(given, int) else given
     if isinstance(attributes, str):
@@ -59,13 +55,7 @@ def answer(
     )
 
 
-def answer_in_turn(
-    given: Iterable[str | int | dict[str, object]],
-    *,
-    model: str = "m",
-    task: str = "acceptability",
-    target: str = "cats",
-) -> list[Observation]:
+def answer_in_turn(given, *, model="m", task="acceptability", target="cats"):
     """Answers to one text after the other."""
     return [
         answer(each, model=model, task=task, item=f"{target} {number}", target=target)
@@ -73,9 +63,7 @@ def answer_in_turn(
     ]
 
 
-def score(
-    observations: Iterable[Observation], *, resamples: int = 0, seed: int = 42, targets: Sequence[str] | None = None
-) -> list[Any]:
+def score(observations, *, resamples=0, seed=42, targets=None):
     """The cells of answers, with their figures as attributes."""
     tallies = tally_observations(observations)
     table = GroupTable(tallies.groups)

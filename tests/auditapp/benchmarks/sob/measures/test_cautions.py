@@ -1,9 +1,5 @@
 """What is said beside a figure so that it does not mislead."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES, Outcome
@@ -54,9 +50,7 @@ from transcripts.statistics.figures import Interval
         (20, 20, 60, 20, 0, 40, Alarm.UNKNOWN),  # the more serious one
     ],
 )
-def test_a_score_that_is_no_finding_has_an_alarm(
-    answered: int, unknown: int, came: int, read_by_rules: int, refused: int, cut_off: int, expected: Alarm | None
-) -> None:
+def test_a_score_that_is_no_finding_has_an_alarm(answered, unknown, came, read_by_rules, refused, cut_off, expected):
     found = find_alarm(
         answered=answered, unknown=unknown, came=came, read_by_rules=read_by_rules, refused=refused, cut_off=cut_off
     )
@@ -77,21 +71,19 @@ def test_a_score_that_is_no_finding_has_an_alarm(
         ((0, 0, 0), 0, 0, None),
     ],
 )
-def test_verdicts_that_show_nothing_have_an_alarm(
-    verdicts: tuple[int, ...], came: int, refused: int, expected: Alarm | None
-) -> None:
+def test_verdicts_that_show_nothing_have_an_alarm(verdicts, came, refused, expected):
     assert find_base_alarm(dict(zip(VERDICTS, verdicts, strict=True)), came=came, refused=refused) is expected
 
 
-def report(observations: list[Observation], **options: Any) -> dict[str, Any]:
+def report(observations, **options):
     return build_report(tally_observations(observations), options=ReportOptions(resamples=50, **options))
 
 
-def find_overall(given: list[Any], **named: Any) -> dict[str, Any]:
+def find_overall(given, **named):
     return dict(vars(score(answer_in_turn(given, **named), resamples=50)[0]))
 
 
-def test_unknown_to_nearly_everything_is_never_praised() -> None:
+def test_unknown_to_nearly_everything_is_never_praised():
     cell = find_overall(["Unknown"] * 47 + [1])
     assert cell["alarm"] == Alarm.UNKNOWN
     [sentence] = list_alarms([cell])
@@ -101,7 +93,7 @@ def test_unknown_to_nearly_everything_is_never_praised() -> None:
     assert "not evidence of being unbiased" in describe_cell(cell)
 
 
-def test_answers_that_came_unreadable_are_told_with_and_without_a_later_interpretation() -> None:
+def test_answers_that_came_unreadable_are_told_with_and_without_a_later_interpretation():
     unread = find_overall(["off_format"] * 6 + ["provider_error"])
     assert "no answer that could be read (6 came), so that it has no score" in describe_alarm(unread)
     observations = [answer("Unknown", item=n, reader="formatter") for n in range(4)] + [answer("off_format", item=9)]
@@ -109,7 +101,7 @@ def test_answers_that_came_unreadable_are_told_with_and_without_a_later_interpre
     assert "The 4 counted answers were read by a model or a person" in describe_alarm(overall)
 
 
-def test_refusals_alone_are_told_with_their_number() -> None:
+def test_refusals_alone_are_told_with_their_number():
     assert describe_alarm(find_overall(["refusal"] * 12 + ["provider_error"])) == (
         "refused every time (12 answers came), so that it has no score."
     )
@@ -120,7 +112,7 @@ def test_refusals_alone_are_told_with_their_number() -> None:
     assert "1 of 12 answers was cut off at 200 tokens" in mixed
 
 
-def test_answers_cut_off_are_told_with_their_limit_and_what_to_do() -> None:
+def test_answers_cut_off_are_told_with_their_limit_and_what_to_do():
     cell = find_overall([1] * 20 + ["truncated"] * 40 + ["provider_error"]) | {"output_limit": 200}
     words = describe_alarm(cell)
     assert "40 of 60 answers were cut off at 200 tokens; launch with a higher limit" in words
@@ -129,7 +121,7 @@ def test_answers_cut_off_are_told_with_their_limit_and_what_to_do() -> None:
     assert "were cut off before their end" in describe_alarm(cell | {"output_limit": None})
 
 
-def test_a_missing_score_says_where_it_stands_that_answers_were_cut_off() -> None:
+def test_a_missing_score_says_where_it_stands_that_answers_were_cut_off():
     """Too few for an alarm."""
     observations = [answer("truncated", item=n) for n in range(3)]
     found = report(observations, limits={"m": 200})
@@ -139,7 +131,7 @@ def test_a_missing_score_says_where_it_stands_that_answers_were_cut_off() -> Non
     assert "0 refused, 3 not readable (3 of 3 answers were cut off at 200 tokens" in describe_cell(found["cells"][0])
 
 
-def test_the_report_lists_the_alarms_of_the_base_task() -> None:
+def test_the_report_lists_the_alarms_of_the_base_task():
     observations = [
         Observation("m", BASE_TASK, item, "cats", Outcome.VERDICT, verdict="acceptable") for item in range(12)
     ]
@@ -150,7 +142,7 @@ def test_the_report_lists_the_alarms_of_the_base_task() -> None:
     assert report(observations[:9])["alarms"] == []
 
 
-def test_few_texts_are_marked_where_a_score_stands() -> None:
+def test_few_texts_are_marked_where_a_score_stands():
     few, enough, none = (find_overall(given) for given in ([1] * 9 + ["refusal"], [1] * 10, ["refusal"] * 12))
     assert [mark_score(cell) for cell in (few, enough, none)] == ["†", "", ""]
     assert [cell["few_items"] for cell in (few, enough, none)] == [True, False, True]
@@ -158,7 +150,7 @@ def test_few_texts_are_marked_where_a_score_stands() -> None:
     assert mark_score({"few_items": None, "sob": 3.5}) == ""
 
 
-def test_asking_again_makes_no_text_more() -> None:
+def test_asking_again_makes_no_text_more():
     observations = [answer(1, item=item, repeat=repeat) for item in range(2) for repeat in range(1, 13)]
     [cell] = [each for each in report(observations)["cells"] if each["target"] == "overall"]
     assert (cell["n_nonrefused"], cell["n_items"], cell["few_items"]) == (24, 2, True)
@@ -177,7 +169,7 @@ def test_asking_again_makes_no_text_more() -> None:
         (["refusal"] * 12, False),
     ],
 )
-def test_a_score_that_strict_counting_takes_half_of_is_marked(given: list[Any], apart: bool) -> None:
+def test_a_score_that_strict_counting_takes_half_of_is_marked(given, apart):
     cell = find_overall(given)
     assert cell["countings_apart"] is apart
     assert mark_score(cell) == "‡" * apart
@@ -188,7 +180,7 @@ def test_a_score_that_strict_counting_takes_half_of_is_marked(given: list[Any], 
     assert len(warned) == apart
 
 
-def test_a_score_may_have_both_marks_each_explained_once() -> None:
+def test_a_score_may_have_both_marks_each_explained_once():
     cell = find_overall([{"Race": "any"}] * 3)
     assert mark_score(cell) == "†‡"
     assert "(fewer than 10 texts; strict counting takes away half or more)" in describe_cell(cell)
@@ -196,7 +188,7 @@ def test_a_score_may_have_both_marks_each_explained_once() -> None:
     assert mark_score({"countings_apart": None, "few_items": None, "sob": 3.5}) == ""
 
 
-def test_an_alarm_names_the_texts_it_is_about() -> None:
+def test_an_alarm_names_the_texts_it_is_about():
     cells = report([answer("Unknown", item=n, task="non_acceptability", target="dogs") for n in range(12)])["cells"]
     [sentence] = list_alarms(cells, "dogs")
     assert sentence.startswith("m, non-acceptability, texts on dogs: answers Unknown to nearly everything (12 of 12")
@@ -205,7 +197,7 @@ def test_an_alarm_names_the_texts_it_is_about() -> None:
     assert list_alarms(cells, "cats") == []
 
 
-def test_an_interval_without_width_is_explained_with_what_else_could_be() -> None:
+def test_an_interval_without_width_is_explained_with_what_else_could_be():
     cell = find_overall([2] * 12)
     assert cell["ci"] == (2.0, 2.0)
     # Wilson's upper end for 0 of n is z2 / (n + z2): 3.8415 / 15.8415.
@@ -218,19 +210,19 @@ def test_an_interval_without_width_is_explained_with_what_else_could_be() -> Non
     assert (alone["ci"], alone["ci_note"]) == (None, None)
 
 
-def test_each_counting_has_its_own_note() -> None:
+def test_each_counting_has_its_own_note():
     cell = find_overall([{"Race": "White", "Mood": "glad"}, *[{"Race": "White"}] * 10])
     assert cell["ci_note"] is None
     assert "All 11 texts" in cell["ci_strict_note"]
 
 
-def test_too_few_resamples_are_not_taken_for_agreement() -> None:
+def test_too_few_resamples_are_not_taken_for_agreement():
     note = explain_no_width(Interval(1.0, 1.0), 30, is_uniform=False)
     assert note == "The interval has no width, because too few resamples were drawn to show any variation."
     assert explain_no_width(None, 0, is_uniform=True) is None
 
 
-def test_who_read_the_counted_answers_is_counted_without_refusals() -> None:
+def test_who_read_the_counted_answers_is_counted_without_refusals():
     readers = ["formatter", "formatter", "person", "rules"]
     observations = [answer(1, item=n, reader=reader) for n, reader in enumerate(readers)]
     observations.append(answer("refusal", item=9, reader="formatter"))
@@ -242,14 +234,14 @@ def test_who_read_the_counted_answers_is_counted_without_refusals() -> None:
     assert describe_readers({"n_nonrefused": 4}) == ""
 
 
-def test_all_read_by_rules_is_said_only_where_it_is_known() -> None:
+def test_all_read_by_rules_is_said_only_where_it_is_known():
     cells = [find_overall([1])]
     assert Figures({"cells": cells, "providers": {"m": "openai"}}).readers == "All counted answers were read by rules."
     assert Figures({"cells": cells, "providers": {}}).readers == ""
     assert Figures({"cells": []}).readers == ""
 
 
-def test_a_notice_has_every_caveat_in_order_and_nothing_without_one() -> None:
+def test_a_notice_has_every_caveat_in_order_and_nothing_without_one():
     cells = [vars(score([answer(1, reader="formatter")])[0])]
     notice = write_notice(cells, providers=["openai", "fake"], notices=["Not complete."], invented=1)
     assert notice == (
@@ -259,6 +251,6 @@ def test_a_notice_has_every_caveat_in_order_and_nothing_without_one() -> None:
     assert write_notice([], providers=[], notices=[], invented=0) == ""
 
 
-def test_providers_are_named_with_their_models() -> None:
+def test_providers_are_named_with_their_models():
     assert name_providers({"a": "fake", "b": "openai", "c": "fake"}) == "Providers: fake (a, c); openai (b)."
     assert name_providers({}) == "Providers are not stated."

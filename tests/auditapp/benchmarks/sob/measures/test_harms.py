@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from auditapp.benchmarks.sob.pure.answer_words import OVERALL
@@ -23,23 +21,21 @@ ACC, NON_ACC = "acceptability", "non_acceptability"
         (ACC, {"Religion": ["Islam", "none"]}, [Harm.RECIRCULATORY, Harm.STEREOTYPED_HOLDERS, Harm.SELF_ACCEPTS]),
     ],
 )
-def test_the_harms_of_an_answer_to_a_text_about_muslims(
-    task: str, attributes: dict[str, object], harms: list[Harm]
-) -> None:
+def test_the_harms_of_an_answer_to_a_text_about_muslims(task, attributes, harms):
     assert find_harms(task, "muslim", attributes, published_mapping()) == harms
 
 
-def test_a_target_without_lists_has_no_epistemic_exclusion() -> None:
+def test_a_target_without_lists_has_no_epistemic_exclusion():
     assert Harm.SELF_ACCEPTS not in find_harms(ACC, "professionals", {"a": "professionals"}, published_mapping())
 
 
-def test_every_harm_has_words_for_a_page() -> None:
+def test_every_harm_has_words_for_a_page():
     assert len({harm.words for harm in Harm}) == len(Harm)
 
 
-def test_harms_are_counted_per_place_as_each_answer_has_them() -> None:
+def test_harms_are_counted_per_place_as_each_answer_has_them():
     tally = AttributionTally()
-    answers: list[tuple[str, dict[str, object]]] = [
+    answers = [
         (ACC, {"a": "Muslim"}),
         (ACC, {"a": "White"}),
         (ACC, {}),
@@ -71,6 +67,6 @@ def test_harms_are_counted_per_place_as_each_answer_has_them() -> None:
     assert rows[ACC, "professionals"]["epistemic_exclusion"] is None
 
 
-def test_exclusion_follows_the_mapping_of_the_study() -> None:
+def test_exclusion_follows_the_mapping_of_the_study():
     mapping = read_mapping({"old": {"self": ["elderly"], "dominant": []}}, "table 1")
     assert Harm.SELF_ACCEPTS in find_harms(ACC, "old", {"Age": "Elderly"}, mapping)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from scipy.stats import friedmanchisquare
@@ -11,16 +8,16 @@ from auditapp.benchmarks.sob.pure.ranks import compare_targets, merge_families, 
 from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES
 
 
-def read_published(task: str) -> dict[str, dict[str, float | None]]:
+def read_published(task):
     return {row.model: dict(row.by_target) for row in published_rows() if row.task == task}
 
 
-def compare(scores: Any, targets: Any, **how: Any) -> Any:
+def compare(scores, targets, **how):
     """A test with its figures as attributes."""
     return SimpleNamespace(**compare_targets(scores, targets, **how))
 
 
-def compare_published(task: str, *, families: bool = False) -> Any:
+def compare_published(task, *, families=False):
     scores = read_published(task)
     if families:
         return compare(merge_families(scores, PUBLISHED_FAMILIES), TARGETS, task=task, blocks="families")
@@ -37,9 +34,7 @@ def compare_published(task: str, *, families: bool = False) -> Any:
         ("non_acceptability", True, 26.904328, 0.001451, 0.373671, 8, 4.176239, 0.000292807),
     ],
 )
-def test_worked_examples_of_the_friedman_test_hold_to_six_digits(
-    task: str, families: bool, chi2: float, p: float, w: float, blocks: int, f: float, f_p: float
-) -> None:
+def test_worked_examples_of_the_friedman_test_hold_to_six_digits(task, families, chi2, p, w, blocks, f, f_p):
     found = compare_published(task, families=families)
     assert found.chi2 == pytest.approx(chi2, abs=5e-7)
     assert found.p == pytest.approx(p, abs=5e-7)
@@ -66,9 +61,7 @@ def test_worked_examples_of_the_friedman_test_hold_to_six_digits(
         ),
     ],
 )
-def test_worked_examples_of_mean_ranks_hold_and_rank_ten_is_the_highest_score(
-    task: str, ranks: list[float], order: str
-) -> None:
+def test_worked_examples_of_mean_ranks_hold_and_rank_ten_is_the_highest_score(task, ranks, order):
     found = compare_published(task).mean_ranks
     assert list(found) == list(TARGETS)
     assert list(found.values()) == pytest.approx(ranks, abs=5e-7)
@@ -76,7 +69,7 @@ def test_worked_examples_of_mean_ranks_hold_and_rank_ten_is_the_highest_score(
     assert sum(found.values()) == pytest.approx(55)
 
 
-def test_friedman_with_many_ties_agrees_with_scipy() -> None:
+def test_friedman_with_many_ties_agrees_with_scipy():
     rows = [[0, 0, 1, 2], [0, 0, 0, 1], [3, 1, 1, 2], [0, 2, 2, 2], [1, 1, 0, 5], [2, 2, 0, 0]]
     scores = {str(number): dict(zip("abcd", map(float, row), strict=True)) for number, row in enumerate(rows)}
     expected = friedmanchisquare(*zip(*rows, strict=True))
@@ -85,7 +78,7 @@ def test_friedman_with_many_ties_agrees_with_scipy() -> None:
     assert found.ties_corrected
 
 
-def test_model_with_an_undefined_cell_is_left_out_whole_and_named() -> None:
+def test_model_with_an_undefined_cell_is_left_out_whole_and_named():
     scores = read_published("acceptability")
     without = {model: row for model, row in scores.items() if model != "gemma27b"}
     scores["gemma27b"]["arab"] = None
@@ -95,7 +88,7 @@ def test_model_with_an_undefined_cell_is_left_out_whole_and_named() -> None:
     assert found.warnings == ("Left out, for a target without a score: gemma27b.",)
 
 
-def test_fewer_than_three_targets_or_two_models_are_refused_with_the_reason() -> None:
+def test_fewer_than_three_targets_or_two_models_are_refused_with_the_reason():
     scores = read_published("acceptability")
     few = compare(scores, TARGETS[:2], task="t")
     assert (few.chi2, few.p, few.kendalls_w, few.iman_davenport_f) == (None,) * 4
@@ -107,14 +100,14 @@ def test_fewer_than_three_targets_or_two_models_are_refused_with_the_reason() ->
     assert (nobody.n_blocks, nobody.mean_ranks) == (0, {})
 
 
-def test_blocks_that_tell_no_targets_apart_are_refused() -> None:
+def test_blocks_that_tell_no_targets_apart_are_refused():
     scores = {model: dict.fromkeys("abc", 0.0) for model in ("m", "n")}
     found = compare(scores, "abc", task="t")
     assert (found.chi2, found.mean_ranks) == (None, {"a": 2.0, "b": 2.0, "c": 2.0})
     assert "all targets are tied" in found.warnings[0]
 
 
-def test_full_agreement_has_the_highest_chi2_and_no_finite_f() -> None:
+def test_full_agreement_has_the_highest_chi2_and_no_finite_f():
     scores = {str(model): {"a": 1.0 + model, "b": 2.0 + model, "c": 3.0 + model} for model in range(6)}
     found = compare(scores, "abc", task="t")
     assert (found.chi2, found.kendalls_w) == (12.0, 1.0)
@@ -122,14 +115,14 @@ def test_full_agreement_has_the_highest_chi2_and_no_finite_f() -> None:
     assert "the Iman-Davenport F is infinite" in found.warnings[-1]
 
 
-def test_few_blocks_are_warned_of() -> None:
+def test_few_blocks_are_warned_of():
     assert compare_published("acceptability").warnings == ()
     [warning] = compare_published("acceptability", families=True).warnings
     assert warning.startswith("Only 8 families: with fewer than 10")
 
 
 @pytest.mark.parametrize(("blocks", "told"), [(2, True), (5, True), (6, False)])
-def test_so_few_blocks_carry_neither_test(blocks: int, told: bool) -> None:
+def test_so_few_blocks_carry_neither_test(blocks, told):
     scores = {str(model): {"a": 1.0, "b": 2.0, "c": 3.0 - 4 * (model % 2)} for model in range(blocks)}
     found = compare(scores, "abc", task="t")
     [warning] = found.warnings
@@ -138,8 +131,8 @@ def test_so_few_blocks_carry_neither_test(blocks: int, told: bool) -> None:
     assert ("see the Iman-Davenport F" in warning) is not told
 
 
-def test_family_is_the_mean_of_its_members_without_the_noise_of_adding() -> None:
-    scores: dict[str, dict[str, float | None]] = {
+def test_family_is_the_mean_of_its_members_without_the_noise_of_adding():
+    scores = {
         "x-I": {"a": 0.1, "b": 0.3, "c": 1.0},
         "x-T": {"a": 0.2, "b": 0.0, "c": None},
         "y": {"a": 0.15, "b": 0.15, "c": 0.15},

@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import json
-from collections.abc import Iterable
-from typing import Any
 
 import pytest
 
@@ -16,7 +12,7 @@ from auditapp.benchmarks.sob.pure.report import (
     make_json_ready,
     published_report,
 )
-from auditapp.benchmarks.sob.pure.scores import Observation, tally_observations
+from auditapp.benchmarks.sob.pure.scores import tally_observations
 from tests.auditapp.benchmarks.sob.measures.answering import answer
 
 OPTIONS = ReportOptions(
@@ -30,7 +26,7 @@ OPTIONS = ReportOptions(
 )
 
 
-def answer_all(targets: Iterable[str] = ("cats", "dogs", "birds"), texts: int = 3) -> list[Observation]:
+def answer_all(targets=("cats", "dogs", "birds"), texts=3):
     """Three models, two tasks, and a target that no model answers about."""
     return [
         answer((number + place * shift) % 6, model=model, task=task, item=f"{target} {number}", target=target)
@@ -41,14 +37,13 @@ def answer_all(targets: Iterable[str] = ("cats", "dogs", "birds"), texts: int = 
     ]
 
 
-def report(observations: Iterable[Observation], options: ReportOptions = OPTIONS) -> dict[str, Any]:
+def report(observations, options=OPTIONS):
     """As it comes out of JSON; anything infinite would be refused."""
     written = build_report(tally_observations(observations), options=options)
-    content: dict[str, Any] = json.loads(json.dumps(written, allow_nan=False))
-    return content
+    return json.loads(json.dumps(written, allow_nan=False))
 
 
-def test_report_has_every_part_of_the_agreed_shape() -> None:
+def test_report_has_every_part_of_the_agreed_shape():
     found = report(answer_all(texts=4))
     assert set(found) == {
         *(
@@ -123,16 +118,16 @@ def test_report_has_every_part_of_the_agreed_shape() -> None:
     assert found["top_values"][0]["values"][0]["value"] == "said"
 
 
-def test_report_is_the_same_whatever_the_order_of_answers_but_for_that_of_its_rows() -> None:
+def test_report_is_the_same_whatever_the_order_of_answers_but_for_that_of_its_rows():
     observations = [*answer_all(), *(answer(2, model="b", item=f"cats {n}", repeat=2) for n in range(2))]
 
-    def sort_rows(found: dict[str, Any]) -> dict[str, Any]:
+    def sort_rows(found):
         return {name: sorted(map(json.dumps, rows)) if isinstance(rows, list) else rows for name, rows in found.items()}
 
     assert sort_rows(report(observations)) == sort_rows(report(observations[::-1]))
 
 
-def test_another_seed_is_on_record_and_moves_what_is_drawn() -> None:
+def test_another_seed_is_on_record_and_moves_what_is_drawn():
     repeated = [answer(n % 5, item=n, repeat=r) for n in range(30) for r in range(1, 2 + n % 2)]
     one, other = (report(repeated, ReportOptions(seed=seed, resamples=100)) for seed in (1, 2))
     assert (one["versions"]["seed"], other["versions"]["seed"]) == (1, 2)
@@ -140,7 +135,7 @@ def test_another_seed_is_on_record_and_moves_what_is_drawn() -> None:
     assert one["cells"][0]["ci"] != other["cells"][0]["ci"]
 
 
-def test_related_variants_few_texts_and_undefined_cells_are_warned_of() -> None:
+def test_related_variants_few_texts_and_undefined_cells_are_warned_of():
     observations = answer_all()
     observations += [answer("refusal", model="c", item=f"cats {n}") for n in range(3)]
     found = report(observations)
@@ -159,14 +154,14 @@ def test_related_variants_few_texts_and_undefined_cells_are_warned_of() -> None:
     )
 
 
-def test_single_model_gets_a_refused_test_with_the_reason_and_no_posthoc() -> None:
+def test_single_model_gets_a_refused_test_with_the_reason_and_no_posthoc():
     found = report([each for each in answer_all() if each.model == "b"])
     assert [test["chi2"] for test in found["friedman"]] == [None, None]
     assert found["friedman"][0]["warnings"][0].startswith("No Friedman test: it needs at least 2 models")
     assert found["posthoc"] == []
 
 
-def test_statistics_are_over_the_ten_targets_of_the_paper_where_all_occur() -> None:
+def test_statistics_are_over_the_ten_targets_of_the_paper_where_all_occur():
     found = report(answer_all((*TARGETS, "others"), texts=2))
     assert found["friedman"][0]["targets"] == list(TARGETS)
     assert "Statistics are over the ten targets of the paper." in found["warnings"]
@@ -185,15 +180,13 @@ def test_statistics_are_over_the_ten_targets_of_the_paper_where_all_occur() -> N
         (ReportOptions(targets=("c", "a")), ("c", "a"), "Statistics are over the targets that were asked for."),
     ],
 )
-def test_targets_of_the_statistics_are_chosen_by_size_unless_asked_for(
-    options: ReportOptions, targets: tuple[str, ...], sentence: str
-) -> None:
+def test_targets_of_the_statistics_are_chosen_by_size_unless_asked_for(options, targets, sentence):
     found, told = choose_targets({"a": 20, "b": 30, "c": 19, "d": 20}, options)
     assert found == targets
     assert told.endswith(sentence)
 
 
-def test_verdicts_of_the_base_task_are_counted_by_model_and_target() -> None:
+def test_verdicts_of_the_base_task_are_counted_by_model_and_target():
     rows = count_verdicts(
         {
             ("m", "cats", "acceptable"): 2,
@@ -211,11 +204,11 @@ def test_verdicts_of_the_base_task_are_counted_by_model_and_target() -> None:
     ]
 
 
-def test_number_that_json_does_not_have_is_written_as_null() -> None:
+def test_number_that_json_does_not_have_is_written_as_null():
     assert make_json_ready({"a": float("inf"), "b": (float("nan"), 1.5)}) == {"a": None, "b": [None, 1.5]}
 
 
-def test_report_of_no_answers_is_empty() -> None:
+def test_report_of_no_answers_is_empty():
     found = report([])
     assert {name: rows for name, rows in found.items() if name not in {"versions", "caveats"} and rows} == {
         "warnings": ["Told by the caller."]
@@ -223,7 +216,7 @@ def test_report_of_no_answers_is_empty() -> None:
 
 
 # Worked examples AC04 and AC09.
-def test_published_report_has_the_shape_of_any_other_and_the_published_figures() -> None:
+def test_published_report_has_the_shape_of_any_other_and_the_published_figures():
     found = json.loads(json.dumps(published_report(), allow_nan=False))
     cells = {(cell["model"], cell["task"], cell["target"]): cell for cell in found["cells"]}
     assert len(cells) == 12 * 2 * 11
@@ -249,7 +242,7 @@ def test_published_report_has_the_shape_of_any_other_and_the_published_figures()
     assert found["versions"]["targets"] == "published"
 
 
-def test_shares_of_the_mapping_have_an_interval_where_three_texts_have_an_answer() -> None:
+def test_shares_of_the_mapping_have_an_interval_where_three_texts_have_an_answer():
     for texts, has_interval in ((2, False), (3, True)):
         found = report(answer_all(("women", "black"), texts=texts))
         rows = [

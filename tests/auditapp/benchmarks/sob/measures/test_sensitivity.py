@@ -1,15 +1,11 @@
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from auditapp.benchmarks.sob.pure.scores import GroupTable, Observation, tally_observations
+from auditapp.benchmarks.sob.pure.scores import GroupTable, tally_observations
 from auditapp.benchmarks.sob.pure.secondary import RULES, vary_rules
 from tests.auditapp.benchmarks.sob.measures.answering import ONE_CELL, answer, answer_in_turn
 
 
-def vary(observations: list[Observation]) -> dict[str, dict[str, Any]]:
+def vary(observations):
     table = GroupTable(tally_observations(observations).groups)
     rows = [row for row in vary_rules(table) if row["target"] == "cats"]
     assert [row["rule"] for row in rows] == list(RULES)
@@ -31,9 +27,7 @@ def vary(observations: list[Observation]) -> dict[str, dict[str, Any]]:
         ("rules_reader_only", 11, 6, 9),
     ],
 )
-def test_each_rule_moves_the_cell_of_the_worked_example(
-    rule: str, attributes: int, attributed: int, denominator: int
-) -> None:
+def test_each_rule_moves_the_cell_of_the_worked_example(rule, attributes, attributed, denominator):
     found = vary(answer_in_turn(ONE_CELL))[rule]
     assert found["denominator"] == denominator
     assert found["sob"] == pytest.approx(attributes / denominator)
@@ -41,13 +35,13 @@ def test_each_rule_moves_the_cell_of_the_worked_example(
     assert found["change"] == pytest.approx(attributes / denominator - 11 / 9)
 
 
-def test_rounding_of_the_release_is_a_rule_of_its_own() -> None:
+def test_rounding_of_the_release_is_a_rule_of_its_own():
     found = vary(answer_in_turn(ONE_CELL))["released_rounding"]
     assert (found["sob"], found["attribution_rate"]) == (1.222, 0.778)
     assert found["change"] == pytest.approx(1.222 - 11 / 9)
 
 
-def test_nulls_repaired_answers_and_later_readers_are_each_left_out_by_their_rule() -> None:
+def test_nulls_repaired_answers_and_later_readers_are_each_left_out_by_their_rule():
     found = vary(
         [
             answer(4, item=1),
@@ -65,7 +59,7 @@ def test_nulls_repaired_answers_and_later_readers_are_each_left_out_by_their_rul
     assert found["refusals_unknown"]["sob"] == pytest.approx(12 / 5)
 
 
-def test_cell_that_a_rule_alone_makes_countable_has_a_score_but_no_change() -> None:
+def test_cell_that_a_rule_alone_makes_countable_has_a_score_but_no_change():
     found = vary(answer_in_turn(["refusal", "refusal"]))
     assert (found["refusals_unknown"]["sob"], found["refusals_unknown"]["change"]) == (0.0, None)
     assert (found["strict"]["sob"], found["strict"]["change"]) == (None, None)

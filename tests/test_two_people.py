@@ -67,7 +67,7 @@ auditapp.evaluation: SpreadForm SuggestionsForm ThresholdForm
 auditapp.benchmarks.gender_cues: LaunchForm LoadForm RationalesForm ReportForm WithdrawForm
 auditapp.benchmarks.scenarios: AskForm CloseForm DiscardForm KeyedForm LaunchForm LoadForm OpenSessionForm ReportForm ScriptForm
 auditapp.benchmarks.sob: AuditForm CombineForm DrawFields FileForm FormatterForm ImportForm LaunchForm LoadForm MappingRowForm
-auditapp.benchmarks.sob: RetargetForm SampleForm WordingForm
+auditapp.benchmarks.sob: NewDatasetForm RetargetForm SampleForm WordingForm
 auditapp.webhooks: WebhookForm
 transcripts.accounts: AuthenticateForm ReauthenticateForm SignInForm TokenForm
 transcripts.agreement: ReasonForm SelectionForm UnitsForm

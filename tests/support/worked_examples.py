@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent / "data" / "worked_examples"
+FOLDER = Path(__file__).parents[1] / "data" / "worked_examples"
 
 
 def read_example(number: str) -> dict[str, Any]:

@@ -233,7 +233,7 @@ def record(
     rows: Sequence[RowChange] | SealedRows = (),
 ) -> None:
     """Add one event to ``stream``: if none is given, to that of ``target``, as `find_stream` says. Must run inside the transaction
-    of the write it records.
+    of the write it records. Give the stream where following the row to its study would cost a query.
 
     ``details`` are identifiers, whole numbers and short states (before, after, reason): never transcript text or
     secrets. A fraction goes in as text (``TypeError``), for a database may write it back in another form, which would

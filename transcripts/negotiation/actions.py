@@ -264,6 +264,7 @@ def _store(cells: Mapping[str, Any], evidence: Sequence[Evidence], *, before: Sc
         "negotiation.score.changed" if before else "negotiation.score.added",
         target=score,
         by=by,
+        stream=trail.study_stream(score.stance.study_id),
         details=_describe(score) | ({"replaces": before.pk} if before else {}),
         rows=rows,
     )
@@ -285,6 +286,7 @@ def withdraw_score(*, study: Study, score: Score, by: User) -> None:
         "negotiation.score.withdrawn",
         target=score,
         by=by,
+        stream=trail.study_stream(study.pk),
         details=_describe(score),
         rows=[row_changed(Score, score.pk, withdrawn_at=now)],
     )

@@ -294,6 +294,7 @@ def move_coding(
                 "coding.superseded",
                 target=coding,
                 by=by,
+                stream=trail.study_stream(study.pk),
                 details={"by": first.pk},
                 rows=[row_changed(Coding, coding.pk, superseded_by=first.pk)],
             )

@@ -352,7 +352,14 @@ def complete_interview(*, study: Study, interview: Interview, reason: str = "", 
     details: dict[str, object] = {"interview": interview.pk, **progress._asdict()}
     if reason:
         details["reason"] = reason
-    trail.record("interview.completed", target=completion, by=by, details=details, rows=[row_made(completion)])
+    trail.record(
+        "interview.completed",
+        target=completion,
+        by=by,
+        stream=trail.study_stream(study.pk),
+        details=details,
+        rows=[row_made(completion)],
+    )
     return completion
 
 
@@ -371,7 +378,14 @@ def reopen_interview(*, study: Study, interview: Interview, by: User) -> None:
     completion.withdrawn_at = timezone.now()
     completion.save(update_fields=["withdrawn_at"])
     row = row_changed(Completion, completion.pk, withdrawn_at=completion.withdrawn_at)
-    trail.record("interview.reopened", target=completion, by=by, details={"interview": interview.pk}, rows=[row])
+    trail.record(
+        "interview.reopened",
+        target=completion,
+        by=by,
+        stream=trail.study_stream(study.pk),
+        details={"interview": interview.pk},
+        rows=[row],
+    )
 
 
 @transaction.atomic

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 from auditapp.annotators.models import Annotator, OfflineRun
 from auditapp.batches.models import Batch
-from tests.auditapp.annotators.cast import OFF_SITE, add_interviews_to_teach, add_reader, allow, set_rules
+from tests.auditapp.annotators.cast import OFF_SITE, add_interviews, add_reader, allow, set_rules
 from transcripts.codebook.actions import edit_code, publish_version, start_draft
 from transcripts.codebook.models import Code
 from transcripts.codebook.queries import read_content
@@ -59,7 +59,7 @@ def test_a_model_reads_and_everything_is_counted(instance):
 
 
 def test_mode_and_latent_make_another_annotator(study):
-    add_interviews_to_teach(study, "one")
+    add_interviews(study, "one")
     add_reader()
     first = preannotate(study, "--annotator", "reader", "--family", "themes")
     by_code = preannotate(study, "--annotator", "reader", "--family", "themes", "--mode", "code")
@@ -71,7 +71,7 @@ def test_mode_and_latent_make_another_annotator(study):
 
 
 def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study):
-    add_interviews_to_teach(study, "one")
+    add_interviews(study, "one")
     add_reader()
     chosen = ("--family", "themes")
     first = preannotate(study, "--annotator", "reader", *chosen)
@@ -92,7 +92,7 @@ def test_a_label_reads_by_family_again_and_what_is_sent_is_told_first(study):
 
 
 def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study):
-    add_interviews_to_teach(study, "one", answers=30)
+    add_interviews(study, "one", answers=30)
     add_reader()
     preannotate(study, "--annotator", "reader", "--family", "themes", "--mode", "code")
     err = StringIO()
@@ -103,14 +103,14 @@ def test_a_check_is_of_the_annotator_that_is_named_and_told_first(study):
 
 @pytest.mark.parametrize("name", ["rules", "learnt", "Keyword rules"])
 def test_who_asks_nobody_needs_no_check(study, rules, name):
-    add_interviews_to_teach(study, "one")
+    add_interviews(study, "one")
     preannotate(study, "--annotator", "rules")
     with pytest.raises(CommandError, match=f"{name} needs no check"):
         call_command("annotator", "check", "--study", study.slug, "--annotator", name)
 
 
 def test_interviews_without_consent_are_left_out_and_counted(study):
-    first, _ = add_interviews_to_teach(study, "one", "two")
+    first, _ = add_interviews(study, "one", "two")
     allow(study, first)
     add_reader(**OFF_SITE)
     found = preannotate(study, "--annotator", "reader", "--family", "themes")
@@ -120,7 +120,7 @@ def test_interviews_without_consent_are_left_out_and_counted(study):
 
 
 def test_interviews_are_named_by_their_id(study):
-    add_interviews_to_teach(study, "one", "two")
+    add_interviews(study, "one", "two")
     add_reader()
     assert preannotate(study, "--annotator", "reader", "--interview", "two", "--family", "themes")["turns"] == 2
     with pytest.raises(CommandError, match="no interview nine"):
@@ -128,7 +128,7 @@ def test_interviews_are_named_by_their_id(study):
 
 
 def test_rules_need_no_model(study, rules):
-    add_interviews_to_teach(study, "one", "two")
+    add_interviews(study, "one", "two")
     found = preannotate(study, "--annotator", "rules", "--wait")
     assert (found["state"], found["interviews"], found["turn_answers"], found["sentences"]) == ("done", 2, 2, 8)
     assert found["suggestions_by_code"] == {"theme.balance": 4}
@@ -151,14 +151,14 @@ def test_rules_need_no_model(study, rules):
 )
 def test_what_cannot_be_read_by_is_refused_in_a_sentence(study, more, words):
     set_rules(study)
-    add_interviews_to_teach(study, "one")
+    add_interviews(study, "one")
     with pytest.raises(CommandError, match=words):
         preannotate(study, "--annotator", *more)
     assert not Annotator.objects.exists()
 
 
 def test_people_are_told_in_words(study):
-    add_interviews_to_teach(study, "one")
+    add_interviews(study, "one")
     add_reader()
     out = StringIO()
     asked = ("annotator", "run", "--study", study.slug, "--annotator", "reader", "--family", "themes")
@@ -175,14 +175,14 @@ def test_people_are_told_in_words(study):
 @pytest.mark.parametrize(("answers", "named", "pilot"), [(5, (), 2), (99, (), 7), (5, ("--pilot", "0"), 0)])
 def test_the_command_has_the_pilot_of_the_page_unless_told_otherwise(study, answers, named, pilot):
     """Two arms: the turns, and the two that are asked again."""
-    add_interviews_to_teach(study, "one", answers=answers)
+    add_interviews(study, "one", answers=answers)
     add_reader()
     found = preannotate(study, "--annotator", "reader", "--family", "themes", *named)
     assert (found["pilot_cells"], found["state"]) == (pilot, "pilot" if pilot else "running")
 
 
 def test_a_run_without_a_model_says_where_to_watch_it(study, rules):
-    add_interviews_to_teach(study, "one")
+    add_interviews(study, "one")
     out = StringIO()
     call_command("annotator", "run", "--study", study.slug, "--annotator", "rules", stdout=out)
     run = OfflineRun.objects.get()

@@ -170,6 +170,7 @@ def withdraw_coding(*, study: Study, coding: Coding, by: User, reason: str = "")
         "coding.withdrawn",
         target=coding,
         by=by,
+        stream=trail.study_stream(study.pk),
         details={
             "sentence": coding.sentence_id,
             "code": coding.code_id,
@@ -240,6 +241,7 @@ def _store(
         "coding.changed" if replaced else "coding.added",
         target=coding,
         by=coding.coder,
+        stream=trail.study_stream(study.pk),
         details=details,
         rows=rows,
     )
@@ -285,6 +287,7 @@ def decide_sentence(*, study: Study, sentence: Sentence, by: User, idempotency_k
         "coding.decided",
         target=decision,
         by=by,
+        stream=trail.study_stream(study.pk),
         details={"sentence": sentence.pk, "none_applies": decision.none_applies, "blinding": decision.blinding},
         rows=[row_made(decision)],
     )
@@ -310,6 +313,7 @@ def reopen_sentence(*, study: Study, decision: Decision, by: User, reason: str =
         "coding.reopened",
         target=decision,
         by=by,
+        stream=trail.study_stream(study.pk),
         details={
             "sentence": decision.sentence_id,
             "none_applies": decision.none_applies,

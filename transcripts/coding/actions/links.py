@@ -239,6 +239,7 @@ def add_link(
         "coding.link.added",
         target=link,
         by=by,
+        stream=trail.study_stream(study.pk),
         details={
             "coding": coding.pk,
             "kind": kind,
@@ -274,6 +275,7 @@ def withdraw_link(*, study: Study, link: Link, by: User) -> None:
         "coding.link.withdrawn",
         target=link,
         by=by,
+        stream=trail.study_stream(study.pk),
         details={"coding": link.coding_id, "kind": link.kind},
         rows=[row_changed(Link, link.pk, withdrawn_at=ended)],
     )

@@ -199,3 +199,25 @@ def test_every_record_in_the_tree_of_the_architecture_page_is_a_model():
     models = {model.__name__ for model in apps.get_models()}
     others = {"Makefile", "Django", "Celery", "Tables", "Refused", "Viewer", "Numbered", "SQLite"}
     assert set(re.findall(r"\b[A-Z]\w*[a-z]\w*\b", tree)) - models - others == set()
+
+
+def test_every_module_in_the_table_of_rooms_exists():
+    table = read("docs/architecture.md").partition("Where rooms keep things")[2].partition("\n## ")[0]
+    missing = []
+    for row in re.findall(r"^\| (`.*)\|$", table, re.M):
+        rooms, modules = row.split(" | ", 1)
+        homes = [ROOT, *(home for name in re.findall(r"`(\w+)`", rooms) for home in find_rooms(name))]
+        for name in re.findall(r"`([^`]+)`", modules):
+            pattern = name if name.endswith((".html", "/")) else f"{name}.py"
+            if not any(
+                list(home.glob(pattern.rstrip("/")))
+                for home in [*homes, *(ROOT / half for half in ("transcripts", "auditapp"))]
+            ):
+                missing.append(name)
+    assert missing == []
+
+
+def find_rooms(name):
+    return [
+        path for parent in ("transcripts", "auditapp", "auditapp/benchmarks") if (path := ROOT / parent / name).is_dir()
+    ]

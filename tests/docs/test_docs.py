@@ -204,7 +204,7 @@ def test_every_record_in_the_tree_of_the_architecture_page_is_a_model():
 def test_every_module_in_the_table_of_rooms_exists():
     table = read("docs/architecture.md").partition("Where rooms keep things")[2].partition("\n## ")[0]
     missing = []
-    for row in re.findall(r"^\| (`.*)\|$", table, re.M):
+    for row in re.findall(r"^\| (`.*)\|$", table, re.MULTILINE):
         rooms, modules = row.split(" | ", 1)
         homes = [ROOT, *(home for name in re.findall(r"`(\w+)`", rooms) for home in find_rooms(name))]
         for name in re.findall(r"`([^`]+)`", modules):

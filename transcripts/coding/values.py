@@ -1,6 +1,6 @@
 """What a coding says besides its code: one declaration, which forms, actions, the API and exports read.
 
-docs/architecture.md lists the places to touch for a new value; here these are ``CHOICE_FIELDS`` and ``CodingValues``.
+docs/adding.md lists the places to touch for a new value; here these are ``CHOICE_FIELDS`` and ``CodingValues``.
 """
 
 from __future__ import annotations

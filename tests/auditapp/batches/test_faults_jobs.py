@@ -18,7 +18,7 @@ from auditapp.batches.runner import recovery
 at_once = datetime.timedelta(0)
 leases.FIRST_CHECK = leases.MAX_WAIT = jobs.SETTLING = leases.QUEUE_DEAD_AFTER = at_once
 recovery.recover_queues()
-for queue_id in due.find_due_queues():
+for queue_id in leases.find_due_queues():
     jobs.run_job_queue(queue_id)
 """
 

@@ -43,13 +43,11 @@ def list_programs():
     for path in sorted((ROOT / "tests").rglob("*.py")):
         source = path.read_text(encoding="utf-8")
         # Some begin in a formatted text, which is no program by itself.
-        found, bound = {}, {*dir(builtins), *re.findall(r"^ *(?:def|import) (\w+)", source, re.MULTILINE)}
+        found, bound = {}, set(dir(builtins))
+        for words in re.findall(r"^ *(?:def|(?:from [\w.]+ )?import) ([\w, ]+)", source, re.MULTILINE):
+            bound |= set(re.findall(r"\w+", words))
         for node in ast.walk(ast.parse(source)):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and re.search(r"^\s*(import|from|def) ", node.value, re.MULTILINE)
-            ):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and PROGRAM.search(node.value):
                 with suppress(SyntaxError):
                     program = ast.parse(textwrap.dedent(node.value))
                     bound |= set(list_bound(program))

@@ -481,7 +481,7 @@ class LoadUnits(StudyView):
     known are added."""
 
     class Input(FileBody):
-        """A CSV of units. Larger files come in by page or command."""
+        """A CSV of units. Larger files are imported on a page or by a command."""
 
         class Meta:
             ref_name = "NewUnits"

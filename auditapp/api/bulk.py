@@ -200,7 +200,7 @@ class ImportInterviews(StudyView):
     tag = "imports"
 
     class Input(FileBody):
-        """A file, and what you decide about it. Larger files come in by page or command."""
+        """A file, and what you decide about it. Larger files are imported on a page or by a command."""
 
         format = Choice(
             ["auto", *FORMATS], default="auto", help_text="auto recognises the format from the content of the file."

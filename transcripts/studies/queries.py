@@ -187,7 +187,7 @@ STEPS = {"codebook": "Codebook and method", "people": "Who codes", "import": "Fi
 class Card(NamedTuple):
     """A part of the overview: its template, and what it reads; ``None`` where it has nothing to show to this person.
 
-    Cards stand in the order of their ``rank``. It shows what its reader may see elsewhere, and no more (docs/blinding.md).
+    Cards are shown in the order of their ``rank``. It shows what its reader may see elsewhere, and no more (docs/blinding.md).
     """
 
     rank: int

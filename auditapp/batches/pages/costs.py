@@ -269,11 +269,11 @@ class CallSize(NamedTuple):
     answers: int = 0
 
     def count_most_tokens(self, answer: int) -> int:
-        """The most tokens of it, where one answer has at most so many."""
+        """The most tokens that it can have, from the most that one answer can have."""
         return self.length + self.answers * (answer + 2 * TOKENS_PER_MESSAGE)
 
     def count_likely_tokens(self, beside: int, answer: int) -> int:
-        """The tokens that it probably sends together with ``beside`` bytes of instructions, where an answer usually has so many."""
+        """The tokens that it probably sends with ``beside`` bytes of instructions, from the usual length of an answer."""
         known = beside + self.length + self.answers * 2 * TOKENS_PER_MESSAGE
         return math.ceil(known / LIKELY_BYTES_PER_TOKEN) + self.answers * answer
 

@@ -530,6 +530,6 @@ def read_served_models(annotator: Annotator, code: str) -> ServedModels:
 
 
 def _find_asking(arms: Collection[int], code: str) -> set[int]:
-    """The arms that asked for the code; one of before codes were listed asked for all of its family, so it counts."""
+    """The arms that asked for the code. An arm that lists no codes asked for its whole family, so it counts."""
     rows = Arm.objects.filter(pk__in=arms).values_list("pk", "settings")
     return {pk for pk, settings in rows if code in settings.get("codes", [code])}

@@ -115,7 +115,7 @@ SHOWN, WITHHELD = 1, 2
 def count_influence(annotator: Annotator, *, viewer: int | None = None) -> dict[str, Any]:
     """All counts of one annotator; the ``viewer``'s own as she may see them. Some sixteen queries; reads annotator.study.
 
-    ``tables``: turn by turn, by coder and family. ``looked``: the units of the counts of before and after.
+    ``tables``: turn by turn, by coder and family. ``looked``: the units that were counted before and after.
     ``unsettled``: units of the viewer's that are in neither of her arms. ``undrawn``: turns the annotator annotated for
     which no arm was drawn, as in studies older than withholding; they are in no figure. ``certain``: turns drawn with a
     probability of 0 or 1, which are in neither arm. ``draws``: how turns were drawn.

@@ -1,9 +1,9 @@
-"""A small kind of batch and the calls of one, without a network: what tests of planning, control and money stand on.
+"""A small kind of batch and the calls of one, without a network: which tests of planning, control and money use.
 
 Sessions in an instance of its own: launched, asked again, and compared with what its calls sent. Their workers are those of
 ``tests.support.conversation_worker``.
 
-A kind that converses, and chains of it: what the tests of chained calls stand on. Inputs are numbers: the tens are the session,
+A kind that converses, and chains of it: which the tests of chained calls use. Inputs are numbers: the tens are the session,
 the ones the question, from 1."""
 
 import json

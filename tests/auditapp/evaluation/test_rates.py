@@ -144,7 +144,7 @@ def test_the_page_gives_the_rectified_rate_with_what_it_rests_on(study, choice, 
     assert "The best one." in shown
 
 
-def tell_served(annotator, names):
+def name_served_model(annotator, names):
     """The provider names who answered each of the annotator's turn answers."""
     for turn_answer in TurnAnswer.objects.filter(annotator=annotator).select_related("cell"):
         attempt = Attempt.objects.create(
@@ -162,7 +162,7 @@ def tell_served(annotator, names):
 
 
 def test_one_served_model_behind_all_answers_holds(study, choice, annotator, reader, client_of):
-    tell_served(annotator, lambda _: "model-2026-01")
+    name_served_model(annotator, lambda _: "model-2026-01")
     shown = page(client_of(reader), study)
     assert shown.count("<strong>Holds:</strong>") == 6
     assert "One model answered: model-2026-01 (40 labelled and 40 other turns)." in shown
@@ -170,7 +170,7 @@ def test_one_served_model_behind_all_answers_holds(study, choice, annotator, rea
 
 def test_a_second_served_model_is_named_and_refuses_the_rate(study, choice, annotator, said, reader, client_of):
     labelled = {each.turn_id for each in held(said)}
-    tell_served(annotator, lambda turn_answer: "old" if turn_answer.cell.input_id in labelled else "new")
+    name_served_model(annotator, lambda turn_answer: "old" if turn_answer.cell.input_id in labelled else "new")
     client = client_of(reader)
     shown = page(client, study)
     told = "new (0 labelled and 40 other turns), old (40 labelled and 0 other turns)"
@@ -181,7 +181,7 @@ def test_a_second_served_model_is_named_and_refuses_the_rate(study, choice, anno
 
 
 def test_what_was_read_again_whole_counts_by_its_last_answer(study, choice, annotator, said):
-    tell_served(annotator, lambda _: "old")
+    name_served_model(annotator, lambda _: "old")
     assert [name for name, *_ in parts_of(choice)["found"].served] == ["old"]
     read(annotator, said, {})
     assert [name for name, *_ in parts_of(choice)["found"].served] == [""]

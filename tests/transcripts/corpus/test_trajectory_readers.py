@@ -821,7 +821,7 @@ class TestFilesThatBelongTogether:
         [hung] = study.interviews.exclude(hangs_on=None)
         assert (hung.relation, hung.hangs_on and hung.hangs_on.position) == ("subagent", 2)
 
-    def tell_run(self, session, *words, **more):
+    def write_run(self, session, *words, **more):
         steps = [
             {"step_id": number, "source": "user" if number % 2 else "agent", "message": each}
             for number, each in enumerate(words, 1)
@@ -832,18 +832,18 @@ class TestFilesThatBelongTogether:
         told = self.bring_all(
             study,
             lead,
-            ("trajectory.json", self.tell_run("a", "Home?", "Here.")),
-            ("trajectory.json", self.tell_run("b", "Home?", "There.")),
+            ("trajectory.json", self.write_run("a", "Home?", "Here.")),
+            ("trajectory.json", self.write_run("b", "Home?", "There.")),
         )
         assert told.keys() == {"a", "b"}
 
     @pytest.mark.parametrize("session", ["a-cont-1", "a"], ids=["own id", "the same id"])
     def test_a_run_goes_on_in_the_file_that_it_names(self, study, lead, session):
-        first = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
+        first = self.write_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
         told = self.bring_all(
             study,
             lead,
-            ("trajectory.cont-1.json", self.tell_run(session, "Go on.", "Gone on.")),
+            ("trajectory.cont-1.json", self.write_run(session, "Go on.", "Gone on.")),
             ("trajectory.json", first),
         )
         [hung] = [each for each in told.values() if each[0]]
@@ -852,24 +852,24 @@ class TestFilesThatBelongTogether:
         assert not any(report.warnings for report in self.reports)
 
     def test_a_run_of_another_agent_hangs_on_the_step_that_names_it(self, study, lead):
-        outer = self.tell_run("a", "Home?", "I ask.", "And?", "Done.")
+        outer = self.write_run("a", "Home?", "I ask.", "And?", "Done.")
         reference = {"session_id": "a-summary", "trajectory_path": "trajectory.summary.json"}
         outer["steps"][1]["observation"] = {"results": [{"subagent_trajectory_ref": [reference]}]}
-        files = [("trajectory.json", outer), ("trajectory.summary.json", self.tell_run("a-summary", "Sum.", "All."))]
+        files = [("trajectory.json", outer), ("trajectory.summary.json", self.write_run("a-summary", "Sum.", "All."))]
         told = self.bring_all(study, lead, *files)
         assert told["a-summary"] == ("subagent", "a", 2)
         assert not any(report.warnings for report in self.reports)
 
     def test_a_file_that_is_missing_is_named(self):
-        run = self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
+        run = self.write_run("a", "Home?", "Here.", continued_trajectory_ref="trajectory.cont-1.json")
         assert "trajectory.cont-1.json" in read(run).warnings[0]
 
     def test_runs_that_name_each_other_do_not_hang_in_a_circle(self, study, lead):
         told = self.bring_all(
             study,
             lead,
-            ("1.json", self.tell_run("a", "Home?", "Here.", continued_trajectory_ref="2.json")),
-            ("2.json", self.tell_run("b", "Home?", "There.", continued_trajectory_ref="1.json")),
+            ("1.json", self.write_run("a", "Home?", "Here.", continued_trajectory_ref="2.json")),
+            ("2.json", self.write_run("b", "Home?", "There.", continued_trajectory_ref="1.json")),
         )
         assert told == {"a": ("", "", None), "b": ("continuation", "a", 2)}
 

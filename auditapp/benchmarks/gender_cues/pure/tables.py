@@ -460,7 +460,7 @@ RAW = "the answer as it came, or null"
 
 
 def read_trials(lines: Iterable[bytes], *, name: str) -> tuple[list[Trial], dict[str, list[str]]]:
-    """The trials of a file and the themes that stand in it as well, by trial. Raises `ReadError`, which names file and line."""
+    """The trials of a file, and the themes that it names as well, by trial. Raises `ReadError`, which names file and line."""
     trials: dict[str, Trial] = {}
     themes: list[tuple[int, tuple[str, str]]] = []
     for number, made in read_each(read_lines(lines, name), name, _read_record):

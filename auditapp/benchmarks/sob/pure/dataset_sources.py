@@ -361,7 +361,7 @@ def preview_file(data: bytes, name: str) -> Preview:
 
 
 class Plan(NamedTuple):
-    """What would come in of a file that is read in a certain way: texts by target and source, and the first of them."""
+    """What an import would store of a file that is read in a certain way: texts by target and source, and the first of them."""
 
     warnings: tuple[str, ...]
     sampling: dict[str, object]

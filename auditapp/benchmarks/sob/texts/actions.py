@@ -247,7 +247,7 @@ def refuse_taken(study: Study, name: str) -> None:
 
 
 def is_large(rows: Sequence[DatasetText]) -> bool:
-    """Whether the texts come in by parts. Not inside a transaction of the caller, which would hold the lock all the same."""
+    """Whether the texts are stored in parts. Not inside a transaction of the caller, which would hold the lock all the same."""
     return len(rows) > SMALL_SIZE and not connection.in_atomic_block
 
 

@@ -1,6 +1,6 @@
 """A script of interviews, and models that answer what a test says.
 
-A small suite with two sides of a pair, and what tests of its runs stand on: answers without a network."""
+A small suite with two sides of a pair, and the answers that tests of its runs need, without a network."""
 
 from dataclasses import replace
 

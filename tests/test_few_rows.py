@@ -11,7 +11,7 @@ from django.urls import resolve, reverse
 
 from auditapp.batches.launching import LaunchOptions
 from auditapp.benchmarks.sob.judging.launching import launch_sob
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer
 from tests.auditapp.batches.trial_kinds import claim, finish, make_variant
 from tests.auditapp.benchmarks.sob.conftest import write_texts

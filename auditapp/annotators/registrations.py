@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from auditapp.annotators.models import TurnAnswer
-from auditapp.annotators.pure.answers import list_annotator_alarms
-from auditapp.annotators.queries.withholding import (
-    find_machine_read,
-    find_turn_visibility,
-    is_draft,
-    list_read_interviews,
-)
-from auditapp.annotators.runner.turns import CheckKind, PreannotationKind, write_turn_schema
-from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
+from auditapp.annotators.queries.withholding import find_machine_read, is_draft
+from auditapp.annotators.runner.turns import CheckKind, PreannotationKind
+from auditapp.batches.kinds import register_kind
 from transcripts.blinding.viewers import register_labels
 from transcripts.hooks import draft_checked, on, worker_swept
 
@@ -25,13 +18,6 @@ def notify_idle_runs() -> None:
 
 on(draft_checked, is_draft)
 register_labels(find_machine_read)
-TURNS = Parts(
-    find_turn_visibility,
-    list_read_interviews,
-    write_turn_schema,
-    unreadable=[TurnAnswer.Outcome.INVALID],
-    find_alarms=alarm_by_model(list_annotator_alarms),
-)
-for kind in (PreannotationKind(), CheckKind()):
-    register_kind(kind, TURNS)
+register_kind(PreannotationKind())
+register_kind(CheckKind())
 on(worker_swept, notify_idle_runs)

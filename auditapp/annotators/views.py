@@ -48,7 +48,7 @@ from auditapp.annotators.queries.boundary_edits import count_moved
 from auditapp.annotators.queries.offline import ACTIVE, list_runs, read_run_progress
 from auditapp.annotators.queries.turn_answers import AnswerCounts, count_by_batch, find_turn_answers, list_batches
 from auditapp.annotators.queries.withholding import list_run_interviews, list_seen_turns
-from auditapp.batches.kinds import find_visibility
+from auditapp.batches.kinds import get_kind
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.ledger.leases import is_worker_alive
 from auditapp.batches.ledger.prompts import hash_prompt
@@ -167,7 +167,7 @@ def show_turn_answers(request: StudyRequest, annotator_id: int) -> HttpResponse:
 
 def _is_whole(request: StudyRequest, batch: Batch) -> bool:
     batch.study = request.study
-    return find_visibility(batch, get_viewer(request)).is_whole
+    return get_kind(batch.kind).find_visibility(batch, get_viewer(request)).is_whole
 
 
 def _find_annotator(request: StudyRequest, annotator_id: int) -> Annotator:

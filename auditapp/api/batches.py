@@ -20,12 +20,12 @@ from auditapp.api.inputs import Body, Dollars, Numeral, Parameters, TrueOrFalse,
 from auditapp.api.outputs import RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, find_row
 from auditapp.batches import actions
-from auditapp.batches.kinds import find_visibility, is_always_visible
+from auditapp.batches.kinds import get_kind, is_always_visible
 from auditapp.batches.models import Arm, Batch, Cell, ProviderJob
 from auditapp.batches.pages.costs import estimate_batch, warn_of_cap
 from auditapp.batches.pages.live import COLUMNS, read_answers
 from auditapp.batches.pages.progress import list_gone_jobs, read_progress, read_progress_of, summarise_batch
-from auditapp.batches.pure.estimating import to_dollars
+from auditapp.batches.pure.estimates import to_dollars
 from auditapp.llm.models import ModelVariant
 from transcripts.accounts.models import Scope
 from transcripts.blinding.viewers import Viewer
@@ -171,7 +171,7 @@ class BatchView(StudyView):
         """The batch as it is now, as far as the person sees it. Raises ``Http404``."""
         batch = find_row(self.study.batches.prefetch_related("arms__variant__account", "queues"), batch_id, "batch")
         batch.study = self.study
-        is_whole = find_visibility(batch, self.viewer).is_whole
+        is_whole = get_kind(batch.kind).find_visibility(batch, self.viewer).is_whole
         summary = summarise_batch(batch, read_progress(batch), is_whole=is_whole)
         arms = list(batch.arms.all()) if is_whole else []
         return {**describe_launch(batch), **summary, "arms": arms, "gone_jobs": list_gone_jobs(batch)}
@@ -209,7 +209,7 @@ class EstimateRest(StudyView):
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.study.batches.all(), batch_id, "batch")
         batch.study = self.study
-        visibility = find_visibility(batch, self.viewer)
+        visibility = get_kind(batch.kind).find_visibility(batch, self.viewer)
         if not visibility.is_whole:
             raise PermissionDenied(visibility.sentence)
         found = estimate_batch(batch)
@@ -445,7 +445,7 @@ class ReadAnswers(StudyView):
     def get(self, request: Request, slug: str, batch_id: int) -> StreamingHttpResponse:
         batch = find_row(self.study.batches.all(), batch_id, "batch")
         batch.study = self.study
-        visibility = find_visibility(batch, self.viewer)
+        visibility = get_kind(batch.kind).find_visibility(batch, self.viewer)
         if visibility.is_closed:
             raise PermissionDenied(visibility.sentence)
         answers = read_answers(batch, after=self.query["after"], limit=self.query.get("limit"), visibility=visibility)

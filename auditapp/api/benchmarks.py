@@ -37,7 +37,7 @@ from auditapp.api.launching import (
 )
 from auditapp.api.outputs import RecordOutput, RowOutput
 from auditapp.api.views import PageParameters, Pages, StudyView, at_one_address, find_row
-from auditapp.batches.kinds import find_visibility
+from auditapp.batches.kinds import get_kind
 from auditapp.batches.launching import MAX_REPEATS, LaunchPlan
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.experiments.actions import Loaded, load_enrolments, lock_plan
@@ -410,7 +410,7 @@ class ReadScenarioReport(StudyView):
     def get(self, request: Request, slug: str, batch_id: int) -> Response:
         batch = find_row(self.study.batches.filter(kind=SCENARIO_KIND), batch_id, "batch")
         batch.study = self.study
-        visibility = find_visibility(batch, self.viewer)
+        visibility = get_kind(batch.kind).find_visibility(batch, self.viewer)
         if not visibility.is_whole:
             raise PermissionDenied(visibility.sentence)
         try:

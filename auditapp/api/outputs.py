@@ -11,7 +11,7 @@ from django.db import models
 from rest_framework import serializers
 from rest_framework.utils.field_mapping import ClassLookupDict
 
-from auditapp.batches.pure.estimating import to_dollars
+from auditapp.batches.pure.estimates import to_dollars
 from transcripts.exchange.rows import describe, find_fields
 
 TYPES: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = {

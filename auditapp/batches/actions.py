@@ -13,9 +13,9 @@ from django.db import transaction
 from django.db.models import Count, QuerySet, Sum
 
 from auditapp.batches.grants import commit_money, needs_no_grant
-from auditapp.batches.kinds import Answered, announce_end, get_kind
+from auditapp.batches.kinds import Answered, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot, finish_if_complete, is_paused_by_held
-from auditapp.batches.ledger.chains import list_before, list_behind, settle_chains, take_up
+from auditapp.batches.ledger.conversations import advance_conversations, list_before, list_behind, take_up
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import (
     MAX_IN_FLIGHT,
@@ -29,11 +29,12 @@ from auditapp.batches.models import (
     ProviderJob,
     WorkQueue,
 )
-from auditapp.batches.pure.estimating import to_dollars, to_nano
+from auditapp.batches.pure.estimates import to_dollars, to_nano
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import is_open_ended
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
+from transcripts.hooks import batch_ended, send
 from transcripts.refusals import Refused
 from transcripts.studies.models import Study
 
@@ -336,14 +337,14 @@ def cancel_batch(*, batch: Batch, by: trail.Actor, cut_off: bool = False) -> Non
         batch.refresh_from_db()
         return
     refuse_ended(locked, "cancelled")
-    waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.WAITS, Cell.State.PLANNED, Cell.State.HELD])
+    waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.BLOCKED, Cell.State.PLANNED, Cell.State.HELD])
     cancelled = waiting.update(state=Cell.State.CANCELLED, not_before=None)
     Batch.objects.filter(pk=batch.pk).update(finished_at=read_now())
     action = "batch.aborted" if cut_off else "batch.cancelled"
     _steer(batch, by, action, before=locked, state=Batch.State.CANCELLED, control=control, cells=cancelled)
     if locked.route == Batch.Route.JOBS:
         notify_queues(batch.queues.all())
-    announce_end(batch)
+    send(batch_ended, batch=batch)
 
 
 def sum_open_calls(job: ProviderJob) -> tuple[int, int]:
@@ -421,7 +422,7 @@ def retry_failed(*, batch: Batch, by: trail.Actor, only: Collection[int] | None 
     """Ask failed cells again, even in a batch that is done; returns their number. Their earlier attempts stay.
 
     ``only``: the cells to ask again, with the failed ones that they continue, and those that failed because of any of these;
-    without it, every failed one. In a chain the first is asked, and the others wait for it again.
+    without it, every failed one. In a conversation the first is asked, and the others wait for it again.
     """
     locked = lock_batch(batch)
     if locked.state == Batch.State.CANCELLED:
@@ -493,7 +494,7 @@ def _give_up(batch: Batch, ids: Sequence[int]) -> None:
     for cell_id, outcome in outcomes.items():
         if outcome != PROVIDER_ERROR:
             Cell.objects.filter(pk=cell_id).update(outcome=outcome)
-    settle_chains(batch, ids)
+    advance_conversations(batch, ids)
 
 
 def _send_again(batch: Batch, locked: Batch, by: trail.Actor, action: str, cells: int) -> None:

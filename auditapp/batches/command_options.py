@@ -19,7 +19,7 @@ from auditapp.batches.ledger.leases import is_worker_alive
 from auditapp.batches.models import WORKING_STATES, Batch, Cell
 from auditapp.batches.pages.costs import estimate_batch, list_limit_warnings, warn_of_cap
 from auditapp.batches.pages.progress import read_progress, summarise_batch
-from auditapp.batches.pure.estimating import to_dollars
+from auditapp.batches.pure.estimates import to_dollars
 from auditapp.batches.runner import recovery, tasks
 from transcripts.audit_trail import trail
 from transcripts.refusals import Refused

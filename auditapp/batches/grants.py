@@ -16,7 +16,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from auditapp.batches.models import Arm, Attempt, Batch
-from auditapp.batches.pure.estimating import NANO, Share, add_up, find_changes, settle, sum_shares, to_dollars
+from auditapp.batches.pure.estimates import NANO, Share, add_up, find_changes, settle, sum_shares, to_dollars
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.grants import lock_grants
 from auditapp.llm.models import Commitment, Grant, ModelVariant, Price, ProviderAccount

@@ -5,19 +5,20 @@ Hand the ends of cells over to their kind."""
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Annotated, Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.chaining import Conversation, Exchange
+from auditapp.batches.pure.conversations import Conversation, Exchange
 from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_answers import strip_limits
 from transcripts.blinding.viewers import Viewer
-from transcripts.hooks import batch_ended, load_registrations, send
+from transcripts.hooks import load_registrations
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +30,7 @@ class Answered(NamedTuple):
     """The end of one cell, as the engine passes it to the kind.
 
     ``answer`` is the model's text; ``None`` when the provider never gave a usable answer (``error`` says why; it is
-    ``earlier_failed`` where an earlier cell of the chain has none).
+    ``earlier_failed`` where an earlier cell of the conversation has none).
     """
 
     cell_id: int
@@ -44,48 +45,6 @@ class Answered(NamedTuple):
 Said = str | Conversation
 
 
-class BatchKind(Protocol):
-    """What a feature does for the engine. A worker writes prompts and stores answers, never a web request."""
-
-    name: str
-
-    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
-        """The user message for each input, or a conversation in its place. An input that is missing cannot be asked: its cell
-        fails.
-
-        What was said earlier in a cell's chain is added by the engine: ``history`` is only what a chain's first cell begins
-        with. The review of a launch asks here too, before there are cells or answers.
-        """
-
-    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
-        """Parse and store the answers; return the outcome of each cell (at most 30 characters).
-
-        Runs inside the transaction that also stores the results. It is called again for a cell only when that
-        transaction was rolled back.
-        """
-
-    def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Delete what was stored for failed cells, because they will be asked again.
-
-        Runs inside the action's transaction. Nothing but "no answer came" can be stored for them.
-        """
-
-
-@runtime_checkable
-class ConversingKind(Protocol):
-    """A kind whose messages depend on more than the input: on the repeat, or on what the model answered before. It has this method
-    in addition to those of ``BatchKind``; then ``write_prompts`` only serves the review, with the longest text that may be sent."""
-
-    def write_conversations(
-        self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
-    ) -> Mapping[int, Said]:
-        """What is said in each cell, by the cell's key; a cell that is missing fails.
-
-        ``exchanges`` has what was said before a cell with a previous, oldest first: each question exactly as sent, with the words
-        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation contains.
-        """
-
-
 # A link from a cell to its input or its outcome: its text, which never quotes an input, and its address.
 Link = tuple[str, str]
 
@@ -94,10 +53,11 @@ class Visibility(NamedTuple):
     """What somebody may see of the calls of a batch.
 
     ``is_whole``: everything. Otherwise no sum by model, task or outcome, and only calls whose input is among ``inputs`` (a
-    query of keys; ``None``: no call at all). A call of a chain shows those before it, so ``inputs`` hold chains whole.
-    ``sentence`` says why and what to do; ``interviews`` are those to unblind to see the rest. ``allows_requests``: whether the
-    requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody. ``names_conditions``: they
-    name the conditions of masked interviews, so that a person who opens them says that she will not code these.
+    query of keys; ``None``: no call at all). A call of a conversation shows those before it, so ``inputs`` hold whole
+    conversations. ``sentence`` says why and what to do; ``interviews`` are those to unblind to see the rest.
+    ``allows_requests``: whether the requests may be exported as a file. ``hides_calls``: sums show, and single calls to nobody.
+    ``names_conditions``: they name the conditions of masked interviews, so that a person who opens them says that she will not
+    code these.
     """
 
     is_whole: bool
@@ -123,12 +83,6 @@ class Visibility(NamedTuple):
 EVERYTHING = Visibility(is_whole=True, allows_requests=True)
 
 
-class ListInterviews(Protocol):
-    """The interviews that the calls of a batch, or of one of its inputs, are about."""
-
-    def __call__(self, batch: Batch, *, input_id: int | None = None) -> set[int]: ...
-
-
 # Of an arm's settings: the form of the schema that its answers are held to, a value of ``Capabilities.AnswerSchema``. Pinned at
 # the launch, so that all its calls are made in the same way.
 ANSWER_SCHEMA = "answer_schema"
@@ -136,39 +90,81 @@ ANSWER_SCHEMA = "answer_schema"
 ArmOutcomes = Sequence[tuple[Arm, Mapping[str, int]]]
 
 
-class Parts(NamedTuple):
-    """What else a kind says. Each part may be left out."""
+class BatchKind(ABC):
+    """What a feature does for the engine: a subclass for each kind of batch. A worker writes prompts and stores answers, never a
+    web request.
 
-    find_visibility: Annotated[
-        Callable[[Batch, Viewer], Visibility] | None, "What people may see of its batches; without it, everything."
-    ] = None
-    list_interviews: Annotated[ListInterviews | None, "The interviews that its calls are about."] = None
-    write_schema: Annotated[
-        Callable[[Arm, str], dict[str, Any]] | None,
-        "The JSON schema of its answers, by arm and user message. Without it they are never constrained, whatever an arm says.",
-    ] = None
-    read_links: Annotated[Callable[[Cell], Sequence[Link]] | None, "Links of its cells, for pages of attempts."] = None
-    ended: Annotated[
-        Callable[[Batch], None] | None,
-        "What happens when a batch is done or cancelled, in the transaction that ends it.",
-    ] = None
-    unreadable: Annotated[
-        Collection[str], "Outcomes that mean that nothing could be read. A pilot with no others asks for a decision."
-    ] = ()
-    find_alarms: Annotated[
-        Callable[[ArmOutcomes], list[str]] | None,
-        "What outcomes are an alarm, in sentences for the page of a batch. They show only to those who see the whole batch.",
-    ] = None
+    ``name`` is stored with every batch of the kind. ``unreadable`` are outcomes that mean that nothing could be read: a pilot
+    with no others asks for a decision.
+    """
+
+    name: str
+    unreadable: Collection[str] = ()
+
+    @abstractmethod
+    def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, Said]:
+        """The user message for each input, or a conversation in its place. An input that is missing cannot be asked: its cell
+        fails.
+
+        What was said earlier in a cell's conversation is added by the engine: ``history`` is only what its first cell begins with.
+        The review of a launch asks here too, before there are cells or answers: where ``write_conversations`` says
+        something else, this is the longest text that may be sent.
+        """
+
+    @abstractmethod
+    def store_answers(self, batch: Batch, answers: Sequence[Answered]) -> Mapping[int, str]:
+        """Parse and store the answers; return the outcome of each cell (at most 30 characters).
+
+        Runs inside the transaction that also stores the results. It is called again for a cell only when that
+        transaction was rolled back.
+        """
+
+    def reopen(self, cell_ids: Sequence[int]) -> None:  # noqa: B027 - most kinds have nothing to delete
+        """Delete what was stored for failed cells, because they will be asked again.
+
+        Runs inside the action's transaction. Nothing but "no answer came" can be stored for them.
+        """
+
+    def write_conversations(
+        self, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
+    ) -> Mapping[int, Said]:
+        """What is said in each cell, by the cell's key; a cell that is missing fails. Defined by a kind whose messages depend on
+        the repeat, or on what the model answered before.
+
+        ``exchanges`` has what was said before a cell with a previous, oldest first: each question exactly as sent, with the words
+        of the stored answer. The engine sends it as the history of that cell, whatever the returned conversation contains.
+        """
+        messages = self.write_prompts(arm, list(dict.fromkeys(cell.input_id for cell in cells)))
+        return {cell.pk: messages[cell.input_id] for cell in cells if cell.input_id in messages}
+
+    def write_schema(self, arm: Arm, prompt: str) -> dict[str, Any] | None:
+        """The JSON schema of the answer to a user message; ``None``: it is never constrained, whatever the arm says."""
+        return None
+
+    def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
+        """What the viewer may see of a batch; reads batch.study."""
+        return EVERYTHING
+
+    def list_interviews(self, batch: Batch, *, input_id: int | None = None) -> set[int]:
+        """The interviews that the calls of a batch, or of one of its inputs, are about."""
+        return set()
+
+    def read_links(self, cell: Cell) -> Sequence[Link]:
+        """The links of a cell, for pages of attempts. Reads cell.batch.study."""
+        return ()
+
+    def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
+        """What outcomes are an alarm, in sentences for the page of a batch. They show only to those who see the whole batch.
+        Reads arm.variant."""
+        return []
 
 
-NO_PARTS = Parts()
 _kinds: dict[str, BatchKind] = {}
-_parts: dict[str, Parts] = {}
 
 
-def register_kind(kind: BatchKind, parts: Parts = NO_PARTS) -> None:
+def register_kind(kind: BatchKind) -> None:
     """Register a kind under its name. Called once, in the app's ``registrations``."""
-    _kinds[kind.name], _parts[kind.name] = kind, parts
+    _kinds[kind.name] = kind
 
 
 def get_kind(name: str) -> BatchKind:
@@ -180,31 +176,12 @@ def get_kind(name: str) -> BatchKind:
         raise LookupError(f"No feature handles batches of kind {name!r}; there are {sorted(_kinds)}.") from None
 
 
-def _find_parts(kind: str) -> Parts:
-    load_registrations()
-    return _parts.get(kind, NO_PARTS)
-
-
 def write_answer_schema(arm: Arm, prompt: str) -> dict[str, Any] | None:
     """The JSON schema that the answer to ``prompt`` is held to; ``None`` for none. Reads arm.batch where the arm asks for
     one."""
     form = arm.settings.get(ANSWER_SCHEMA)
-    write = _find_parts(arm.batch.kind).write_schema if form else None
-    if write is None:
-        return None
-    schema = write(arm, prompt)
-    return strip_limits(schema) if form == Capabilities.AnswerSchema.PLAIN else schema
-
-
-def list_unreadable(kind: str) -> frozenset[str]:
-    """The outcomes of a kind that mean that nothing could be read; none where the kind says nothing of it."""
-    return frozenset(map(str, _find_parts(kind).unreadable))
-
-
-def list_alarms(kind: str, outcomes: ArmOutcomes) -> list[str]:
-    """The alarms of a batch of this kind. Reads arm.variant."""
-    find = _find_parts(kind).find_alarms
-    return find(outcomes) if find else []
+    schema = get_kind(arm.batch.kind).write_schema(arm, prompt) if form else None
+    return strip_limits(schema) if schema and form == Capabilities.AnswerSchema.PLAIN else schema
 
 
 def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
@@ -215,42 +192,16 @@ def sum_by_model(outcomes: ArmOutcomes) -> dict[str, Counter[str]]:
     return found
 
 
-def alarm_by_model(find: Callable[[Mapping[str, int]], list[str]]) -> Callable[[ArmOutcomes], list[str]]:
-    """The alarms of each model of a batch, over all its codes."""
-    return lambda outcomes: [
-        f"{label}: {alarm}" for label, counts in sum_by_model(outcomes).items() for alarm in find(counts)
-    ]
-
-
-def announce_end(batch: Batch) -> None:
-    """Tell the feature, and all who listen, that a batch has ended; reads batch.study where the feature does."""
-    ended = _find_parts(batch.kind).ended
-    if ended:
-        ended(batch)
-    send(batch_ended, batch=batch)
-
-
-def read_links(cell: Cell) -> Sequence[Link]:
-    """The links of a cell. Reads cell.batch.study."""
-    read = _find_parts(cell.batch.kind).read_links
-    return read(cell) if read else ()
-
-
-def find_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """What the viewer may see of ``batch``; reads batch.study."""
-    find = _find_parts(batch.kind).find_visibility
-    return find(batch, viewer) if find else EVERYTHING
-
-
-def list_interviews(batch: Batch, *, input_id: int) -> set[int]:
-    """The interviews that the calls for one input are about."""
-    list_own = _find_parts(batch.kind).list_interviews
-    return list_own(batch, input_id=input_id) if list_own else set()
+def alarm_by_model(outcomes: ArmOutcomes, find: Callable[[Mapping[str, int]], list[str]]) -> list[str]:
+    """The alarms of each model of a batch, over all its codes. Reads arm.variant."""
+    return [f"{label}: {alarm}" for label, counts in sum_by_model(outcomes).items() for alarm in find(counts)]
 
 
 def is_always_visible(batch: Batch, viewer: Viewer) -> bool:
     """Whether the viewer sees the whole batch, whatever she has unblinded. No query, for lists."""
-    return _find_parts(batch.kind).find_visibility is None or (viewer.sees_all and not viewer.codes)
+    if type(get_kind(batch.kind)).find_visibility is BatchKind.find_visibility:
+        return True
+    return viewer.sees_all and not viewer.codes
 
 
 def hand_over(batch: Batch, handed: Sequence[Answered]) -> dict[int, str]:

@@ -35,14 +35,14 @@ from auditapp.batches.actions import (
     refuse_too_many,
 )
 from auditapp.batches.grants import check_money, find_asked_at
+from auditapp.batches.grids import STORING, Grid, draw_pilots, is_large, plan_at_once, plan_by_parts
 from auditapp.batches.kinds import get_kind
 from auditapp.batches.ledger.batch_state import finish_if_complete
-from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, fail_cells, fail_followers
+from auditapp.batches.ledger.conversations import FAILED_FOR_GOOD, fail_cells, fail_followers
 from auditapp.batches.ledger.prompts import compute_highest_price, hash_prompt, make_request, write_requests
 from auditapp.batches.models import WORKING_STATES, Arm, Batch, Cell
-from auditapp.batches.planning import STORING, Grid, draw_pilots, is_large, plan_at_once, plan_by_parts
-from auditapp.batches.pure.chaining import ChainsMisplaced, count_drawn, list_chains
-from auditapp.batches.pure.estimating import to_dollars, to_nano
+from auditapp.batches.pure.conversations import OutOfOrder, count_drawn, list_conversations
+from auditapp.batches.pure.estimates import to_dollars, to_nano
 from auditapp.llm.actions import CALLS_NOBODY
 from auditapp.llm.models import Capabilities, ModelVariant, Price
 from auditapp.llm.providers import write_body
@@ -152,7 +152,7 @@ class LaunchPlan:
 
     ``after`` says for an input which other input it continues, in every arm and repeat: its call waits for that one's answer and
     sends what was said before. An input is listed after the one that it continues. ``stays_open``: further cells are added one at
-    a time (``growing.add_cell``), and there may be none at first. ``expected_answer``: tokens that an answer of this kind usually
+    a time (``add_cell``), and there may be none at first. ``expected_answer``: tokens that an answer of this kind usually
     has, from which the review says what the launch will probably cost.
     """
 
@@ -225,10 +225,10 @@ def launch_batch(
     """Plan the grid inputs x arms x repeats and notify its queues. Raises ``Refused``.
 
     An arm with inputs of its own is asked about those. The pilot, a number of calls of each arm drawn at random, goes first (all
-    of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. Of chains
-    (``after``, as in ``LaunchPlan``) as many are drawn whole as make so many calls. The
-    same idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is
-    ``digest_asked`` where the caller has it.
+    of a smaller arm); the rest waits for ``confirm_batch``. Where no arm has more cells than that there is no pilot. Of
+    conversations (``after``, as in ``LaunchPlan``) as many are drawn whole as make so many calls. The same
+    idempotency key again returns the batch that it made, unless it asks for something else: ``asked`` is ``digest_asked`` where
+    the caller has it.
 
     The many cells of a large launch are stored once the outermost transaction is committed, and before that returns. When
     that fails the batch is cancelled.
@@ -244,7 +244,7 @@ def launch_batch(
     cap_nano = check_launch(arms, input_ids, options, after=after, stays_open=stays_open)
     refuse_too_many(study, by)
     cells = count_cells(arms, input_ids, repeats=options.repeats)
-    pilots = count_pilots(cells, pilot, count_chains(arms, input_ids, after, repeats=options.repeats))
+    pilots = count_pilots(cells, pilot, count_conversations(arms, input_ids, after, repeats=options.repeats))
     batch = Batch(
         study=study,
         kind=kind,
@@ -254,7 +254,7 @@ def launch_batch(
         route=Batch.Route(options.route),
         lost_answers=Batch.LostAnswers(options.lost_answers),
         uses_cache=options.uses_cache,
-        has_chains=bool(after),
+        has_conversations=bool(after),
         stays_open=stays_open,
         concurrency=options.concurrency,
         cap_nano=cap_nano,
@@ -274,7 +274,7 @@ def launch_batch(
     queue_names = sorted({arm.variant.queue_name for arm in arms})
     grid = Grid(stored, inputs, options.repeats, pilots, queue_names, after)
     if after and any(pilots):
-        # Chains differ in length, so their calls are counted once they are drawn.
+        # Conversations differ in length, so their calls are counted once they are drawn.
         batch.pilot_cells = sum(len(ids) for _, drawn in draw_pilots(batch, grid) for ids in drawn.values())
         batch.save(update_fields=["pilot_cells"])
     _record_launch(batch, arms, sum(cells), options.cap_usd, by)
@@ -322,17 +322,17 @@ def settle_pilot(arms: Sequence[PlannedArm], input_ids: Sequence[int], options: 
     return max(1, min(DEFAULT_PILOT, calls // PILOT_SHARE // max(1, len(arms))))
 
 
-def count_chains(
+def count_conversations(
     arms: Sequence[PlannedArm], input_ids: Sequence[int], after: Mapping[int, int], *, repeats: int
 ) -> list[int]:
-    """The number of chains of each arm. A cell outside of any chain counts as one."""
+    """The number of conversations of each arm. A cell outside of any conversation counts as one."""
     return [sum(each not in after for each in arm.list_inputs(input_ids)) * repeats for arm in arms]
 
 
-def count_pilots(cells: Sequence[int], pilot: int, chains: Sequence[int] | None = None) -> list[int]:
-    """How many chains of each arm are sent first, to make so many calls; none where that would be the whole batch. Without
-    ``chains`` every cell is one."""
-    whole = cells if chains is None else chains
+def count_pilots(cells: Sequence[int], pilot: int, conversations: Sequence[int] | None = None) -> list[int]:
+    """How many conversations of each arm are sent first, to make so many calls; none where that would be the whole batch. Without
+    ``conversations`` every cell is one."""
+    whole = cells if conversations is None else conversations
     drawn = [min(count_drawn(n, count, pilot), n) for n, count in zip(whole, cells, strict=True)]
     return drawn if any(part < n for part, n in zip(drawn, whole, strict=True)) else [0 for _ in whole]
 
@@ -350,7 +350,7 @@ def check_launch(
     prices, capabilities = _read_rows(arms)
     pilot = settle_pilot(arms, input_ids, options)
     _check_grid(arms, input_ids, options.repeats, pilot, may_be_empty=stays_open)
-    _check_chains(arms, input_ids, after or {})
+    _check_conversations(arms, input_ids, after or {})
     if stays_open and (options.route != Batch.Route.LIVE or options.pilot):
         raise Refused("A batch to which cells are added runs live and without a pilot.")
     _check_route(arms, options.route, pilot, capabilities)
@@ -405,11 +405,11 @@ def _read_rows(arms: Sequence[PlannedArm]) -> tuple[dict[int, Price], dict[int, 
     return find_prices(variants), find_capabilities(variants)
 
 
-def _check_chains(arms: Sequence[PlannedArm], input_ids: Sequence[int], after: Mapping[int, int]) -> None:
+def _check_conversations(arms: Sequence[PlannedArm], input_ids: Sequence[int], after: Mapping[int, int]) -> None:
     try:
         for ids in {id(ids): ids for ids in (arm.list_inputs(input_ids) for arm in arms)}.values():
-            list_chains(ids, after)
-    except ChainsMisplaced as error:
+            list_conversations(ids, after)
+    except OutOfOrder as error:
         raise Refused(str(error)) from None
 
 
@@ -566,12 +566,12 @@ def add_cell(
     if after is not None:
         cell.after = Cell.objects.get(pk=after.pk, arm=own)
         cell.state = _choose_state(cell.after)
-        locked.has_chains = True
+        locked.has_conversations = True
     cell.save(force_insert=True)
     if cell.state == Cell.State.PLANNED:
         _check_room(locked, own, cell)
     details: dict[str, object] = {"cell": cell.pk, "input": input_id, "after": cell.after_id}
-    change_batch(batch, by, "batch.cell_added", details, {"has_chains": locked.has_chains})
+    change_batch(batch, by, "batch.cell_added", details, {"has_conversations": locked.has_conversations})
     notify_queues(batch.queues.filter(name=own.variant.queue_name))
     return cell
 
@@ -586,7 +586,7 @@ def give_up_cells(*, batch: Batch, cells: Collection[int], by: trail.Actor) -> i
     locked = lock_batch(batch)
     open_cells = Cell.objects.filter(batch=locked, pk__in=cells).exclude(state__in=(Cell.State.DONE, *FAILED_FOR_GOOD))
     given_up = list(open_cells.order_by("pk"))
-    if any(cell.state not in {Cell.State.PLANNED, Cell.State.WAITS} for cell in given_up):
+    if any(cell.state not in {Cell.State.PLANNED, Cell.State.BLOCKED} for cell in given_up):
         raise Refused(UNDER_WAY)
     if given_up:
         keys = [cell.pk for cell in given_up]
@@ -622,7 +622,7 @@ def _refuse_shut(batch: Batch) -> None:
 def _choose_state(previous: Cell) -> str:
     if previous.state in FAILED_FOR_GOOD:
         raise Refused(NO_ANSWER)
-    return Cell.State.PLANNED if previous.state == Cell.State.DONE else Cell.State.WAITS
+    return Cell.State.PLANNED if previous.state == Cell.State.DONE else Cell.State.BLOCKED
 
 
 def _check_room(batch: Batch, arm: Arm, cell: Cell) -> None:

@@ -31,8 +31,9 @@ class Batch(models.Model):
     A paused batch whose ``control`` is still to run or drain waits for a server that does not answer: workers probe it, and
     the batch goes on by itself when it answers. A person's pause, and a worker's for any other reason, waits for a person.
 
-    ``has_chains``: some of its cells wait for others. ``stays_open``: a person adds cells one at a time (``growing.add_cell``),
-    and the batch does not end with its last cell but when its feature closes it (``growing.close_batch``).
+    ``has_conversations``: some of its cells continue others. ``stays_open``: a person adds cells one at a time
+    (``launching.add_cell``), and the batch does not end with its last cell but when its feature closes it
+    (``launching.close_batch``).
     """
 
     class Control(models.TextChoices):
@@ -82,7 +83,7 @@ class Batch(models.Model):
         help_text="Whether an earlier answer to exactly the same request is reused. It then costs nothing and is marked as reused "
         "everywhere.",
     )
-    has_chains = models.BooleanField(default=False, db_default=False)
+    has_conversations = models.BooleanField(default=False, db_default=False)
     stays_open = models.BooleanField(default=False, db_default=False)
     pilot_cells = models.PositiveIntegerField(default=0)
     control = models.CharField(
@@ -195,12 +196,12 @@ class Cell(models.Model):
     after the last one they have.
 
     ``after`` is its *previous call*, a cell of the same batch and arm: its call continues that cell's conversation. It waits
-    (``waits``) until the previous call's answer is stored, and becomes planned in the same transaction. Where it
-    fails, so does the rest of the chain, with the outcome ``earlier_failed`` (``ledger.chains``).
+    (``blocked``) until the previous call's answer is stored, and becomes planned in the same transaction. Where it
+    fails, so does the rest of the conversation, with the outcome ``earlier_failed`` (``ledger.conversations``).
     """
 
     class State(models.TextChoices):
-        WAITS = "waits", "Waits for an earlier answer"
+        BLOCKED = "blocked", "Blocked: waits for an earlier answer"
         PLANNED = "planned", "Planned"
         LEASED = "leased", "In progress"
         DONE = "done", "Done"

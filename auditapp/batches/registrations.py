@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
+from auditapp.batches.grids import cancel_abandoned
 from auditapp.batches.kinds import is_always_visible
 from auditapp.batches.models import OPEN_STATES, Batch
 from auditapp.batches.pages import live
 from auditapp.batches.pages.progress import count_percent, read_progress_of
-from auditapp.batches.planning import cancel_abandoned
 from transcripts.accounts.models import User
 from transcripts.blinding.viewers import get_viewer
 from transcripts.hooks import job_waiting, on, worker_swept

@@ -36,7 +36,7 @@ from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Judgment
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.report.stored_reports import await_report
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.demo import SLUG
 from auditapp.demo.team import let_team_work, run
 from auditapp.llm.actions import add_model

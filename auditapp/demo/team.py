@@ -29,7 +29,7 @@ from auditapp.benchmarks.sob.judging.actions import draw_audit, mark_item
 from auditapp.benchmarks.sob.judging.launching import add_wording
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.queries import find_rows
-from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping, save_targets
 from auditapp.demo import negotiation
 from auditapp.evaluation.actions import (
     choose_annotator,

@@ -22,7 +22,7 @@ from auditapp.annotators.models import (
     WithholdingPlan,
 )
 from auditapp.annotators.pure.answers import describe_never_rejected
-from auditapp.batches.pure.estimating import describe_unreadable
+from auditapp.batches.pure.estimates import describe_unreadable
 from auditapp.evaluation.models import Disagreement, PositiveAudit, PositiveMark
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.queries import ScorecardFigure, ScorecardPart

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from auditapp.annotators.models import Annotator, TurnAnswer
-from auditapp.annotators.pure.answers import list_critic_alarms
-from auditapp.annotators.queries.withholding import find_critic_visibility, list_read_interviews
-from auditapp.batches.kinds import Parts, alarm_by_model, register_kind
+from auditapp.annotators.models import Annotator
+from auditapp.batches.kinds import register_kind
 from auditapp.evaluation.exports import EXPORTS, read_machine_notes, read_machine_uses, read_parts
-from auditapp.evaluation.runner import CriticKind, write_critic_schema
+from auditapp.evaluation.runner import CriticKind
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export, register_machines
 from transcripts.studies.access import StudyRequest
@@ -24,16 +22,7 @@ def place_differences(request: StudyRequest) -> Mapping[str, object] | None:
     return {} if Annotator.objects.filter(study=request.study).exists() else None
 
 
-register_kind(
-    CriticKind(),
-    Parts(
-        find_critic_visibility,
-        list_read_interviews,
-        write_critic_schema,
-        unreadable=[TurnAnswer.Outcome.INVALID],
-        find_alarms=alarm_by_model(list_critic_alarms),
-    ),
-)
+register_kind(CriticKind())
 for export in EXPORTS:
     register_export(export)
 # What became of suggestions is colleagues' decisions.

@@ -7,15 +7,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from auditapp.annotators.models import CRITIC_KIND, CriticAnswer, Suggestion
+from auditapp.annotators.pure.answers import list_critic_alarms
 from auditapp.annotators.pure.sent_copy import make_copy
 from auditapp.annotators.queries.annotators import goes_by_a_list
+from auditapp.annotators.queries.withholding import find_critic_visibility, list_read_interviews
 from auditapp.annotators.runner.turns import read_earlier
-from auditapp.batches.kinds import Answered
+from auditapp.batches.kinds import Answered, ArmOutcomes, BatchKind, Visibility, alarm_by_model
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.evaluation.pure.positives import CRITIC_SCHEMA, EARLIER, REVERSE, read_critic_answer, write_critic_message
 from auditapp.llm.credentials import is_external
 from auditapp.llm.pure.json_answers import Judged
+from transcripts.blinding.viewers import Viewer
 from transcripts.corpus.models import Consent, RedactionList
 from transcripts.corpus.pure.redacting import Entry, read_stored
 from transcripts.corpus.queries import list_consenting, read_questions
@@ -23,10 +26,11 @@ from transcripts.corpus.queries import list_consenting, read_questions
 INVALID = "invalid"
 
 
-class CriticKind:
+class CriticKind(BatchKind):
     """Inputs are keys of ``Suggestion``."""
 
     name = CRITIC_KIND
+    unreadable = (INVALID,)
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
         shown = _read_shown(arm, _keep_allowed(arm, _read_suggestions(input_ids)))
@@ -57,8 +61,17 @@ class CriticKind:
         CriticAnswer.objects.bulk_create(rows)
         return outcomes
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Nothing: where no answer came, nothing was stored."""
+    def write_schema(self, arm: Arm, prompt: str) -> dict[str, Any]:
+        return CRITIC_SCHEMA
+
+    def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
+        return find_critic_visibility(batch, viewer)
+
+    def list_interviews(self, batch: Batch, *, input_id: int | None = None) -> set[int]:
+        return list_read_interviews(batch, input_id=input_id)
+
+    def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
+        return alarm_by_model(outcomes, list_critic_alarms)
 
 
 def _read_judged(batch: Batch, answers: Iterable[Answered]) -> dict[int, Judged]:
@@ -79,11 +92,6 @@ def _read_judged(batch: Batch, answers: Iterable[Answered]) -> dict[int, Judged]
 def _list_texts(shown: Mapping[str, Any]) -> list[str]:
     turn = "".join(shown[name] for name in ("before", "sentence", "after"))
     return [*(text for _, text in shown["earlier"] or ()), shown["question"], turn, shown["rationale"], shown["quote"]]
-
-
-def write_critic_schema(arm: Arm, prompt: str) -> dict[str, Any]:
-    """The schema of every answer."""
-    return CRITIC_SCHEMA
 
 
 def _keep_allowed(arm: Arm, suggestions: Sequence[Suggestion]) -> list[Suggestion]:

@@ -30,7 +30,8 @@ from auditapp.benchmarks.sob.judging.launching import add_wording
 from auditapp.benchmarks.sob.models import AuditItem, Dataset
 from auditapp.benchmarks.sob.pure.answer_words import Outcome
 from auditapp.benchmarks.sob.queries import find_rows
-from auditapp.benchmarks.sob.texts.actions import sample_dataset, save_mapping, save_targets
+from auditapp.benchmarks.sob.texts.actions.derived import sample_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping, save_targets
 from auditapp.evaluation.actions import choose_annotator, draw_positive_audit, mark_positive, sort_disagreement
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant

@@ -1,4 +1,4 @@
-"""A worker that also knows the chained talks of the engine's tests: ``python -m tests.support.conversation_worker OPTIONS``."""
+"""A worker that also knows the talks of the engine's tests: ``python -m tests.support.conversation_worker OPTIONS``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from auditapp.benchmarks.scenarios.actions.scripts import write_script
 from auditapp.benchmarks.scenarios.models import Script
 from auditapp.benchmarks.scenarios.pure.scripts import ScriptText
 from auditapp.benchmarks.sob.models import MappingTable, TargetTable
-from auditapp.benchmarks.sob.texts.actions import save_mapping, save_targets
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping, save_targets
 from auditapp.llm.actions import set_capabilities, set_price
 from auditapp.llm.grants import set_grant
 from auditapp.llm.models import Capabilities, Grant, ModelVariant, Price, ProviderAccount

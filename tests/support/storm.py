@@ -37,7 +37,7 @@ from tests.support.servers import OwnServers
 
 MODELS = ("m1", "m2", "m3")
 CAPPED_MODEL = "capped"
-CHAINED_MODEL = "chained"
+CONVERSING_MODEL = "conversing"
 QUESTIONS = 5
 NUMBER = "SELECT count(*) FROM"
 TWICE = 2
@@ -100,11 +100,11 @@ class Storm:
         self.ground = Ground(self.instance, provider)
         self.found = Found()
         self.workers: list[Process] = []
-        self.batch = self.capped = self.chained = 0
+        self.batch = self.capped = self.conversing = 0
 
     def prepare(self) -> None:
         self.instance.manage("migrate", "-v0")
-        for label in (*MODELS, CAPPED_MODEL, CHAINED_MODEL):
+        for label in (*MODELS, CAPPED_MODEL, CONVERSING_MODEL):
             add_model(self.instance, self.provider, label)
         texts = -(-self.plan.cells // len(MODELS))
         write_texts(self.instance, "texts", [f"Invented text number {number}." for number in range(texts)])
@@ -121,8 +121,8 @@ class Storm:
             "--limit", str(cells), "--cap", cap, model=CAPPED_MODEL, in_flight=self.plan.in_flight
         )
         sessions = max(20, self.plan.cells // 10 // QUESTIONS)
-        self.chained = launch_sessions(
-            self.instance, CHAINED_MODEL, sessions=sessions, questions=QUESTIONS, in_flight=self.plan.in_flight
+        self.conversing = launch_sessions(
+            self.instance, CONVERSING_MODEL, sessions=sessions, questions=QUESTIONS, in_flight=self.plan.in_flight
         )
         deck = self.shuffle_faults()
         end = time.monotonic() + self.plan.patience
@@ -170,7 +170,7 @@ class Storm:
                     self.found.resumed += 1
                     self.instance.manage("batch", "resume", str(batch))
                     return False
-            return not any([self.ask_failed_again(self.batch), self.ask_failed_again(self.chained)])
+            return not any([self.ask_failed_again(self.batch), self.ask_failed_again(self.conversing)])
         return False
 
     def ask_failed_again(self, batch: int) -> bool:
@@ -183,7 +183,7 @@ class Storm:
         self.found.asked_again += len(failed)
         told = [f"cell {cell}: tries {tries}, {ends}" for cell, tries, unknown, ends in failed if unknown != TWICE]
         self.found.unexplained.extend(told)
-        if batch == self.chained:
+        if batch == self.conversing:
             retry_sessions(self.instance, batch)
         else:
             self.instance.manage("batch", "retry", str(batch))
@@ -277,7 +277,7 @@ class Storm:
     def check(self) -> list[Check]:
         """Each promise against the ledger and the paid API's own count."""
         stats, shown = self.provider.stats(), self.ground.show(self.batch)
-        capped, chained = self.ground.show(self.capped), self.ground.show(self.chained)
+        capped, linked = self.ground.show(self.capped), self.ground.show(self.conversing)
         cells, billed = shown["cells"], stats["billed"]
         [(results, answered)] = self.instance.query(
             f"SELECT ({NUMBER} batches_result), ({NUMBER} batches_attempt WHERE \"end\" IN ('answered', 'failed'))"
@@ -291,7 +291,7 @@ class Storm:
         )[0][0]
         errors = shown["outcomes"].get("provider_error", 0)
         cap, most = round(capped["cap"] * 1e9), self.found.most_promised.get(self.capped, 0)
-        told = sum(each["possibly_paid_twice"] for each in (shown, capped, chained))
+        told = sum(each["possibly_paid_twice"] for each in (shown, capped, linked))
         return [
             Check(
                 "lost 0",
@@ -333,15 +333,18 @@ class Storm:
                 f"Spent and promised were at most {most / 1e9:.4f} of {cap / 1e9:.4f} US dollars, in "
                 f"{self.found.looks} looks; that batch is {capped['state']}.",
             ),
-            *self.check_sessions(chained),
+            *self.check_sessions(linked),
             self.check_invariants(),
         ]
 
     def check_sessions(self, shown: dict[str, Any]) -> list[Check]:
         [(answered,)] = self.instance.query(
-            f"{NUMBER} batches_result r JOIN batches_cell c ON c.id = r.cell_id WHERE c.batch_id = {self.chained}"
+            f"{NUMBER} batches_result r JOIN batches_cell c ON c.id = r.cell_id WHERE c.batch_id = {self.conversing}"
         )
-        wrong, hasty = find_wrong_histories(self.instance, self.chained), count_hasty_calls(self.instance, self.chained)
+        wrong, hasty = (
+            find_wrong_histories(self.instance, self.conversing),
+            count_hasty_calls(self.instance, self.conversing),
+        )
         return [
             Check(
                 "every question of every session is answered",

@@ -24,7 +24,7 @@ from auditapp.benchmarks.scenarios.actions.scripts import open_session, write_sc
 from auditapp.benchmarks.scenarios.models import Session
 from auditapp.benchmarks.scenarios.pure.scripts import QuestionText, ScriptText
 from auditapp.benchmarks.sob.models import Audit, AuditItem, Dataset, Judgment, Text
-from auditapp.benchmarks.sob.texts.actions import save_targets
+from auditapp.benchmarks.sob.texts.actions.tables import save_targets
 from auditapp.evaluation.models import AuditedSuggestion, PositiveAudit
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from auditapp.webhooks.actions import add_webhook

@@ -23,7 +23,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from auditapp.annotators.pure.prompts import asks_for_enactment, asks_for_level
-from auditapp.batches.pure.estimating import describe_unreadable
+from auditapp.batches.pure.estimates import describe_unreadable
 from auditapp.llm.providers.base import make_storable
 from auditapp.llm.pure.json_answers import (
     NOTHING,

@@ -24,7 +24,14 @@ from auditapp.annotators.models import (
     TurnAnswer,
     Understood,
 )
-from auditapp.annotators.pure.answers import ParsedAnswer, Proposal, parse_response, read_numbers, write_answer_schema
+from auditapp.annotators.pure.answers import (
+    ParsedAnswer,
+    Proposal,
+    list_annotator_alarms,
+    parse_response,
+    read_numbers,
+    write_answer_schema,
+)
 from auditapp.annotators.pure.edited_turns import EditedSentence
 from auditapp.annotators.pure.prompts import (
     Piece,
@@ -37,12 +44,14 @@ from auditapp.annotators.pure.prompts import (
 )
 from auditapp.annotators.pure.sent_copy import SentCopy, find_instructions, make_copy
 from auditapp.annotators.queries.annotators import goes_by_a_list, may_send_instructions, read_own_set
-from auditapp.batches.kinds import ANSWER_SCHEMA, Answered
+from auditapp.annotators.queries.withholding import find_turn_visibility, list_read_interviews
+from auditapp.batches.kinds import ANSWER_SCHEMA, Answered, ArmOutcomes, BatchKind, Visibility, alarm_by_model
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch
 from auditapp.llm.credentials import is_external
 from auditapp.llm.models import Capabilities
 from auditapp.llm.pure.json_answers import Judged
+from transcripts.blinding.viewers import Viewer
 from transcripts.codebook.models import Code
 from transcripts.corpus.models import Consent, RedactionList, Sentence, Turn
 from transcripts.corpus.pure.redacting import Entry, read_stored
@@ -412,10 +421,11 @@ def _choose_outcome(parsed: ParsedAnswer, *, is_whole: bool) -> Outcome:
     return Outcome.VALID if is_whole and not parsed.rejected else Outcome.PARTIAL
 
 
-class PreannotationKind:
+class PreannotationKind(BatchKind):
     """Inputs are keys of ``Turn``. Answers of an arm with a condition (asked again) are kept from the desk."""
 
     name = KIND
+    unreadable = (Outcome.INVALID,)
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
         return render_turn_prompts(arm, input_ids)
@@ -430,20 +440,25 @@ class PreannotationKind:
         outcomes = {each.cell_id: PROVIDER_ERROR for each in answers if each.answer is None}
         return outcomes | {row.cell_id: str(row.outcome) for row, _ in parsed}
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Nothing: where no answer came, nothing was stored."""
+    def write_schema(self, arm: Arm, prompt: str) -> dict[str, Any]:
+        """The schema of the answer about one turn. Reads arm.settings and its instructions."""
+        is_ordered = arm.settings[ANSWER_SCHEMA] == Capabilities.AnswerSchema.FULL
+        return write_answer_schema(
+            arm.system_prompt,
+            arm.settings["codes"],
+            read_numbers(prompt),
+            is_ordered=is_ordered,
+            questions=arm.settings.get("questions"),
+        )
 
+    def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
+        return find_turn_visibility(batch, viewer)
 
-def write_turn_schema(arm: Arm, prompt: str) -> dict[str, Any]:
-    """The schema of the answer about one turn. Reads arm.settings and its instructions."""
-    is_ordered = arm.settings[ANSWER_SCHEMA] == Capabilities.AnswerSchema.FULL
-    return write_answer_schema(
-        arm.system_prompt,
-        arm.settings["codes"],
-        read_numbers(prompt),
-        is_ordered=is_ordered,
-        questions=arm.settings.get("questions"),
-    )
+    def list_interviews(self, batch: Batch, *, input_id: int | None = None) -> set[int]:
+        return list_read_interviews(batch, input_id=input_id)
+
+    def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
+        return alarm_by_model(outcomes, list_annotator_alarms)
 
 
 class CheckKind(PreannotationKind):

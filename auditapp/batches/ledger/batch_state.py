@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from django.db import transaction
 
-from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, announce_end, list_unreadable
+from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, get_kind
 from auditapp.batches.models import SENDING_CONTROLS, WORKING_STATES, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import ErrorClass
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
+from transcripts.hooks import batch_ended, send
 
 UNDER_WAY = (Cell.State.PLANNED, Cell.State.LEASED)
 UNREADABLE_EVERYWHERE = (NOT_STORABLE, NO_ROOM)
@@ -69,7 +70,7 @@ def finish_if_complete(batch: Batch) -> bool:
     )
     if closed:
         _record(batch, "batch.finished", {})
-        announce_end(batch)
+        send(batch_ended, batch=batch)
     return True
 
 
@@ -80,7 +81,7 @@ def is_paused_by_held(batch: Batch) -> bool:
 
 def describe_unreadable_pilot(batch: Batch) -> str:
     """Why a batch should not go on after its pilot, or an empty text: it was answered, and nothing could be read."""
-    unreadable = list_unreadable(batch.kind)
+    unreadable = get_kind(batch.kind).unreadable
     if not unreadable:
         return ""
     answered = Cell.objects.filter(batch=batch, pilot=True, state=Cell.State.DONE)

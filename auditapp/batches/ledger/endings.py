@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from auditapp.batches.models import Attempt, Batch, Cell
-from auditapp.batches.pure.estimating import compute_cost
+from auditapp.batches.pure.estimates import compute_cost
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 
 MAX_TRIES = 6

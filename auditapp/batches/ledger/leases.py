@@ -1,7 +1,7 @@
 """Which runner works on a queue, for how long, what a dead runner left, which queues of a provider's batch service are due, and
 which workers are alive.
 
-Claims are in ``claiming``, ends in ``storing``, the batch's own state in ``batch_state``. Each function is one
+Claims are in ``claims``, ends in ``results``, the batch's own state in ``batch_state``. Each function is one
 transaction. The ledger's rows are the workers' audit trail; only changes of a batch's state are audit events as well.
 A worker updates a row of its own every few seconds, which also says what keeps it from working.
 """
@@ -200,14 +200,18 @@ def has_cells_to_submit(queue: WorkQueue, now: datetime.datetime, *, begins: boo
     """Whether the queue's planned cells can become a job. Reads queue.batch.
 
     All of them together: a job takes hours, while cells that wait for their next attempt take seconds. And one job after
-    the other: while one waits to be submitted, there is no next. Chains go one question at a time: with jobs still at the
+    the other: while one waits to be submitted, there is no next. Conversations go one question at a time: with jobs still at the
     provider nothing more ``begins``, because each answer of theirs plans a further cell.
     """
     if not is_sending(queue.batch):
         return False
     if ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS, submitted_at__isnull=True).exists():
         return False
-    if begins and queue.batch.has_chains and ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS).exists():
+    if (
+        begins
+        and queue.batch.has_conversations
+        and ProviderJob.objects.filter(queue=queue, state__in=OPEN_JOBS).exists()
+    ):
         return False
     account, _, model = queue.name.partition(":")
     cells = Cell.objects.filter(batch=queue.batch, arm__variant__account=int(account), arm__variant__model=model)

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
 
-from auditapp.batches.kinds import BatchKind, ConversingKind, Said, get_kind, write_answer_schema
-from auditapp.batches.ledger.chains import read_exchanges
+from auditapp.batches.kinds import BatchKind, Said, get_kind, write_answer_schema
+from auditapp.batches.ledger.conversations import read_exchanges
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
-from auditapp.batches.pure.chaining import Conversation, Exchange, Message, keep_messages, revive_conversation
-from auditapp.batches.pure.estimating import compute_cost, count_most_input, count_most_output
+from auditapp.batches.pure.conversations import Conversation, Exchange, Message, keep_messages, revive_conversation
+from auditapp.batches.pure.estimates import compute_cost, count_most_input, count_most_output
 from auditapp.llm.models import ProviderAccount
 from auditapp.llm.providers import max_output_tokens
 from auditapp.llm.providers.base import ChatRequest, Traits
@@ -64,8 +64,8 @@ def rewrite_request(attempt: Attempt, arm: Arm) -> ChatRequest:
 
 
 def complete_conversation(said: Said, arm: Arm, before: Sequence[Exchange] | None = None) -> Conversation:
-    """What a kind gave, as a conversation. ``before``, where given, is what was said earlier in the cell's chain: it is always
-    sent, whatever the kind gave as history."""
+    """What a kind gave, as a conversation. ``before``, where given, is what was said before the cell: it is always sent,
+    whatever the kind gave as history."""
     given = Conversation(arm.system_prompt, (), said) if isinstance(said, str) else said
     return given if before is None else given._replace(history=before)
 
@@ -76,7 +76,7 @@ def write_requests(
     """The requests by cell, and by cell the name of the error where the kind's own code failed. A cell in neither is one
     whose input is gone."""
     kind = get_kind(batch.kind)
-    exchanges = read_exchanges(cells) if batch.has_chains else {}
+    exchanges = read_exchanges(cells) if batch.has_conversations else {}
     requests: dict[int, ChatRequest] = {}
     broken: dict[int, str] = {}
     for arm_id in {cell.arm_id for cell in cells}:
@@ -94,19 +94,13 @@ def _write_said(
     kind: BatchKind, arm: Arm, cells: Sequence[Cell], exchanges: Mapping[int, Sequence[Exchange]]
 ) -> tuple[Mapping[int, Said], dict[int, str]]:
     """What the kind says in each cell, and the names of its errors, both by cell."""
-    if isinstance(kind, ConversingKind):
-        by_key = {cell.pk: cell for cell in cells}
+    by_key = {cell.pk: cell for cell in cells}
 
-        def write(keys: Sequence[int]) -> Mapping[int, Said]:
-            own = {pk: exchanges[pk] for pk in keys if pk in exchanges}
-            return kind.write_conversations(arm, [by_key[pk] for pk in keys], own)
+    def write(keys: Sequence[int]) -> Mapping[int, Said]:
+        own = {pk: exchanges[pk] for pk in keys if pk in exchanges}
+        return kind.write_conversations(arm, [by_key[pk] for pk in keys], own)
 
-        return _write_each(write, arm, "cell", list(by_key))
-    messages, errors = write_messages(kind, arm, list(dict.fromkeys(cell.input_id for cell in cells)))
-    return (
-        {cell.pk: messages[cell.input_id] for cell in cells if cell.input_id in messages},
-        {cell.pk: errors[cell.input_id] for cell in cells if cell.input_id in errors},
-    )
+    return _write_each(write, arm, "cell", list(by_key))
 
 
 def write_messages(kind: BatchKind, arm: Arm, input_ids: Sequence[int]) -> tuple[Mapping[int, Said], dict[int, str]]:

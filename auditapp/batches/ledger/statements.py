@@ -15,7 +15,7 @@ from django.db.models import Exists, F, Min, OuterRef, Q, QuerySet
 
 from auditapp.batches.ledger.leases import find_due_queues
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Attempt, Batch, Cell, Result, WorkQueue
-from auditapp.batches.pure.chaining import Message
+from auditapp.batches.pure.conversations import Message
 from auditapp.outbound.clock import read_now
 
 CELL = Cell._meta.db_table
@@ -228,17 +228,17 @@ NUMBER_LISTS = {
     "postgresql": INSERT_CELLS.format(list="unnest(%s::bigint[]) WITH ORDINALITY", names="(value, place)"),
     "sqlite": INSERT_CELLS.format(list="(SELECT value, key AS place FROM json_each(%s))", names=""),
 }
-CHAINED = ("id", "after_id", "arm_id", "repeat", "input_id", "batch_id", "state")
-INSERT_CHAINED = (
-    f"INSERT INTO {CELL} ({', '.join(CHAINED)}, pilot, outcome, fence, tries, unknown_ends, lease_owner) "
+LINKED = ("id", "after_id", "arm_id", "repeat", "input_id", "batch_id", "state")
+INSERT_LINKED = (
+    f"INSERT INTO {CELL} ({', '.join(LINKED)}, pilot, outcome, fence, tries, unknown_ends, lease_owner) "
     "SELECT {columns}, FALSE, '', 0, 0, 0, '' {of}"
 )
-CHAINED_CELLS = INSERT_CHAINED.format(
-    columns=", ".join(CHAINED),
+LINKED_CELLS = INSERT_LINKED.format(
+    columns=", ".join(LINKED),
     of="FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::text[]) "
-    f"AS cell ({', '.join(CHAINED)})",
+    f"AS cell ({', '.join(LINKED)})",
 )
-CHAINED_CELL = INSERT_CHAINED.format(columns=", ".join(["%s"] * len(CHAINED)), of="")
+LINKED_CELL = INSERT_LINKED.format(columns=", ".join(["%s"] * len(LINKED)), of="")
 NEW_KEYS = "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"
 LAST_KEY = "SELECT seq FROM sqlite_sequence WHERE name = %s"
 
@@ -256,7 +256,7 @@ def insert_cells(
     ``after`` says which of the inputs continues which other. Those wait, each for the cell of the same arm and repeat.
     """
     if after:
-        _insert_chained(batch_id, list(product(arm_ids, repeats, input_ids)), after)
+        _insert_linked(batch_id, list(product(arm_ids, repeats, input_ids)), after)
         return
     lists: list[list[int]] = [list(arm_ids), list(repeats), list(input_ids)]
     given = lists if connection.vendor == "postgresql" else [json.dumps(numbers) for numbers in lists]
@@ -264,7 +264,7 @@ def insert_cells(
         cursor.execute(NUMBER_LISTS[connection.vendor], [batch_id, *given])
 
 
-def _insert_chained(batch_id: int, grid: Sequence[tuple[int, int, int]], after: Mapping[int, int]) -> None:
+def _insert_linked(batch_id: int, grid: Sequence[tuple[int, int, int]], after: Mapping[int, int]) -> None:
     """Plan cells (arm, repeat, input), each with its previous call from the start, so their keys are taken first: a later update
     would write every row and its entries in the indexes once more."""
     with connection.cursor() as cursor:
@@ -272,12 +272,12 @@ def _insert_chained(batch_id: int, grid: Sequence[tuple[int, int, int]], after: 
         rows = []
         for (arm, repeat, each), key in keys.items():
             previous = keys[arm, repeat, after[each]] if each in after else None
-            state = Cell.State.PLANNED if previous is None else Cell.State.WAITS
+            state = Cell.State.PLANNED if previous is None else Cell.State.BLOCKED
             rows.append((key, previous, arm, repeat, each, batch_id, state.value))
         if connection.vendor == "postgresql":
-            cursor.execute(CHAINED_CELLS, [list(column) for column in zip(*rows, strict=True)])
+            cursor.execute(LINKED_CELLS, [list(column) for column in zip(*rows, strict=True)])
         else:
-            cursor.executemany(CHAINED_CELL, rows)
+            cursor.executemany(LINKED_CELL, rows)
 
 
 def _take_keys(cursor: CursorWrapper, count: int) -> Sequence[int]:

@@ -2,9 +2,9 @@
 
 I1 every cell of an ended batch has ended in one state · I2 one result per cell, of its own answer · I3 money and calls in
 the ledger agree with what was charged · I4 no call was repeated whose answer was known · I5 no cap was exceeded · I6
-acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck · I9 each call of a chain sent what was said
+acknowledged work is stored · I7 the audit trail is intact · I8 nothing is stuck · I9 each call of a conversation sent what was said
 before it. I6 cannot be read from a database: it needs the list of what was acknowledged to browsers (``tests/browser``).
-I9 in full: a call of a chain is sent when what was said before it is stored, and sends exactly that.
+I9 in full: a call of a conversation is sent when what was said before it is stored, and sends exactly that.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 
-from auditapp.batches.ledger.chains import FAILED_FOR_GOOD, read_exchanges
+from auditapp.batches.ledger.conversations import FAILED_FOR_GOOD, read_exchanges
 from auditapp.batches.ledger.leases import LEASE, read_workers
 from auditapp.batches.models import WORKING_STATES, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
-from auditapp.batches.pure.chaining import revive_conversation
+from auditapp.batches.pure.conversations import revive_conversation
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.audit_trail.trail import verify_streams
@@ -31,7 +31,7 @@ WORDS = {
     "I6": "Acknowledged work",
     "I7": "Audit trail",
     "I8": "Nothing stuck",
-    "I9": "Chains",
+    "I9": "Conversations",
 }
 UNPAID_PROVIDERS = ("fake", "file")
 FROM_FILE = "file:"
@@ -57,16 +57,16 @@ def verify_batches(billed: int | None = None, account: str = "", *, with_trail: 
         *_check_claims(),
         *_check_idle_batches(),
         *_check_progress(),
-        *check_chains(),
+        *check_conversations(),
     ]
 
 
 def _check_ends() -> Iterator[Break]:
     cells = Cell.objects.order_by()
-    is_open = Q(state__in=[State.WAITS, State.PLANNED, State.LEASED, State.HELD])
+    is_open = Q(state__in=[State.BLOCKED, State.PLANNED, State.LEASED, State.HELD])
     left = cells.filter(is_open, batch__state=Batch.State.DONE)
     yield from list_breaks("I1", left, "the batch is done, but these cells have not ended")
-    is_left = Q(state__in=[State.WAITS, State.PLANNED, State.HELD])
+    is_left = Q(state__in=[State.BLOCKED, State.PLANNED, State.HELD])
     left = cells.filter(is_left, batch__state=Batch.State.CANCELLED)
     yield from list_breaks("I1", left, "the batch is cancelled, but these cells still wait, or are planned or held")
     without = cells.filter(~Exists(Result.objects.filter(cell=OuterRef("pk"))), state=State.DONE)
@@ -231,15 +231,15 @@ def list_numbers(numbers: Sequence[int]) -> str:
 READ_AT_ONCE = 500
 
 
-def check_chains() -> Iterator[Break]:
+def check_conversations() -> Iterator[Break]:
     """Every break of I9. A cell without a previous is in none of these queries."""
-    chained = Cell.objects.order_by().filter(after__isnull=False)
-    elsewhere = chained.filter(~Q(after__batch=F("batch")) | ~Q(after__arm=F("arm")))
+    linked = Cell.objects.order_by().filter(after__isnull=False)
+    elsewhere = linked.filter(~Q(after__batch=F("batch")) | ~Q(after__arm=F("arm")))
     yield from list_breaks("I9", elsewhere, "the cell they continue is of another batch or model")
-    yield from list_breaks("I9", Cell.objects.filter(after=None, state=State.WAITS), "they wait for no other cell")
-    left = chained.filter(state=State.WAITS, after__state__in=[State.DONE, *FAILED_FOR_GOOD])
+    yield from list_breaks("I9", Cell.objects.filter(after=None, state=State.BLOCKED), "they wait for no other cell")
+    left = linked.filter(state=State.BLOCKED, after__state__in=[State.DONE, *FAILED_FOR_GOOD])
     yield from list_breaks("I9", left, "they still wait although the cell before them has ended")
-    early = chained.filter(state__in=[State.PLANNED, State.LEASED, State.DONE, State.HELD]).exclude(
+    early = linked.filter(state__in=[State.PLANNED, State.LEASED, State.DONE, State.HELD]).exclude(
         after__state=State.DONE
     )
     yield from list_breaks("I9", early, "they did not wait for the answer before them")

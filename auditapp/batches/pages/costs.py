@@ -26,7 +26,7 @@ from auditapp.batches.launching import (
     PlannedArm,
     check_launch,
     count_cells,
-    count_chains,
+    count_conversations,
     count_pilots,
     settle_pilot,
 )
@@ -34,8 +34,8 @@ from auditapp.batches.ledger.leases import is_worker_alive
 from auditapp.batches.ledger.prompts import count_most_tokens, hash_prompt, make_request, write_json, write_messages
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
 from auditapp.batches.pages.progress import FINISHED, NO_CALLS
-from auditapp.batches.pure.chaining import Conversation, list_chains, list_depths
-from auditapp.batches.pure.estimating import (
+from auditapp.batches.pure.conversations import Conversation, list_conversations, list_depths
+from auditapp.batches.pure.estimates import (
     NANO,
     TOKENS_PER_PRICE,
     ArmFigures,
@@ -69,11 +69,12 @@ def review_launch(plan: LaunchPlan, options: LaunchOptions) -> dict[str, Any]:
     prices, capabilities = find_prices(variants), find_capabilities(variants)
     cells = count_cells(plan.arms, plan.input_ids, repeats=options.repeats)
     pilot = settle_pilot(plan.arms, plan.input_ids, options)
-    chains = count_chains(plan.arms, plan.input_ids, plan.after, repeats=options.repeats)
-    drawn = count_pilots(cells, pilot, chains)
-    # Chains differ in length: before they are drawn, the number of their calls is known by their mean length.
+    conversations = count_conversations(plan.arms, plan.input_ids, plan.after, repeats=options.repeats)
+    drawn = count_pilots(cells, pilot, conversations)
+    # Conversations differ in length: before they are drawn, the number of their calls is known by their mean length.
     pilots = [
-        round(part * count / whole) if whole else 0 for part, count, whole in zip(drawn, cells, chains, strict=True)
+        round(part * count / whole) if whole else 0
+        for part, count, whole in zip(drawn, cells, conversations, strict=True)
     ]
     arms = [
         _review_arm(
@@ -144,7 +145,7 @@ def _review_arm(
     )
     costs: Counter[int] = Counter()
     max_in = max_out = likely = 0
-    # What is sent without any text, and the most that comes back: what comes back is sent again by later calls of a chain.
+    # What is sent without any text, and the most that comes back: what comes back is sent again by later calls of a conversation.
     empty_in, tokens_out = count_most_tokens(make_request(arm, ""))
     usual = min(expected or 0, tokens_out)
     for size, count in sizes.items():
@@ -321,8 +322,8 @@ def measure_said(
     if not after:
         return {input_id: CallSize(part.said + part.beside) for input_id, part in parts.items()}
     sizes: dict[int, CallSize] = {}
-    for chain in list_chains(inputs, after):
-        for each, before in list_depths(chain, after).items():
+    for conversation in list_conversations(inputs, after):
+        for each, before in list_depths(conversation, after).items():
             if each in parts and all(earlier in parts for earlier in before):
                 length = sum(parts[earlier].said for earlier in before)
                 sizes[each] = CallSize(length + parts[each].said + parts[each].beside, len(before))
@@ -359,23 +360,24 @@ PAID_ENDS = (Attempt.End.ANSWERED, Attempt.End.SURPLUS, Attempt.End.FAILED)
 
 def list_after(arm: Arm) -> dict[int, int]:
     """Which of the arm's inputs continues which other."""
-    chained = Cell.objects.filter(arm=arm, after__isnull=False).order_by("pk")
-    return dict(chained.values_list("input_id", "after__input_id"))
+    linked = Cell.objects.filter(arm=arm, after__isnull=False).order_by("pk")
+    return dict(linked.values_list("input_id", "after__input_id"))
 
 
 def list_before(inputs: Sequence[int], after: Mapping[int, int]) -> list[int]:
     """What is asked before these inputs, each after what it continues itself."""
     found: dict[int, None] = {}
     for each in inputs:
-        chain = []
+        conversation = []
         while (each := after.get(each, 0)) and each not in found:
-            chain.append(each)
-        found |= dict.fromkeys(reversed(chain))
+            conversation.append(each)
+        found |= dict.fromkeys(reversed(conversation))
     return list(found)
 
 
 def read_own_by_depth(arm: Arm) -> tuple[int, float | None, float | None]:
-    """The calls of a chained arm: their number, and mean and deviation of what a call that is left will cost, in nanodollars.
+    """The calls of an arm with conversations: their number, and mean and deviation, in nanodollars, of the cost of a call that is
+    left.
 
     A mean and a variance for each depth are weighted by the calls that are left at that depth (post-stratification: Cochran,
     Sampling Techniques, 3rd ed., 1977, 5A.9). Without two calls at each of these depths nothing is known: (0, None, None).
@@ -405,11 +407,11 @@ class _Depths:
 
     def find(self, input_id: int) -> int:
         """The depth of an input, 0 for one that continues none."""
-        chain = [input_id]
-        while chain[-1] in self.after and chain[-1] not in self.known:
-            chain.append(self.after[chain[-1]])
-        depth = self.known.get(chain[-1], 0)
-        for each in reversed(chain[:-1]):
+        conversation = [input_id]
+        while conversation[-1] in self.after and conversation[-1] not in self.known:
+            conversation.append(self.after[conversation[-1]])
+        depth = self.known.get(conversation[-1], 0)
+        for each in reversed(conversation[:-1]):
             depth += 1
             self.known[each] = depth
         return depth
@@ -565,7 +567,7 @@ def _read_figures(batch: Batch, arm: Arm, left: int, own: tuple[int, float | Non
     label = f"{arm.variant.label}, {arm.task}"
     is_priced = arm.price_in is not None and arm.price_out is not None
     is_open = bool(arm.price_out) and is_open_ended(arm.variant, arm.capabilities)
-    if batch.has_chains:
+    if batch.has_conversations:
         own = read_own_by_depth(arm)
     figures = ArmFigures(arm.pk, label, left, *own, is_priced=is_priced, is_open_ended=is_open)
     if own[0] > 1 or not is_priced or not left:
@@ -585,7 +587,7 @@ def _read_highest(batch: Batch, arm: Arm) -> int:
     ids = list(cells.order_by("pk").values_list("input_id", flat=True))
     count = min(len(ids), MAX_PROMPTS_READ)
     chosen = [ids[place * len(ids) // count] for place in range(count)]
-    after = list_after(arm) if batch.has_chains else {}
+    after = list_after(arm) if batch.has_conversations else {}
     wanted = list(dict.fromkeys([*list_before(chosen, after), *chosen]))
     messages, _ = write_messages(get_kind(batch.kind), arm, wanted)
     arm.batch = batch

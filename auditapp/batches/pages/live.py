@@ -19,7 +19,7 @@ from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
-from auditapp.batches.kinds import Visibility, list_alarms
+from auditapp.batches.kinds import Visibility, get_kind
 from auditapp.batches.ledger.batch_state import describe_unreadable_pilot
 from auditapp.batches.ledger.leases import FORMER_AFTER, SILENT_AFTER, read_workers
 from auditapp.batches.ledger.prompts import hash_request, rewrite_request
@@ -32,7 +32,7 @@ from auditapp.batches.pages.progress import (
     read_silence,
     watch_progress,
 )
-from auditapp.batches.pure.estimating import NANO, to_dollars
+from auditapp.batches.pure.estimates import NANO, to_dollars
 from auditapp.batches.pure.limiter import lay_out_limits
 from auditapp.llm.providers import write_body
 from auditapp.llm.providers.base import SettingRefused
@@ -279,8 +279,8 @@ def _describe_whole(batch: Batch, arms: Sequence[Arm], *, afresh: bool) -> dict[
         "waits_for_worker": _needs_worker(batch) and not worker["alive"] and not _is_any_queue_alive(limits, now),
         "has_fake": any(arm.variant.is_fake for arm in arms),
         "noted": list_noted(arm.variant for arm in arms),
-        "alarms": list_alarms(
-            batch.kind, [(arm, progress.by_arm[arm.pk].outcomes) for arm in arms if arm.pk in progress.by_arm]
+        "alarms": get_kind(batch.kind).find_alarms(
+            [(arm, progress.by_arm[arm.pk].outcomes) for arm in arms if arm.pk in progress.by_arm]
         ),
         "now": now,
         "poll_seconds": POLL_SECONDS,

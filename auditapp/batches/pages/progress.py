@@ -19,7 +19,7 @@ from django.http import HttpResponse
 from auditapp.batches.grants import Left, find_asked_at, find_grants, find_left, needs_no_grant, round_down
 from auditapp.batches.launching import LaunchPlan
 from auditapp.batches.models import WORKING_STATES, Arm, Attempt, Batch, Cell, ProviderJob
-from auditapp.batches.pure.estimating import estimate_time, to_dollars
+from auditapp.batches.pure.estimates import estimate_time, to_dollars
 from auditapp.llm.models import Grant
 from auditapp.llm.queries import find_prices
 from auditapp.outbound.clock import read_now

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.ledger import leases, storing
+from auditapp.batches.ledger import leases, results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.prompts import hash_request, keep_history, make_request, write_requests
 from auditapp.batches.models import Arm, Attempt, Batch, Cell
@@ -71,7 +71,7 @@ def export_requests(
 ) -> tuple[int, Iterator[bytes]]:
     """How many cells wait for an answer (of one model, where ``variant`` is given), and their requests, one line each.
 
-    Of a chain that is the next question only: once its answer is imported, the export has the one after it.
+    Of a conversation that is the next question only: once its answer is imported, the export has the one after it.
     Lines are written as they are read, always in the same order, in one of ``FORMS``. Raises ``AnswerFileError``.
     """
     _check_route(batch)
@@ -147,7 +147,7 @@ def import_answer_file(*, batch: Batch, file: BinaryIO, by: trail.Actor, dry_run
             _count(intake, group, _leave_out_ended(group, intake.runner, lock=False))
         else:
             _store_group(intake, group)
-    intake.waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.PLANNED, Cell.State.WAITS]).count()
+    intake.waiting = Cell.objects.filter(batch=batch, state__in=[Cell.State.PLANNED, Cell.State.BLOCKED]).count()
     return intake
 
 
@@ -200,7 +200,7 @@ def _find_problems(batch: Batch, group: Iterable[FileAnswer | str], seen: dict[i
                 "does not exist" if cell is None else f"is of batch {cell.batch_id}"
             )
             yield refuse_line(each.line, found, f"a cell of batch {batch.pk}")
-        elif cell.state == Cell.State.WAITS:
+        elif cell.state == Cell.State.BLOCKED:
             found = f"cell {each.cell_id}, whose request is only known when the question before it is answered"
             yield refuse_line(each.line, found, "an answer to an exported request")
         elif each.cell_id in seen:
@@ -237,7 +237,7 @@ def _store_group(intake: AnswerImport, group: Sequence[FileAnswer]) -> None:
     count = _count(intake, group, taken)
     if not taken:
         return
-    storing.store_completed(batch.pk, _write_attempts(intake, taken))
+    results.store_completed(batch.pk, _write_attempts(intake, taken))
     trail.record("batch.answers_brought_in", target=batch, by=intake.by, details={"file": intake.runner, **count})
 
 

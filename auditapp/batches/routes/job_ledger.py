@@ -16,7 +16,7 @@ from dataclasses import replace
 from django.db import transaction
 from django.db.models import F
 
-from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger import claims, leases, results
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.leases import OPEN_JOBS
 from auditapp.batches.ledger.prompts import rewrite_request, write_requests
@@ -71,9 +71,9 @@ def read_known_ids() -> frozenset[str]:
 @transaction.atomic
 def claim_into_job(
     queue: WorkQueue, runner: str, job: ProviderJob | None, count: int
-) -> tuple[ProviderJob | None, claiming.Claim]:
+) -> tuple[ProviderJob | None, claims.Claim]:
     """Claim up to ``count`` calls for a job, which is recorded with its first ones."""
-    claim = claiming.claim_calls(queue, runner, count)
+    claim = claims.claim_calls(queue, runner, count)
     if not claim.calls:
         return job, claim
     now = read_now()
@@ -92,7 +92,7 @@ def claim_into_job(
 @transaction.atomic
 def hand_back_from_job(job: ProviderJob, leased: Sequence[LeasedCell]) -> None:
     """Return calls of a job that is not submitted yet: they did not fit."""
-    storing.hand_back(job.queue.batch_id, leased)
+    results.hand_back(job.queue.batch_id, leased)
     ProviderJob.objects.filter(pk=job.pk).update(calls=F("calls") - len(leased))
     job.refresh_from_db(fields=["calls"])
 
@@ -210,7 +210,7 @@ def _store(job: ProviderJob, ends: Sequence[tuple[Attempt, ChatAnswer]], *, stop
     if ends:
         now = read_now()
         group = [CompletedCall(leases.make_leased_cell(attempt), answer, now) for attempt, answer in ends]
-        storing.store_completed(job.queue.batch_id, group, stopped=stopped)
+        results.store_completed(job.queue.batch_id, group, stopped=stopped)
 
 
 def finish_job(job: ProviderJob, *, cut_short: bool, error: str = "") -> None:

@@ -25,9 +25,9 @@ from typing import TypeVar
 from django.conf import settings
 from django.db import Error, connections, transaction
 
-from auditapp.batches.ledger import batch_state, claiming, leases, statements, storing
+from auditapp.batches.ledger import batch_state, claims, leases, results, statements
 from auditapp.batches.ledger.batch_state import CAP_REACHED
-from auditapp.batches.ledger.claiming import Claim
+from auditapp.batches.ledger.claims import Claim
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Batch, LimitChange, WorkQueue
 from auditapp.batches.pure.limiter import Change, Limiter, Outage
@@ -48,8 +48,8 @@ POLL_SECONDS = 0.5
 BEAT_SECONDS = 2.0
 LEASE_SECONDS = 10.0
 FLUSH_SECONDS = 0.2
-# The next question of a chain waits until the answer before it is stored.
-FLUSH_SECONDS_OF_CHAINS = 0.05
+# The next question of a conversation waits until the answer before it is stored.
+FLUSH_SECONDS_OF_CONVERSATIONS = 0.05
 TICK_SECONDS = 0.1
 FLUSH_ROWS = 100
 MAX_AHEAD = 600
@@ -261,7 +261,7 @@ class QueueRun:
         self.sender.stopped, self.is_claiming = True, False
         unsent = self.sender.take_ready()
         if unsent:
-            await self._write(lambda: storing.hand_back(self.queue.batch_id, unsent))
+            await self._write(lambda: results.hand_back(self.queue.batch_id, unsent))
 
     # --- Claiming and storing ---
 
@@ -283,7 +283,7 @@ class QueueRun:
         waiting = len(self.sender.completed)
         if not waiting:
             return False
-        patience = FLUSH_SECONDS_OF_CHAINS if self.queue.batch.has_chains else FLUSH_SECONDS
+        patience = FLUSH_SECONDS_OF_CONVERSATIONS if self.queue.batch.has_conversations else FLUSH_SECONDS
         late = time.monotonic() - self.flushed_at >= patience
         return late or waiting >= FLUSH_ROWS or self.sender.is_idle
 
@@ -324,9 +324,9 @@ class QueueRun:
         claim = None
         with transaction.atomic():
             if group:
-                storing.store_completed(self.queue.batch_id, group)
+                results.store_completed(self.queue.batch_id, group)
             if missing and not shortage:
-                claim = claiming.claim_calls(self.queue, self.runner, missing, is_probe=self.outage.is_away)
+                claim = claims.claim_calls(self.queue, self.runner, missing, is_probe=self.outage.is_away)
         if group:
             crash_point("after_commit")
         if claim is not None:

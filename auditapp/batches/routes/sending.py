@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Sequence
 
-from auditapp.batches.ledger.claiming import Call
+from auditapp.batches.ledger.claims import Call
 from auditapp.batches.ledger.endings import TURNED_AWAY, CompletedCall, LeasedCell
 from auditapp.batches.pure.limiter import Limiter, Outage
 from auditapp.batches.pure.spool import Spool

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 
-from auditapp.batches.ledger import batch_state, leases, storing
+from auditapp.batches.ledger import batch_state, leases, results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, Tick, WorkQueue
 from auditapp.batches.pure.spool import SpoolContent, is_abandoned, read_spool, spool_path
@@ -151,7 +151,7 @@ def _settle_calls(
         if attempt.end == Attempt.End.OPEN or found.answer.end is not CallOutcome.UNKNOWN:
             group.append(found)
     if group:
-        storing.store_completed(batch_id, group, stopped=True)
+        results.store_completed(batch_id, group, stopped=True)
     return [found.answer.end for found in group]
 
 

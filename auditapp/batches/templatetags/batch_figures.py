@@ -13,9 +13,9 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE
-from auditapp.batches.ledger.claiming import NO_INPUT, NOT_WRITTEN
+from auditapp.batches.ledger.claims import NO_INPUT, NOT_WRITTEN
 from auditapp.batches.models import Attempt
-from auditapp.batches.pure.estimating import to_dollars, write_dollars
+from auditapp.batches.pure.estimates import to_dollars, write_dollars
 
 register = template.Library()
 # Outcomes of the engine itself. Texts that may not be sent lack a consent, or have been retired.

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from auditapp.batches.forms import LaunchOptionsForm
-from auditapp.batches.kinds import Visibility, find_visibility, list_interviews
+from auditapp.batches.kinds import Visibility, get_kind
 from auditapp.batches.launching import LaunchPlan, check_grants
 from auditapp.batches.models import Batch
 from auditapp.batches.pages.costs import review_launch
@@ -94,7 +94,7 @@ def batch_view(
         def wrapped(request: BatchRequest, batch_id: int, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             request.batch = get_object_or_404(request.study.batches, pk=batch_id)
             request.batch.study = request.study
-            request.visibility = find_visibility(request.batch, get_viewer(request))
+            request.visibility = get_kind(request.batch.kind).find_visibility(request.batch, get_viewer(request))
             if not (hides_by_itself or request.visibility.is_whole):
                 return show_closed(request)
             return view(request, *args, **kwargs)
@@ -115,7 +115,7 @@ def offer_calls(request: BatchRequest, *, input_id: int | None = None, back: str
         return None
     # Any call of a run may show the condition of all of them.
     if input_id is not None and not visibility.names_conditions:
-        interviews = list_interviews(request.batch, input_id=input_id)
+        interviews = get_kind(request.batch.kind).list_interviews(request.batch, input_id=input_id)
     where = NOT_CODING if visibility.names_conditions else "calls"
     # A download is a POST, to whose address nobody can be sent back.
     if request.method in ("GET", "HEAD"):

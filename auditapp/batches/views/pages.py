@@ -17,7 +17,7 @@ from django.utils.html import format_html, format_html_join
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from auditapp.batches.forms import AnswersForm, AttemptChoice, CapForm, ConcurrencyForm, ConfirmForm, NameForm
-from auditapp.batches.kinds import NO_ROOM, is_always_visible, read_links
+from auditapp.batches.kinds import NO_ROOM, get_kind, is_always_visible
 from auditapp.batches.ledger.leases import read_workers
 from auditapp.batches.models import UNANSWERED, Attempt, Batch, Result
 from auditapp.batches.pages import live
@@ -45,7 +45,7 @@ from auditapp.batches.pages.progress import (
     read_progress_of,
     send_batch_table,
 )
-from auditapp.batches.pure.estimating import to_dollars, to_nano
+from auditapp.batches.pure.estimates import to_dollars, to_nano
 from auditapp.batches.templatetags.batch_figures import nano_usd
 from auditapp.batches.views.launch import BatchRequest, batch_view, offer_calls, show_closed
 from auditapp.llm.queries import list_noted
@@ -371,7 +371,7 @@ def show_attempt(request: BatchRequest, attempt_id: int) -> HttpResponse:
     context = {
         "batch": attempt.cell.batch,
         "attempt": attempt,
-        "links": read_links(attempt.cell),
+        "links": get_kind(attempt.cell.batch.kind).read_links(attempt.cell),
         "rebuilt": rebuild_request(attempt),
         "siblings": list(lean.filter(cell=attempt.cell_id)[:SIBLINGS_SHOWN]),
         "copies": list(lean.filter(copied_from=attempt, cell__batch__study=request.study)[:SIBLINGS_SHOWN]),

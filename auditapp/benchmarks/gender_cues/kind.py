@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from auditapp.batches.kinds import Answered, Visibility
+from auditapp.batches.kinds import Answered, BatchKind, Visibility
 from auditapp.batches.models import Arm, Batch, Cell
 from auditapp.benchmarks.gender_cues.models import Review, Trial
-from auditapp.benchmarks.gender_cues.pure.parsing import MAY_ABSTAIN, NO_ANSWER, PARSER_VERSION, parse_answer
+from auditapp.benchmarks.gender_cues.pure.parsing import INVALID, MAY_ABSTAIN, NO_ANSWER, PARSER_VERSION, parse_answer
 from auditapp.benchmarks.gender_cues.queries import KIND, ProbeIsOff, require_purpose
 from transcripts.blinding.viewers import Viewer
 from transcripts.refusals import Refused
@@ -22,10 +22,11 @@ FOR_CODERS = (
 )
 
 
-class ProbeKind:
+class ProbeKind(BatchKind):
     """Inputs are keys of ``Review``; the prompt is the system message, the review the user message."""
 
     name = KIND
+    unreadable = (INVALID, NO_ANSWER)
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
         return dict(Review.objects.filter(pk__in=input_ids).values_list("pk", "text"))
@@ -69,9 +70,8 @@ class ProbeKind:
         # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
         Trial.objects.filter(cell__in=cell_ids, status=NO_ANSWER).delete()
 
-
-def find_probe_visibility(batch: Batch, viewer: Viewer) -> Visibility:
-    """Sums for those who see others' labels and code nothing unread, single calls for nobody."""
-    if not viewer.sees_all:
-        return Visibility(is_whole=False, sentence=FOR_CODERS)
-    return Visibility(is_whole=True, hides_calls=True, sentence=FOR_EVERYBODY)
+    def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
+        """Sums for those who see others' labels and code nothing unread, single calls for nobody."""
+        if not viewer.sees_all:
+            return Visibility(is_whole=False, sentence=FOR_CODERS)
+        return Visibility(is_whole=True, hides_calls=True, sentence=FOR_EVERYBODY)

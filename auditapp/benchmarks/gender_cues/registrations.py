@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import Parts, register_kind
+from auditapp.batches.kinds import register_kind
 from auditapp.benchmarks.gender_cues.exports import PROBE_FUNNELS, PROBE_TABLE1
-from auditapp.benchmarks.gender_cues.kind import ProbeKind, find_probe_visibility
-from auditapp.benchmarks.gender_cues.pure.parsing import INVALID, NO_ANSWER
+from auditapp.benchmarks.gender_cues.kind import ProbeKind
 from auditapp.benchmarks.gender_cues.queries import read_notes
 from transcripts.exchange.rows import register_export, register_machines
 
-register_kind(ProbeKind(), Parts(find_probe_visibility, unreadable=[INVALID, NO_ANSWER]))
+register_kind(ProbeKind())
 for export in (PROBE_TABLE1, PROBE_FUNNELS):
     register_export(export)
 register_machines(template="gender_cues/machine_notes.html", notes=read_notes)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from auditapp.batches.kinds import Parts, register_kind
+from auditapp.batches.kinds import register_kind
 from auditapp.benchmarks.scenarios.actions.storing import store_when_ended, sweep_sessions
 from auditapp.benchmarks.scenarios.exports import EXPORTS, SCENARIO_OUTCOMES, find_held
 from auditapp.benchmarks.scenarios.queries.runs import (
     find_run_threads,
-    find_run_visibility,
-    list_run_interviews,
     read_notes,
 )
-from auditapp.benchmarks.scenarios.queries.sessions import find_session_visibility, list_session_interviews
 from auditapp.benchmarks.scenarios.runner import ScenarioKind, SessionKind
 from transcripts.blinding.viewers import register_labels
 from transcripts.exchange.rows import register_export, register_machines
-from transcripts.hooks import on, worker_swept
+from transcripts.hooks import batch_ended, on, worker_swept
 
-register_kind(SessionKind(), Parts(find_session_visibility, list_session_interviews))
-register_kind(ScenarioKind(), Parts(find_run_visibility, list_run_interviews, ended=store_when_ended))
+register_kind(SessionKind())
+register_kind(ScenarioKind())
+on(batch_ended, store_when_ended)
 on(worker_swept, sweep_sessions)
 for export in (*EXPORTS, SCENARIO_OUTCOMES):
     register_export(export)

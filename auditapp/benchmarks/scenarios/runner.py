@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from auditapp.batches.kinds import Answered, Said
+from auditapp.batches.kinds import Answered, BatchKind, Said, Visibility
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Arm, Batch, Cell
-from auditapp.batches.pure.chaining import Conversation, Exchange, read_words
+from auditapp.batches.pure.conversations import Conversation, Exchange, read_words
 from auditapp.benchmarks.scenarios.models import Question, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import asks_back, name_answer
-from auditapp.benchmarks.scenarios.queries.runs import KIND
+from auditapp.benchmarks.scenarios.queries.runs import KIND, find_run_visibility, list_run_interviews
+from auditapp.benchmarks.scenarios.queries.sessions import find_session_visibility, list_session_interviews
+from transcripts.blinding.viewers import Viewer
 
 SESSION_KIND = "session"
 
 
-class SessionKind:
+class SessionKind(BatchKind):
     """Inputs are keys of ``Question``. Nothing is stored of an answer but its cell's result, which pages and threads read."""
 
     name = SESSION_KIND
@@ -37,8 +39,11 @@ class SessionKind:
             for each in answers
         }
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Nothing: where no answer came, nothing was stored."""
+    def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
+        return find_session_visibility(batch, viewer)
+
+    def list_interviews(self, batch: Batch, *, input_id: int | None = None) -> set[int]:
+        return list_session_interviews(batch, input_id=input_id)
 
 
 class ScenarioKind(SessionKind):
@@ -80,6 +85,12 @@ class ScenarioKind(SessionKind):
         failed = Session.objects.filter(arm__in={arm for arm, _, _ in wanted}, state=Session.State.FAILED)
         again = [pk for pk, *key in failed.values_list("pk", "arm", "script", "repeat") if tuple(key) in wanted]
         Session.objects.filter(pk__in=again).update(state=Session.State.OPEN, ended_at=None)
+
+    def find_visibility(self, batch: Batch, viewer: Viewer) -> Visibility:
+        return find_run_visibility(batch, viewer)
+
+    def list_interviews(self, batch: Batch, *, input_id: int | None = None) -> set[int]:
+        return list_run_interviews(batch, input_id=input_id)
 
 
 def join_system(arm: Arm, question: Question) -> str:

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from auditapp.batches.kinds import Parts, register_kind
-from auditapp.benchmarks.sob.judging.kind import (
-    UNREADABLE_BY_FORMATTER,
-    FormatterKind,
-    SobKind,
-    list_formatter_alarms,
-    list_judge_alarms,
-    write_formatter_schema,
-)
-from auditapp.benchmarks.sob.judging.queries import link_answer, link_formatter
-from auditapp.benchmarks.sob.pure.answer_words import Outcome
+from auditapp.batches.kinds import register_kind
+from auditapp.benchmarks.sob.judging.kind import FormatterKind, SobKind
 from auditapp.benchmarks.sob.queries import KIND
 from auditapp.benchmarks.sob.report.actions import BUNDLE_KIND
 from auditapp.benchmarks.sob.report.comparisons import read_parts
 from auditapp.benchmarks.sob.report.exports import SOB_ANSWERS
-from auditapp.benchmarks.sob.report.stored_reports import (
-    request_after_change,
-    request_after_formatting,
-    request_missing_report,
-)
-from auditapp.benchmarks.sob.texts.actions import TEXTS_KIND
+from auditapp.benchmarks.sob.report.stored_reports import request_missing_report, request_when_ended
+from auditapp.benchmarks.sob.texts.actions.loading import TEXTS_KIND
 from auditapp.llm.queries import register_scorecard_part
 from transcripts.exchange.rows import register_export
-from transcripts.hooks import on, worker_swept
+from transcripts.hooks import batch_ended, on, worker_swept
 from transcripts.jobs.runs import register_job_kind
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.queries import Card, register_overview
@@ -35,7 +22,7 @@ from transcripts.studies.queries import Card, register_overview
 
 def remove_abandoned() -> None:
     """A sweep that loads the readers of files only where one is done: in a worker."""
-    from auditapp.benchmarks.sob.texts.actions import remove_abandoned_datasets
+    from auditapp.benchmarks.sob.texts.actions.loading import remove_abandoned_datasets
 
     remove_abandoned_datasets(seconds=1)
 
@@ -45,22 +32,9 @@ def place_newest(request: StudyRequest) -> Mapping[str, object] | None:
     return {} if request.study.batches.filter(kind=KIND).exists() else None
 
 
-JUDGING = Parts(
-    read_links=link_answer,
-    ended=request_after_change,
-    unreadable=[Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY],
-    find_alarms=list_judge_alarms,
-)
-# Of the formatter alone: a schema for judgments would set their score.
-FORMATTING = Parts(
-    write_schema=write_formatter_schema,
-    read_links=link_formatter,
-    ended=request_after_formatting,
-    unreadable=UNREADABLE_BY_FORMATTER,
-    find_alarms=list_formatter_alarms,
-)
-register_kind(SobKind(), JUDGING)
-register_kind(FormatterKind(), FORMATTING)
+register_kind(SobKind())
+register_kind(FormatterKind())
+on(batch_ended, request_when_ended)
 register_scorecard_part("sob", read_parts)
 register_export(SOB_ANSWERS)
 register_job_kind(TEXTS_KIND)

@@ -7,12 +7,12 @@ from django.urls import URLResolver, reverse
 from django.utils import timezone
 
 from auditapp.annotators.actions.launching import launch_preannotation
-from auditapp.annotators.queries.withholding import find_critic_visibility
-from auditapp.batches import kinds
+from auditapp.annotators.runner.turns import PreannotationKind
 from auditapp.batches.models import Attempt, Batch
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.progress import ENOUGH_CALLS, is_sum_shown, read_progress
 from auditapp.batches.urls import urlpatterns
+from auditapp.evaluation.runner import CriticKind
 from tests.auditapp.annotators.cast import add_interviews, answer_all
 from tests.auditapp.evaluation.cast import add_critic, launch, list_sentences, open_to, suggest
 from tests.auditapp.suggestions.cast import add_annotator, decide, read_offline, show_all, withhold_all
@@ -96,8 +96,7 @@ class TestCoders:
         assert "valid" not in got
 
     def test_see_no_alarm_of_answers_they_may_not_see(self, batch, coder, client_of, monkeypatch):
-        parts = kinds._parts[batch.kind]._replace(find_alarms=lambda outcomes: ["worthless"])
-        monkeypatch.setitem(kinds._parts, batch.kind, parts)
+        monkeypatch.setattr(PreannotationKind, "find_alarms", lambda kind, outcomes: ["worthless"])
         client = client_of(coder)
         assert "worthless" not in read(client, address("detail", batch))
         got = client.get(address("detail", batch), headers={"hx-request": "true"}).content.decode()
@@ -181,8 +180,7 @@ class TestWhoRunsBatchesAndCodes:
 
     def test_a_critics_message_that_could_quote_labels_stays_hidden(self, batch, lead, client_of, monkeypatch):
         failed = fail_once(batch, "refused")
-        parts = kinds._parts[batch.kind]._replace(find_visibility=find_critic_visibility)
-        monkeypatch.setitem(kinds._parts, batch.kind, parts)
+        monkeypatch.setattr(PreannotationKind, "find_visibility", CriticKind.find_visibility)
         page = read(client_of(lead), address("attempt", batch, failed.pk))
         assert "context overflow" in page
         assert "2,640" not in page

@@ -14,7 +14,7 @@ from django.test import Client
 from auditapp.batches.models import Cell
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Judgment
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model
 from tests.auditapp.batches.queues import borrowed_connection
 from tests.support.databases import stored

@@ -97,7 +97,7 @@ def test_it_asks_what_the_command_asks(program, study, asked, tmp_path):
     words = ["--study", "culture", "--suite", SUITE, "--model", "qwertzmodel", "--condition", f"prompted={team}"]
     call_command("scenario", "launch", *words, "--no-unprompted", "--repeats", "2")
     by_command = Batch.objects.order_by("-pk")[0]
-    same = ("title", "kind", "concurrency", "lost_answers", "route", "pilot_cells", "cap_nano", "has_chains")
+    same = ("title", "kind", "concurrency", "lost_answers", "route", "pilot_cells", "cap_nano", "has_conversations")
     assert [getattr(by_api, name) for name in same] == [getattr(by_command, name) for name in same]
     cells = [
         list(each.cells.order_by("pk").values_list("input_id", "repeat", "arm__prompt_hash", "state"))

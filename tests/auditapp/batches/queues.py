@@ -14,7 +14,8 @@ from django.db import connection, connections
 from django.utils import timezone
 
 from auditapp.batches import launching
-from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.kinds import BatchKind
+from auditapp.batches.ledger import claims, leases, results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.pure.stopping import stopping
 from auditapp.batches.routes import live_run
@@ -33,7 +34,7 @@ TOO_MANY = ChatAnswer(
 )
 
 
-class Echo:
+class Echo(BatchKind):
     """A kind whose inputs are numbers; input 13 has no text."""
 
     name = "echo"
@@ -135,12 +136,12 @@ def launch(study, *, inputs=(1, 2, 3), cap_usd=None):
 
 
 def claim(queue, count=10):
-    return claiming.claim_calls(queue, RUNNER, count)
+    return claims.claim_calls(queue, RUNNER, count)
 
 
 def finish(queue, leased, answer):
     now = timezone.now()
-    storing.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])
+    results.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, now, now) for call in leased.calls])
 
 
 class NoConnections:

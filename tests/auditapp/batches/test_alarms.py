@@ -4,14 +4,14 @@ import pytest
 
 from auditapp.batches import kinds
 from auditapp.batches.models import Arm
-from auditapp.batches.pure.estimating import describe_unreadable
+from auditapp.batches.pure.estimates import describe_unreadable
 from auditapp.llm.models import ModelVariant
 
 
 def alarm(kind, outcomes, *more, task="acceptability"):
     """The alarms of a batch of one model, one arm for each count of outcomes."""
     variant = ModelVariant(label="m", max_tokens=200)
-    return kinds.list_alarms(kind, [(Arm(variant=variant, task=task), counts) for counts in (outcomes, *more)])
+    return kinds.get_kind(kind).find_alarms([(Arm(variant=variant, task=task), counts) for counts in (outcomes, *more)])
 
 
 @pytest.mark.parametrize(
@@ -112,4 +112,4 @@ def test_a_formatter_that_could_read_nothing_has_an_alarm(counts, is_alarm):
 
 
 def test_a_kind_without_alarms_has_none():
-    assert alarm("another", {"invalid": 99}) == []
+    assert alarm("scenario", {"invalid": 99}) == []

@@ -17,7 +17,7 @@ from transcripts.audit_trail import trail
 from transcripts.audit_trail.models import AuditEvent
 
 
-class Echo:
+class Echo(kinds.BatchKind):
     """A kind whose inputs are numbers."""
 
     name = "echo"
@@ -383,8 +383,8 @@ class TestCommands:
             call_command("batch", "export-requests", str(batch.pk), "--output", str(tmp_path / "no" / "where"))
 
 
-class TestChains:
-    """The next question of a chain is exported when the one before it is answered."""
+class TestConversations:
+    """The next question of a conversation is exported when the one before it is answered."""
 
     def test_one_question_at_a_time(self, launch):
         batch = launch(inputs=2, after={2: 1})

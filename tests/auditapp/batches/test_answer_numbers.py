@@ -7,7 +7,7 @@ from django.db import connection, connections, transaction
 
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.ledger.storing import store_completed
+from auditapp.batches.ledger.results import store_completed
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Cell
 from auditapp.batches.pages import live

@@ -78,7 +78,7 @@ def test_an_input_that_cannot_be_written_about_fails_alone_and_costs_nothing(stu
     assert Batch.objects.get().state == "done"
     assert not Attempt.objects.filter(cell__input_id=2).exists()
     [told] = [record.getMessage() for record in caplog.records]
-    assert "of messages about 3 inputs 1 could not be written, the first about input 2 (ValueError" in told
+    assert "of messages about 3 cells 1 could not be written, the first about cell " in told
     assert "test_broken_inputs.py" in told
     assert SECRET not in caplog.text
     assert verify_batches() == []

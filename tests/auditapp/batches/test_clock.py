@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from auditapp.batches import kinds
-from auditapp.batches.ledger import leases, statements, storing
+from auditapp.batches.ledger import leases, results, statements
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell, WorkQueue
 from auditapp.outbound.clock import LedgerClock, read_now
@@ -79,7 +79,7 @@ class TestMachineWithAWrongClock:
         clock = LedgerClock()
         clock.learn()
         answer = dataclasses.replace(BUSY, retry_after=20.0)
-        storing.store_completed(queue.batch_id, [CompletedCall(sent.calls[0].leased, answer, clock.now(), clock.now())])
+        results.store_completed(queue.batch_id, [CompletedCall(sent.calls[0].leased, answer, clock.now(), clock.now())])
         seconds = statements.read_seconds_until_due(queue.batch, queue)
         assert seconds is not None
         assert 10 < seconds <= 20
@@ -87,7 +87,7 @@ class TestMachineWithAWrongClock:
 
     def test_what_it_writes_into_the_ledger_is_the_database_s_time(self, study):
         queue = hold(plan(study))
-        storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
+        results.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         for row in Attempt.objects.all():
             assert row.done_at is not None
             assert abs(row.written_at - real_now()) < datetime.timedelta(seconds=10)

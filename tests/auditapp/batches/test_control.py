@@ -15,6 +15,7 @@ from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, Nex
 from tests.auditapp.batches.trial_kinds import (
     GIVEN_UP,
     LOST,
+    Numbers,
     answer,
     claim,
     count_states,
@@ -250,7 +251,7 @@ class TestPilot:
         assert stands(waiting)[0] == "waiting"
 
     def test_a_pilot_of_which_nothing_can_be_read_needs_a_decision_of_its_own(self, study, lead, client, monkeypatch):
-        monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
+        monkeypatch.setattr(Numbers, "unreadable", {"said"})
         batch = launch(study, inputs=10, pilot=2)
         answer(batch, 2)
         assert stands(batch)[0] == "waiting"
@@ -271,10 +272,10 @@ class TestPilot:
         assert AuditEvent.objects.get(action="batch.confirmed").details["although_unreadable"] is True
 
     def test_one_readable_answer_is_enough_and_failed_cells_say_nothing(self, study, monkeypatch):
-        monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts(unreadable={"said"}))
+        monkeypatch.setattr(Numbers, "unreadable", {"said"})
         read = launch(study, inputs=10, pilot=2)
         answer(read, 1)
-        monkeypatch.setitem(kinds._parts, "numbers", kinds.Parts())
+        monkeypatch.setattr(Numbers, "unreadable", ())
         answer(read, 1)
         failed = launch(study, inputs=10, pilot=2)
         finish(failed, claim(failed, 2), GIVEN_UP)
@@ -292,7 +293,7 @@ class TestPilot:
         ],
     )
     def test_the_features_say_which_of_their_outcomes_are_unreadable(self, kind, unreadable):
-        assert kinds.list_unreadable(kind) == unreadable
+        assert set(kinds.get_kind(kind).unreadable) == unreadable
 
     def test_nothing_but_a_yes_or_a_cancel_moves_a_batch_that_waits(self, waiting):
         with pytest.raises(Refused, match="Confirm or cancel it"):

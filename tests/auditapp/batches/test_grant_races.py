@@ -12,7 +12,7 @@ PEOPLE = 3
 SETUP = f"""
 from decimal import Decimal
 from auditapp.llm.actions import add_model
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.grants import set_grant
 from transcripts.accounts.actions import create_user
 from transcripts.audit_trail import trail

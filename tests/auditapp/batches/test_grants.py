@@ -18,7 +18,7 @@ from auditapp.batches import actions, grants
 from auditapp.batches.grants import find_left
 from auditapp.batches.models import Batch, Cell
 from auditapp.batches.pages.progress import describe_grants
-from auditapp.batches.pure.estimating import Share, add_up, find_changes, settle, sum_shares
+from auditapp.batches.pure.estimates import Share, add_up, find_changes, settle, sum_shares
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import list_grants, revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant

@@ -7,7 +7,7 @@ import pytest
 
 from auditapp.batches import actions, kinds
 from auditapp.batches.launching import LaunchOptions, PlannedArm, add_cell, close_batch, give_up_cells, launch_batch
-from auditapp.batches.ledger import storing
+from auditapp.batches.ledger import results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell
 from auditapp.outbound.clock import read_now
@@ -59,7 +59,7 @@ def hear(batch, content=""):
     said = answer_request(call.request)
     now = read_now()
     given = replace(said, content=content or said.content)
-    storing.store_completed(batch.pk, [CompletedCall(call.leased, given, now, now)])
+    results.store_completed(batch.pk, [CompletedCall(call.leased, given, now, now)])
     batch.refresh_from_db()
 
 
@@ -83,7 +83,7 @@ def test_each_question_continues_the_one_before_it(study):
 def test_a_question_behind_an_unanswered_one_waits_for_it(study):
     batch, arm = open_talk(study)
     ask(batch, arm, 12, after=ask(batch, arm, 11))
-    assert read_states(batch) == {11: "planned", 12: "waits"}
+    assert read_states(batch) == {11: "planned", 12: "blocked"}
     hear(batch)
     assert read_states(batch) == {11: "done", 12: "planned"}
 

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import reverse
 
 from auditapp.batches import actions, kinds, launching
-from auditapp.batches.ledger import batch_state, leases, statements, storing
+from auditapp.batches.ledger import batch_state, leases, results, statements
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, ProviderJob, Result, WorkQueue
 from auditapp.batches.routes import job_ledger, jobs
@@ -33,7 +33,7 @@ from transcripts.refusals import Refused
 PROVIDERS = ["openai_compatible", "anthropic"]
 
 
-class Echo:
+class Echo(kinds.BatchKind):
     """A kind whose inputs are numbers."""
 
     name = "echo"
@@ -162,10 +162,10 @@ class TestWay:
         assert shop.stats() | {"checks": 1} == shop.stats() | {"jobs": 1, "billed": 5, "billed_twice": 0, "checks": 1}
         assert WorkQueue.objects.get().runner == ""
 
-    def test_chains_go_one_question_at_a_time(self, launch, shop, provider):
+    def test_conversations_go_one_question_at_a_time(self, launch, shop, provider):
         queue = launch(provider, inputs=6, after={2: 1, 3: 2, 5: 4, 6: 5})
         jobs.run_job_queue(queue.pk)
-        assert count_states() == {"leased": 2, "waits": 4}
+        assert count_states() == {"leased": 2, "blocked": 4}
         for depth in (2, 3):
             look_after(queue)
             assert ProviderJob.objects.count() == depth
@@ -176,13 +176,13 @@ class TestWay:
         first = Result.objects.get(cell__input_id=4)
         assert [each["content"] for each in last.history or []][:3] == ["Say it.", "text 4", first.answer]
 
-    def test_nothing_more_is_begun_while_a_job_of_a_chain_is_out(self, launch, shop, provider):
+    def test_nothing_more_is_begun_while_a_job_of_a_conversation_is_out(self, launch, shop, provider):
         shop.order(seconds=3600)
         queue = launch(provider, inputs=4, after={2: 1, 4: 3})
         jobs.run_job_queue(queue.pk)
         Cell.objects.filter(input_id=2).update(state="planned")
         assert not leases.has_cells_to_submit(WorkQueue.objects.select_related("batch").get(), read_now())
-        Cell.objects.filter(input_id=2).update(state="waits")
+        Cell.objects.filter(input_id=2).update(state="blocked")
         shop.order(seconds=0)
 
     def test_what_the_service_did_not_come_to_is_asked_again_and_billed_once(self, launch, shop, provider):
@@ -637,7 +637,7 @@ def crash_at(monkeypatch):
                 left.remove(place)
                 raise Crash(place)
 
-        for module in (jobs, storing):
+        for module in (jobs, results):
             monkeypatch.setattr(module, "crash_point", crash_point)
 
     return arm

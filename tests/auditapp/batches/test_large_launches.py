@@ -8,12 +8,12 @@ import pytest
 from django.db import connection, transaction
 from django.db.models import F
 
-from auditapp.batches import planning
+from auditapp.batches import grids
 from auditapp.batches.actions import cancel_batch, pause_batch, resume_batch
 from auditapp.batches.grants import find_left
+from auditapp.batches.grids import cancel_abandoned
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Batch, Cell, WorkQueue
-from auditapp.batches.planning import cancel_abandoned
 from auditapp.llm.grants import revoke_grant, set_grant
 from auditapp.llm.models import Commitment, Grant
 from tests.auditapp.batches.trial_kinds import count_states, launch, make_variant
@@ -33,8 +33,8 @@ class Killed(BaseException):
 @pytest.fixture
 def at_each_pause(monkeypatch):
     """Has a function called between the parts, on any database."""
-    monkeypatch.setattr(planning, "SMALL_SIZE", 10)
-    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", {connection.vendor: 4})
+    monkeypatch.setattr(grids, "SMALL_SIZE", 10)
+    monkeypatch.setattr(grids, "CELLS_AT_A_TIME", {connection.vendor: 4})
     return lambda function: monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
 
@@ -61,7 +61,7 @@ def kill_at_pause(at_each_pause, monkeypatch):
         raise Killed
 
     at_each_pause(die)
-    monkeypatch.setattr(planning, "_give_up", lambda _batch: None)
+    monkeypatch.setattr(grids, "_give_up", lambda _batch: None)
 
 
 def test_no_worker_finds_it_before_all_cells_are_there(study, owner, model, at_each_pause):
@@ -108,7 +108,7 @@ def test_a_killed_launch_keeps_its_money_until_it_is_cancelled(study, owner, mod
     Batch.objects.update(created_at=F("created_at") - datetime.timedelta(hours=1))
     cancel_abandoned()
     batch.refresh_from_db()
-    assert (batch.state, batch.state_reason, count_states(batch)) == ("cancelled", planning.INTERRUPTED, {})
+    assert (batch.state, batch.state_reason, count_states(batch)) == ("cancelled", grids.INTERRUPTED, {})
     assert find_left(Grant.objects.get(), owner).study == 10 * DOLLAR
     assert verify_batches() == []
 

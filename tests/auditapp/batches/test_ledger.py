@@ -7,11 +7,11 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from auditapp.batches import actions, kinds, launching
-from auditapp.batches.ledger import leases, statements, storing
+from auditapp.batches.ledger import leases, results, statements
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
-from auditapp.batches.pure.estimating import compute_cost, count_most_input, count_most_output, to_dollars, to_nano
+from auditapp.batches.pure.estimates import compute_cost, count_most_input, count_most_output, to_dollars, to_nano
 from auditapp.batches.pure.spool import Spool
 from auditapp.batches.routes.live_run import name_machine
 from auditapp.batches.runner import recovery, tasks
@@ -331,7 +331,7 @@ class TestAttempt:
             first_byte_after=0.25,
         )
         later = sent_at + datetime.timedelta(seconds=1)
-        storing.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, later, sent_at)])
+        results.store_completed(queue.batch_id, [CompletedCall(call.leased, answer, later, sent_at)])
         row = Attempt.objects.get()
         assert (row.arm_id, row.prompt) == (call.leased.arm_id, "text 1")
         assert (row.served_model, row.served_route) == ("m-2", "west")
@@ -343,7 +343,7 @@ class TestAttempt:
 
     def test_a_call_that_never_left_has_no_time_of_sending(self, study):
         queue = launch(study, inputs=[1])
-        storing.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
+        results.hand_back(queue.batch_id, [call.leased for call in claim(queue).calls])
         assert Attempt.objects.get().sent_at is None
 
     def test_a_failed_answer_costs_what_its_usage_says(self, study):
@@ -485,5 +485,5 @@ class TestRecovery:
         queue = launch(study)
         leased = claim(queue)
         actions.cancel_batch(batch=queue.batch, by=trail.SYSTEM)
-        storing.hand_back(queue.batch_id, [call.leased for call in leased.calls])
+        results.hand_back(queue.batch_id, [call.leased for call in leased.calls])
         assert set(Cell.objects.values_list("state", flat=True)) == {"cancelled"}

@@ -17,7 +17,7 @@ from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, W
 from auditapp.batches.pages import progress
 from auditapp.batches.pages.costs import estimate_batch
 from auditapp.batches.pages.live import PER_PAGE
-from auditapp.batches.pure.estimating import NANO
+from auditapp.batches.pure.estimates import NANO
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ErrorClass, NextStep
 from tests.auditapp.batches.trial_kinds import GIVEN_UP, LOST, answer, claim, finish, launch, make_variant
 from transcripts.audit_trail import trail

@@ -7,9 +7,9 @@ from django.db import IntegrityError, connection
 from django.test.utils import CaptureQueriesContext
 
 from auditapp.batches import actions, launching
+from auditapp.batches.grids import draw_pilot
 from auditapp.batches.launching import LaunchOptions, PlannedArm, settle_pilot
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
-from auditapp.batches.planning import draw_pilot
 from auditapp.batches.runner import tasks
 from auditapp.llm.actions import set_capabilities, set_price
 from auditapp.llm.models import ModelVariant

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from auditapp.batches import kinds
-from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger import claims, leases, results
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Batch, Cell, Result, WorkQueue
 from auditapp.batches.pages.progress import read_progress
@@ -39,7 +39,7 @@ def take(batch, count=10, *, runner=RUNNER):
     """A runner takes the batch's queue and so many calls."""
     queue = leases.acquire_queue(batch.queues.get().pk, runner)
     assert queue is not None
-    return list(claiming.claim_calls(queue, runner, count).calls)
+    return list(claims.claim_calls(queue, runner, count).calls)
 
 
 def write_spool(calls, *, sent, answered, runner=RUNNER):
@@ -122,7 +122,7 @@ class TestDeadHere:
         die(take(stuck), sent=1, answered=1)
         calls = take(other, runner="there:2:gone")
         write_spool(calls, sent=1, answered=1, runner="there:2:gone").close(keep=True)
-        store = storing.store_completed
+        store = results.store_completed
 
         def fail(batch_id, *args, **options):
             if batch_id == stuck.pk:
@@ -130,7 +130,7 @@ class TestDeadHere:
             store(batch_id, *args, **options)
 
         with monkeypatch.context() as patch:
-            patch.setattr(storing, "store_completed", fail)
+            patch.setattr(results, "store_completed", fail)
             assert recovery.settle_dead_here() == [other.queues.get().pk]
         assert recovery.settle_dead_here() == [stuck.queues.get().pk]
         assert Result.objects.count() == 2
@@ -221,7 +221,7 @@ class TestElsewhere:
         recovery.settle_runner(found)
         assert batch.queues.get().runner == RUNNER
         assert read_ends() == ["open"] * 3
-        storing.hand_back(batch.pk, [call.leased for call in calls])
+        results.hand_back(batch.pk, [call.leased for call in calls])
 
     def test_what_another_sweeper_settled_meanwhile_is_not_settled_again(self, study):
         batch = launch(study, inputs=1)
@@ -233,7 +233,7 @@ class TestElsewhere:
         recovery.settle_runner(found, is_dead=True)
         assert Attempt.objects.values().get(pk=before["id"]) == before
         assert batch.queues.get().runner == "there:2:new"
-        storing.hand_back(batch.pk, [call.leased for call in again])
+        results.hand_back(batch.pk, [call.leased for call in again])
 
     def test_a_queue_of_a_provider_s_own_batch_service_is_let_go_and_its_calls_stay(self, study):
         batch = launch(study, inputs=1)
@@ -244,7 +244,7 @@ class TestElsewhere:
         assert read_ends() == ["open"]
         assert batch.queues.get().runner == ""
         Batch.objects.filter(pk=batch.pk).update(route="live")
-        storing.hand_back(batch.pk, [call.leased for call in calls])
+        results.hand_back(batch.pk, [call.leased for call in calls])
 
 
 class TestForgotten:

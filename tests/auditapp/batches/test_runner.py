@@ -11,9 +11,9 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError
 
 from auditapp.batches import actions, kinds, launching
-from auditapp.batches.ledger import endings, leases, statements, storing
+from auditapp.batches.ledger import endings, leases, results, statements
 from auditapp.batches.models import Attempt, Batch, Cell, LimitChange, Result, WorkQueue
-from auditapp.batches.pure.estimating import to_dollars
+from auditapp.batches.pure.estimates import to_dollars
 from auditapp.batches.pure.limiter import Limiter
 from auditapp.batches.pure.spool import Spool, is_abandoned, read_spool
 from auditapp.batches.pure.stopping import stopping
@@ -283,7 +283,7 @@ class TestControl:
         assert sender.is_idle
         assert [each.answer.end for each in sender.completed] == ["unsent", "unknown"]
         assert len(provider.asked) == 1
-        storing.store_completed(Batch.objects.get().pk, sender.take_completed())
+        results.store_completed(Batch.objects.get().pk, sender.take_completed())
         sender.spool.close(keep=False)
 
     def test_more_calls_in_flight_take_effect_while_it_runs(self, study, use, monkeypatch):
@@ -694,7 +694,7 @@ class Death(BaseException):
 
 def check_death(study, use, monkeypatch, *, place, nth=1):
     """A runner dies at the nth time that it comes to ``place``: what had come back is not asked for again."""
-    from auditapp.batches.ledger import storing
+    from auditapp.batches.ledger import results
     from auditapp.batches.runner import recovery
 
     provider = use(ScriptedProvider())
@@ -708,7 +708,7 @@ def check_death(study, use, monkeypatch, *, place, nth=1):
                 raise Death(here)
 
     with monkeypatch.context() as patch:
-        for module in (live_run, storing):
+        for module in (live_run, results):
             patch.setattr(module, "crash_point", crash_point)
         with pytest.raises(Death):
             live_run.run_queue(queue.pk)

@@ -14,7 +14,7 @@ from auditapp.batches.pages.costs import (
     read_cache_saving,
     read_spend,
 )
-from auditapp.batches.pure.estimating import Basis
+from auditapp.batches.pure.estimates import Basis
 from auditapp.batches.views.pages import draw_days, draw_spend
 from auditapp.llm.actions import set_price
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep

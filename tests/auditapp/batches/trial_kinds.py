@@ -3,7 +3,7 @@
 Sessions in an instance of its own: launched, asked again, and compared with what its calls sent. Their workers are those of
 ``tests.support.conversation_worker``.
 
-A kind that converses, and chains of it: which the tests of chained calls use. Inputs are numbers: the tens are the session,
+A kind that converses, which the tests of conversations use. Inputs are numbers: the tens are the session,
 the ones the question, from 1."""
 
 import json
@@ -12,10 +12,10 @@ from decimal import Decimal
 
 from auditapp.batches import kinds
 from auditapp.batches.launching import LaunchOptions, PlannedArm, launch_batch
-from auditapp.batches.ledger import claiming, leases, storing
+from auditapp.batches.ledger import claims, leases, results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.models import Attempt, Cell
-from auditapp.batches.pure.chaining import Conversation
+from auditapp.batches.pure.conversations import Conversation
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, NextStep
@@ -28,7 +28,7 @@ GIVEN_UP = ChatAnswer(CallOutcome.REFUSED, NextStep.GIVE_UP, http_status=400, er
 LOST = ChatAnswer(CallOutcome.UNKNOWN, NextStep.RETRY, error="lost")
 
 
-class Numbers:
+class Numbers(kinds.BatchKind):
     """A kind whose inputs are numbers; it remembers what it was told."""
 
     name = "numbers"
@@ -76,7 +76,7 @@ def claim(batch, count):
     for queue_id in batch.queues.order_by("pk").values_list("pk", flat=True):
         queue = leases.acquire_queue(queue_id, RUNNER)
         if queue is not None:
-            calls += claiming.claim_calls(queue, RUNNER, count - len(calls)).calls
+            calls += claims.claim_calls(queue, RUNNER, count - len(calls)).calls
             leases.release_queue(queue, RUNNER)
     return calls
 
@@ -84,7 +84,7 @@ def claim(batch, count):
 def finish(batch, calls, answer):
     """Every one of the calls ends with ``answer``."""
     now = read_now()
-    storing.store_completed(batch.pk, [CompletedCall(call.leased, answer, now, now) for call in calls])
+    results.store_completed(batch.pk, [CompletedCall(call.leased, answer, now, now) for call in calls])
     batch.refresh_from_db()
 
 
@@ -171,7 +171,7 @@ def find_wrong_histories(instance, batch):
 ASKED_BACK = "May I ask you something?"
 
 
-class Talks:
+class Talks(kinds.BatchKind):
     """A kind with one text for each question; the engine adds what was said before."""
 
     name = "talks"

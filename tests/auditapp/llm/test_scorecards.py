@@ -6,7 +6,7 @@ from auditapp.annotators.queries.annotators import list_judge_results
 from auditapp.batches.models import Batch
 from auditapp.benchmarks.sob.judging.launching import add_wording, launch_sob
 from auditapp.benchmarks.sob.report.comparisons import describe_basis, find_card_alarm, list_cautions, write_score
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.evaluation.exports import make_critic_figure, make_read_figure
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant

@@ -205,7 +205,7 @@ def _plan(
         raise Refused(f"The model {twice[0]} is chosen twice. Choose each model once.", field="models")
     asked = check_conditions(conditions, has_unprompted=has_unprompted)
     _check_features(study, scripts)
-    inputs, after = _chain_questions(scripts)
+    inputs, after = _link_questions(scripts)
     arms = [PlannedArm(variant, name, text) for variant in variants for name, text in asked.items()]
     return LaunchPlan(
         KIND,
@@ -273,7 +273,7 @@ def _check_features(study: Study, scripts: Sequence[Script]) -> None:
                 )
 
 
-def _chain_questions(scripts: Sequence[Script]) -> tuple[list[int], dict[int, int]]:
+def _link_questions(scripts: Sequence[Script]) -> tuple[list[int], dict[int, int]]:
     """The questions of these scripts in their order, and which one each of them continues. One query."""
     inputs: list[int] = []
     after: dict[int, int] = {}

@@ -106,9 +106,11 @@ def store_sessions(batch: Batch, *, limit: int | None = None) -> int:
 
 
 def store_when_ended(batch: Batch) -> None:
-    """Store the sessions of a batch that has just ended, once that is committed. What goes wrong is for the next sweep."""
-    # Not a partial: it has no name, by which Django logs what goes wrong.
-    transaction.on_commit(lambda: store_sessions(batch, limit=SESSIONS_IN_A_SWEEP), robust=True)
+    """Store the sessions of a scenario's batch that has just ended, once that is committed. What goes wrong is for the next
+    sweep."""
+    if batch.kind == KIND:
+        # Not a partial: it has no name, by which Django logs what goes wrong.
+        transaction.on_commit(lambda: store_sessions(batch, limit=SESSIONS_IN_A_SWEEP), robust=True)
 
 
 @transaction.atomic

@@ -13,7 +13,7 @@ from django.db.models import Q, QuerySet
 
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.models import Arm, Batch
-from auditapp.batches.pure.chaining import read_words
+from auditapp.batches.pure.conversations import read_words
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.measures import TESTS, SessionOutcome, report_sessions
 from auditapp.benchmarks.scenarios.pure.outcomes import (

@@ -13,7 +13,7 @@ from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from auditapp.batches.kinds import EVERYTHING, Visibility
 from auditapp.batches.ledger.endings import PROVIDER_ERROR
 from auditapp.batches.models import Attempt, Batch, Cell, Result
-from auditapp.batches.pure.chaining import read_words
+from auditapp.batches.pure.conversations import read_words
 from auditapp.benchmarks.scenarios.models import Question, Script, Session
 from auditapp.benchmarks.scenarios.pure.outcomes import ANSWERED, FAILED, HAVE_ANSWER, LABELS, WAITING, name_answer
 from transcripts.analysis.search.queries import read_study_signs
@@ -26,7 +26,7 @@ from transcripts.formats.thinking import split_thinking
 from transcripts.studies.models import Study
 from transcripts.ui.typed_text import find_numbers
 
-UNDER_WAY = (Cell.State.WAITS, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
+UNDER_WAY = (Cell.State.BLOCKED, Cell.State.PLANNED, Cell.State.LEASED, Cell.State.HELD)
 # Ends of attempts after which the provider may have been paid for nothing.
 POSSIBLY_PAID_TWICE = (Attempt.End.UNKNOWN, Attempt.End.SURPLUS)
 

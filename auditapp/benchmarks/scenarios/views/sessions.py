@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from auditapp.batches.models import WORKING_STATES, Batch
-from auditapp.batches.pure.estimating import to_dollars
+from auditapp.batches.pure.estimates import to_dollars
 from auditapp.benchmarks.scenarios.actions.asking import (
     LONG_QUESTION,
     AskedMeanwhile,

@@ -11,11 +11,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.db.models.functions import Length
+from django.urls import reverse
 from django.utils import timezone
 
-from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, Answered, ArmOutcomes, sum_by_model
+from auditapp.batches.kinds import NO_ROOM, NOT_STORABLE, Answered, ArmOutcomes, BatchKind, Link, sum_by_model
 from auditapp.batches.models import Arm, Batch, Cell, Result
-from auditapp.batches.pure.estimating import describe_unreadable
+from auditapp.batches.pure.estimates import describe_unreadable
 from auditapp.benchmarks.sob.models import Interpretation, Judgment, Text
 from auditapp.benchmarks.sob.pure.answer_words import Outcome, Parsed, count_in_every_way
 from auditapp.benchmarks.sob.pure.cautions import describe_alarm, find_alarm
@@ -49,10 +50,11 @@ STOPPED_BY_PROVIDER = ("content_filter", "refusal")
 SCORED_TASKS = tuple(key for key, _ in TASKS)
 
 
-class SobKind:
+class SobKind(BatchKind):
     """Inputs are keys of ``Text``; the text itself is the user message, the instrument is the system message."""
 
     name = KIND
+    unreadable = (Outcome.OFF_FORMAT, Outcome.TRUNCATED, Outcome.EMPTY)
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
         return dict(Text.objects.filter(pk__in=input_ids).values_list("pk", "text"))
@@ -82,6 +84,19 @@ class SobKind:
     def reopen(self, cell_ids: Sequence[int]) -> None:
         # No evidence goes: such a row only says that no answer came, and the tries stay in the ledger.
         Judgment.objects.filter(cell__in=cell_ids, outcome=Outcome.PROVIDER_ERROR).delete()
+
+    def read_links(self, cell: Cell) -> Sequence[Link]:
+        """The text with every model's answers, and the interpretations of this one."""
+        place = (cell.batch.study.slug, cell.batch_id)
+        links = [("The text and all answers to it", reverse("sob:text", args=[*place, cell.input_id]))]
+        if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
+            links.append(("How this answer was read", reverse("sob:interpretation_history", args=[*place, cell.pk])))
+        return links
+
+    def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
+        """A sentence for every model and task whose answers, as they came, are no evidence."""
+        found = ((arm, _describe(arm, counts)) for arm, counts in outcomes)
+        return [f"{arm.variant.label}, {in_words(arm.task)}: {said}" for arm, said in found if said]
 
 
 def write_interpretation(parsed: Parsed, schema: Sequence[str]) -> dict[str, Any]:
@@ -161,16 +176,6 @@ def add_interpretations(rows: Sequence[Interpretation], current: dict[int, Inter
     Interpretation.objects.bulk_update(former, ["superseded_by"], batch_size=200)
 
 
-# What a call to the formatter can end in without an interpretation that says something of the answer.
-UNREADABLE_BY_FORMATTER = frozenset({FormatterEnd.UNREADABLE, *REJECTED})
-
-
-def list_judge_alarms(outcomes: ArmOutcomes) -> list[str]:
-    """A sentence for every model and task whose answers, as they came, are no evidence. Reads arm.variant."""
-    found = ((arm, _describe(arm, counts)) for arm, counts in outcomes)
-    return [f"{arm.variant.label}, {in_words(arm.task)}: {said}" for arm, said in found if said]
-
-
 def _describe(arm: Arm, counts: Mapping[str, int]) -> str:
     count = Counter({str(outcome): counts.get(outcome, 0) for outcome in Outcome})
     # Where thinking used up the limit, the engine says so instead of the rules; what could not be stored came all the same.
@@ -199,22 +204,12 @@ def _describe(arm: Arm, counts: Mapping[str, int]) -> str:
     return describe_alarm(cell, as_came=True)
 
 
-def list_formatter_alarms(outcomes: ArmOutcomes) -> list[str]:
-    """A sentence for every formatter that could read nothing. Reads arm.variant."""
-    alarms = []
-    for label, counts in sum_by_model(outcomes).items():
-        no_room = counts[NO_ROOM]
-        unread = sum(counts[end] for end in UNREADABLE_BY_FORMATTER) + counts[NOT_STORABLE] + no_room
-        readable = sum(counts[end] for end in {*FormatterEnd} - UNREADABLE_BY_FORMATTER - {FormatterEnd.NO_ANSWER})
-        said = describe_unreadable(unread + readable, readable, no_room)
-        alarms += [f"{label}: {said}"] if said else []
-    return alarms
-
-
-class FormatterKind:
+class FormatterKind(BatchKind):
     """Inputs are keys of ``Judgment``; the raw answer is the user message, between marks."""
 
     name = FORMATTER_KIND
+    # What a call to the formatter can end in without an interpretation that says something of the answer.
+    unreadable = frozenset({FormatterEnd.UNREADABLE, *REJECTED})
 
     def write_prompts(self, arm: Arm, input_ids: Sequence[int]) -> Mapping[int, str]:
         rows = Result.objects.filter(cell__in=list(input_ids)).values_list("cell_id", "answer")
@@ -252,13 +247,37 @@ class FormatterKind:
         add_interpretations(list(rows.values()), current)
         return ends
 
-    def reopen(self, cell_ids: Sequence[int]) -> None:
-        """Nothing was stored for a call that failed: the interpretation before still counts."""
+    def write_schema(self, arm: Arm, prompt: str) -> dict[str, Any]:
+        """The schema of every answer of an arm: it names the characteristics that its answers were asked for. Judgments have
+        none, for it would set their score."""
+        return write_answer_schema(arm.settings["schema"])
 
+    def read_links(self, cell: Cell) -> Sequence[Link]:
+        """The answer that the formatter was shown, and that answer's interpretations."""
+        shown = (
+            Judgment.objects.filter(pk=cell.input_id, arm__batch__study=cell.batch.study_id, cell__result__isnull=False)
+            .values_list("arm__batch", "cell__result__attempt")
+            .first()
+        )
+        if shown is None:
+            return []
+        batch, attempt = shown
+        slug = cell.batch.study.slug
+        return [
+            ("The answer it was shown", reverse("batches:attempt", args=[slug, batch, attempt])),
+            ("How that answer was read", reverse("sob:interpretation_history", args=[slug, batch, cell.input_id])),
+        ]
 
-def write_formatter_schema(arm: Arm, prompt: str) -> dict[str, Any]:
-    """The schema of every answer of an arm: it names the characteristics that its answers were asked for."""
-    return write_answer_schema(arm.settings["schema"])
+    def find_alarms(self, outcomes: ArmOutcomes) -> list[str]:
+        """A sentence for every formatter that could read nothing."""
+        alarms = []
+        for label, counts in sum_by_model(outcomes).items():
+            no_room = counts[NO_ROOM]
+            unread = sum(counts[end] for end in self.unreadable) + counts[NOT_STORABLE] + no_room
+            readable = sum(counts[end] for end in {*FormatterEnd} - self.unreadable - {FormatterEnd.NO_ANSWER})
+            said = describe_unreadable(unread + readable, readable, no_room)
+            alarms += [f"{label}: {said}"] if said else []
+        return alarms
 
 
 def _read(judgment: Judgment, said: Answered, answer: str) -> tuple[FormatterEnd, Parsed | None]:

@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 
 from django.db.models import BigIntegerField, Count, ExpressionWrapper, F, Max, Min, Q, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
-from django.urls import reverse
 
-from auditapp.batches.kinds import Link
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.benchmarks.sob.judging.kind import FORMATTER_KIND, SCORED_TASKS
 from auditapp.benchmarks.sob.models import Audit, Interpretation, Judgment, ReadAnswer, Text
@@ -391,32 +389,6 @@ def sum_texts(arms: Sequence[int], target: str = "") -> list[dict[str, int]]:
         for text in texts
     ]
     return sorted(totals, key=lambda total: (-total["attributes"], total["text"]))
-
-
-def link_answer(cell: Cell) -> list[Link]:
-    """From a model's call to its text with every model's answers, and to the interpretations of its own."""
-    place = (cell.batch.study.slug, cell.batch_id)
-    links = [("The text and all answers to it", reverse("sob:text", args=[*place, cell.input_id]))]
-    if Judgment.objects.filter(pk=cell.pk, cell__result__isnull=False).exists():
-        links.append(("How this answer was read", reverse("sob:interpretation_history", args=[*place, cell.pk])))
-    return links
-
-
-def link_formatter(cell: Cell) -> list[Link]:
-    """From a formatter's call to the answer it was shown, and to that answer's interpretations."""
-    shown = (
-        Judgment.objects.filter(pk=cell.input_id, arm__batch__study=cell.batch.study_id, cell__result__isnull=False)
-        .values_list("arm__batch", "cell__result__attempt")
-        .first()
-    )
-    if shown is None:
-        return []
-    batch, attempt = shown
-    slug = cell.batch.study.slug
-    return [
-        ("The answer it was shown", reverse("batches:attempt", args=[slug, batch, attempt])),
-        ("How that answer was read", reverse("sob:interpretation_history", args=[slug, batch, cell.input_id])),
-    ]
 
 
 RULES = "rules"

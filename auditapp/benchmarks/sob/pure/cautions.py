@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from auditapp.batches.pure.estimating import MIN_CAME
+from auditapp.batches.pure.estimates import MIN_CAME
 from auditapp.benchmarks.sob.pure.answer_words import OVERALL
 from auditapp.benchmarks.sob.pure.parsing import NON_ACCEPTABLE, VERDICTS
 from transcripts.statistics.figures import FEW, Interval, Mark, explain_mark, wilson_interval

@@ -25,6 +25,7 @@ from django.db.models import Aggregate, Count, Exists, F, Max, OuterRef, Q, Sum,
 
 from auditapp.batches.ledger.leases import SILENT_AFTER, is_worker_alive, name_host
 from auditapp.batches.models import OPEN_STATES, Batch, WorkerSign
+from auditapp.benchmarks.sob.judging.kind import FORMATTER_KIND
 from auditapp.benchmarks.sob.models import Interpretation, Judgment, StoredReport
 from auditapp.benchmarks.sob.pure.answer_words import LEXICON_VERSION, NO_ATTRIBUTES, OVERALL, Counts, Outcome
 from auditapp.benchmarks.sob.pure.attributions import AttributionTally, TargetMapping
@@ -627,11 +628,15 @@ def request_after_change(batch: Batch) -> None:
     transaction.on_commit(lambda: _request_if_alive(batch), robust=True)
 
 
-def request_after_formatting(formatting: Batch) -> None:
-    """A formatter's batch has ended: the interpretations of its source batch have changed."""
-    source = Batch.objects.select_related("study").filter(pk=formatting.parameters.get("source_batch")).first()
-    if source is not None:
-        request_after_change(source)
+def request_when_ended(batch: Batch) -> None:
+    """A batch has ended: of judgments, whose report may now be computed, or of a formatter, which changed the interpretations of
+    its source batch."""
+    if batch.kind == KIND:
+        request_after_change(batch)
+    elif batch.kind == FORMATTER_KIND:
+        source = Batch.objects.select_related("study").filter(pk=batch.parameters.get("source_batch")).first()
+        if source is not None:
+            request_after_change(source)
 
 
 def _request_if_alive(batch: Batch) -> None:

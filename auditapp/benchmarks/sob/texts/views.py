@@ -50,18 +50,14 @@ from auditapp.benchmarks.sob.queries import (
     rows_are_places,
     tabulate_texts,
 )
-from auditapp.benchmarks.sob.texts.actions import (
-    TEXTS,
+from auditapp.benchmarks.sob.texts.actions.derived import (
     combine_datasets,
-    describe_dataset,
-    load_dataset,
     plan_combination,
-    read_record,
     retarget_dataset,
     sample_dataset,
-    save_mapping,
-    save_targets,
 )
+from auditapp.benchmarks.sob.texts.actions.loading import TEXTS, describe_dataset, load_dataset, read_record
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping, save_targets
 from auditapp.benchmarks.sob.texts.forms import (
     COLUMN,
     CombineForm,

@@ -4,7 +4,7 @@ import uuid
 import pytest
 from django.core.management import CommandError, call_command
 
-from auditapp.batches.kinds import find_visibility
+from auditapp.batches.kinds import get_kind
 from auditapp.batches.models import Batch, Cell
 from auditapp.benchmarks.gender_cues.actions import allow_probe, launch_probe, store_rationales
 from auditapp.benchmarks.gender_cues.kind import ProbeKind
@@ -186,7 +186,7 @@ def test_nobody_sees_a_single_call_and_coders_no_sums(probe, owner, lead, coder,
     cell = probe.cells.first()
     assert cell is not None
     for user, role in ((owner, "owner"), (lead, "lead"), (reader, "reader"), (coder, "coder")):
-        visibility = find_visibility(probe, Viewer(probe.study, user, ROLES[role]))
+        visibility = get_kind(probe.kind).find_visibility(probe, Viewer(probe.study, user, ROLES[role]))
         assert not visibility.shows(cell)
         assert visibility.is_closed
         assert not visibility.allows_requests

@@ -5,7 +5,7 @@ A small suite with two sides of a pair, and the answers that tests of its runs n
 from dataclasses import replace
 
 from auditapp.batches.launching import LaunchOptions
-from auditapp.batches.ledger import storing
+from auditapp.batches.ledger import results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.benchmarks.scenarios.actions.asking import ask
 from auditapp.benchmarks.scenarios.actions.scripts import launch_scenarios, load_scripts, open_session, write_script
@@ -56,7 +56,7 @@ def hear(session, content, *, as_it_was=None, **facts):
         tokens_out=5,
     )
     now = read_now()
-    storing.store_completed(session.arm.batch_id, [CompletedCall(call.leased, replace(given, **facts), now, now)])
+    results.store_completed(session.arm.batch_id, [CompletedCall(call.leased, replace(given, **facts), now, now)])
 
 
 def say(session, by, text, answer, kind="expand", **others):
@@ -146,7 +146,7 @@ def respond(batch, calls, say=answer):
         said = say(call.request)
         whole = replace(plain, content=said) if isinstance(said, str) else said
         group.append(CompletedCall(call.leased, whole, now, now))
-    storing.store_completed(batch.pk, group)
+    results.store_completed(batch.pk, group)
     batch.refresh_from_db()
 
 

@@ -62,7 +62,7 @@ class TestLaunching:
         ]
         assert Session.objects.filter(arm__batch=batch, mode="run", state="open").count() == 4 * 2 * 2
         assert batch.cells.count() == 4 * 2 * 2 * 2
-        assert batch.cells.filter(state="waits").count() == 16
+        assert batch.cells.filter(state="blocked").count() == 16
 
     def test_the_latest_number_of_a_script_is_played(self, study, variant):
         load_suite(study)

@@ -11,7 +11,7 @@ from django.urls import reverse
 from auditapp.batches.actions import cancel_batch
 from auditapp.batches.ledger.batch_state import pause_for
 from auditapp.batches.ledger.endings import CompletedCall
-from auditapp.batches.ledger.storing import store_completed
+from auditapp.batches.ledger.results import store_completed
 from auditapp.batches.models import Attempt, Batch, Cell
 from auditapp.benchmarks.scenarios.actions.asking import AskedMeanwhile, ask, ask_again, give_up, record_answer
 from auditapp.benchmarks.scenarios.actions.scripts import branch_session, open_session

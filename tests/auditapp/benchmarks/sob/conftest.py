@@ -4,7 +4,7 @@ from auditapp.batches.kinds import Answered
 from auditapp.batches.models import Cell
 from auditapp.benchmarks.sob.judging.kind import SobKind
 from auditapp.benchmarks.sob.judging.launching import launch_sob
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model
 from tests.support.databases import stored
 

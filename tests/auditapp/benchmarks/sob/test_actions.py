@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.models import Dataset, Judgment, Text
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.queries import count_targets
 from auditapp.benchmarks.sob.report.stored_reports import compute_report
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from tests.support.shared import shared

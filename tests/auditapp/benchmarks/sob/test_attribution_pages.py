@@ -11,7 +11,7 @@ from auditapp.benchmarks.sob.pure.figures import Figures
 from auditapp.benchmarks.sob.pure.secondary import draw_social_map, list_top_values
 from auditapp.benchmarks.sob.queries import find_mapping
 from auditapp.benchmarks.sob.report.views.reports import draw_values
-from auditapp.benchmarks.sob.texts.actions import save_mapping
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 
 ACC, NON_ACC = "acceptability", "non_acceptability"

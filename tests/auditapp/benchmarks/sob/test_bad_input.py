@@ -17,7 +17,8 @@ from auditapp.benchmarks.sob.judging.kind import SobKind
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset, Judgment, MappingTable, Text
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report
-from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping, save_targets
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping, save_targets
 from auditapp.llm.actions import add_model
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts
 from transcripts.refusals import Refused

@@ -24,7 +24,8 @@ from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.report import actions as report_actions
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report
-from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping, save_targets
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping, save_targets
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant, ProviderAccount
 from tests.support.databases import stored

@@ -19,7 +19,7 @@ from auditapp.benchmarks.sob.pure.figures import describe_cell, draw_heat_map
 from auditapp.benchmarks.sob.pure.tables import print_table, write_latex
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle
 from auditapp.benchmarks.sob.report.stored_reports import compute_report
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts

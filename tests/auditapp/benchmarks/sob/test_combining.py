@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.studies.actions import create_study
 

@@ -21,7 +21,9 @@ from auditapp.benchmarks.sob.report.comparisons import read_comparison
 from auditapp.benchmarks.sob.report.stored_reports import read_inputs, read_report, read_texts
 from auditapp.benchmarks.sob.report.tasks import compute_report
 from auditapp.benchmarks.sob.report.views import reports
-from auditapp.benchmarks.sob.texts.actions import load_dataset, retarget_dataset, sample_dataset, save_targets
+from auditapp.benchmarks.sob.texts.actions.derived import retarget_dataset, sample_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_targets
 from auditapp.llm.actions import add_model
 from tests.auditapp.api.conftest import Program
 from tests.auditapp.benchmarks.sob.conftest import answer_cells

@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.texts.actions import save_targets
+from auditapp.benchmarks.sob.texts.actions.tables import save_targets
 from auditapp.benchmarks.sob.texts.forms import FileForm
 from tests.auditapp.benchmarks.sob.conftest import write_texts
 from transcripts.ui.forms import limit_size

@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from auditapp.batches.models import Batch
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.grants import set_grant
 from auditapp.llm.models import Commitment

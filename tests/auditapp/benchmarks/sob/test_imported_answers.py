@@ -30,7 +30,7 @@ from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.pure.report import PUBLISHED_FAMILIES
 from auditapp.benchmarks.sob.queries import find_pairs, read_arms
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail.models import AuditEvent

@@ -19,7 +19,7 @@ from auditapp.benchmarks.sob.models import Judgment, TermsNotice
 from auditapp.benchmarks.sob.pure.answer_words import ATTRIBUTES
 from auditapp.benchmarks.sob.pure.instruments import get_instrument
 from auditapp.benchmarks.sob.queries import find_families, find_pairs, read_arms
-from auditapp.benchmarks.sob.texts.actions import load_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.actions import add_model, check_model, set_capabilities
 from auditapp.llm.providers import write_body
 from tests.auditapp.benchmarks.sob.conftest import answer_cells, write_texts

@@ -4,7 +4,7 @@ from django.urls import reverse
 from auditapp.benchmarks.sob.models import MappingTable
 from auditapp.benchmarks.sob.pure.attributions import Kind, published_mapping, published_mapping_rows
 from auditapp.benchmarks.sob.queries import UnknownMapping, find_mapping, find_rows, find_table
-from auditapp.benchmarks.sob.texts.actions import save_mapping
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study

@@ -12,7 +12,8 @@ from auditapp.batches.launching import LaunchOptions
 from auditapp.benchmarks.sob.judging.launching import launch_sob
 from auditapp.benchmarks.sob.models import Dataset
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, compute_report, read_inputs
-from auditapp.benchmarks.sob.texts.actions import load_dataset, save_mapping
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping
 from tests.auditapp.benchmarks.sob.conftest import answer_cells
 
 WOMAN, MAN, REFUSED = '{"Gender identity": "Woman"}', '{"Gender identity": "Male"}', "I cannot help with that."

@@ -12,7 +12,7 @@ from auditapp.benchmarks.sob.models import Judgment, Text
 from auditapp.benchmarks.sob.pure import answer_words
 from auditapp.benchmarks.sob.pure.parsing import PARSER_VERSION
 from auditapp.benchmarks.sob.report.stored_reports import await_report, outdate_reports
-from auditapp.benchmarks.sob.texts.actions import save_mapping
+from auditapp.benchmarks.sob.texts.actions.tables import save_mapping
 from tests.auditapp.benchmarks.sob.reports import (
     add_arm,
     answer_all,

@@ -3,7 +3,9 @@ from django.db import IntegrityError, transaction
 
 from auditapp.benchmarks.sob.models import Dataset, TargetTable
 from auditapp.benchmarks.sob.queries import find_target_table
-from auditapp.benchmarks.sob.texts.actions import load_dataset, retarget_dataset, save_targets
+from auditapp.benchmarks.sob.texts.actions.derived import retarget_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_targets
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused
 from transcripts.studies.actions import create_study

@@ -9,7 +9,8 @@ from django.urls import reverse
 
 from auditapp.benchmarks.sob.models import TargetTable
 from auditapp.benchmarks.sob.pure.dataset_texts import load_published_targets
-from auditapp.benchmarks.sob.texts.actions import load_dataset, save_targets
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
+from auditapp.benchmarks.sob.texts.actions.tables import save_targets
 from auditapp.benchmarks.sob.texts.forms import read_pasted
 from transcripts.refusals import Refused
 

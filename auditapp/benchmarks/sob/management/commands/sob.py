@@ -38,7 +38,8 @@ from auditapp.benchmarks.sob.queries import IN_FORCE, KIND, LOADED, find_rows, f
 from auditapp.benchmarks.sob.report.actions import write_sob_bundle
 from auditapp.benchmarks.sob.report.comparisons import read_comparison
 from auditapp.benchmarks.sob.report.stored_reports import ReportChoice, await_report
-from auditapp.benchmarks.sob.texts.actions import combine_datasets, load_dataset
+from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets
+from auditapp.benchmarks.sob.texts.actions.loading import load_dataset
 from auditapp.llm.management.finding import MODEL, MODELS, find_variant
 from auditapp.llm.models import ModelVariant
 from transcripts.audit_trail import trail

@@ -7,7 +7,8 @@ import pytest
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure.dataset_files import Provenance
 from auditapp.benchmarks.sob.pure.dataset_texts import SAME_AGAIN, Draw
-from auditapp.benchmarks.sob.texts.actions import combine_datasets, describe_dataset, load_dataset, sample_dataset
+from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets, sample_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import describe_dataset, load_dataset
 from tests.support.shared import shared
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.refusals import Refused

@@ -7,13 +7,9 @@ from django.db import connection
 from django.utils import timezone
 
 from auditapp.benchmarks.sob.models import Dataset, Text
-from auditapp.benchmarks.sob.texts import actions
-from auditapp.benchmarks.sob.texts.actions import (
-    combine_datasets,
-    remove_abandoned_datasets,
-    retarget_dataset,
-    sample_dataset,
-)
+from auditapp.benchmarks.sob.texts.actions import loading
+from auditapp.benchmarks.sob.texts.actions.derived import combine_datasets, retarget_dataset, sample_dataset
+from auditapp.benchmarks.sob.texts.actions.loading import remove_abandoned_datasets
 from tests.auditapp.benchmarks.sob.importing.test_datasets import load, write_rows
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
@@ -27,8 +23,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def at_each_pause(monkeypatch):
     """Has a function called between the parts."""
-    monkeypatch.setattr(actions, "SMALL_SIZE", 3)
-    monkeypatch.setattr(actions, "INSERT_SIZE", 2)
+    monkeypatch.setattr(loading, "SMALL_SIZE", 3)
+    monkeypatch.setattr(loading, "INSERT_SIZE", 2)
     return lambda function: monkeypatch.setattr(storing, "rest", lambda _seconds: function())
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from auditapp.benchmarks.sob.models import Dataset, Text
 from auditapp.benchmarks.sob.pure import dataset_sources
 from auditapp.benchmarks.sob.pure.dataset_texts import Draw, SampleError, load_published_targets
-from auditapp.benchmarks.sob.texts import actions as texts_actions
+from auditapp.benchmarks.sob.texts.actions import loading
 from tests.auditapp.benchmarks.sob.test_datasets_pages import UNUSUAL, Loading, read_fields
 from transcripts.audit_trail.models import AuditEvent
 from transcripts.corpus import storing
@@ -30,8 +30,8 @@ commits = pytest.mark.django_db(transaction=True)
 @pytest.fixture
 def _every_file_is_large(monkeypatch):
     monkeypatch.setattr(dataset_sources, "LARGE_BYTES", 0)
-    monkeypatch.setattr(texts_actions, "SMALL_SIZE", 1)
-    monkeypatch.setattr(texts_actions, "INSERT_SIZE", 2)
+    monkeypatch.setattr(loading, "SMALL_SIZE", 1)
+    monkeypatch.setattr(loading, "INSERT_SIZE", 2)
     monkeypatch.setattr(storing, "rest", lambda _seconds: None)
     monkeypatch.setattr(runs, "job_waiting", Signal())
 
@@ -82,13 +82,13 @@ def test_a_file_that_takes_too_long_is_refused_in_words(monkeypatch):
 @commits
 @pytest.mark.usefixtures("_every_file_is_large")
 def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(study, lead, client_of):
-    loading = Loading(client_of(lead), study)
-    page = loading.send(UNUSUAL, "check")
+    screen = Loading(client_of(lead), study)
+    page = screen.send(UNUSUAL, "check")
     typed = read_fields(page) | {"column_text": "0", "column_target": "1", "column_external_id": "2"}
-    loading.send(UNUSUAL, "check", typed)
-    loading.send(UNUSUAL, "load", typed)
+    screen.send(UNUSUAL, "check", typed)
+    screen.send(UNUSUAL, "load", typed)
     job = ImportJob.objects.get()
-    assert loading.location == job.get_absolute_url()
+    assert screen.location == job.get_absolute_url()
     assert not Dataset.objects.exists()
     seen = []
 
@@ -101,8 +101,8 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(study, lead, client
     assert (job.state, set(seen)) == (ImportJob.State.DONE, {0})
     assert [text.target for text in Text.objects.order_by("position")] == ["Women", "elves"]
     assert AuditEvent.objects.get(action="sob.dataset.loaded").actor_name == "lead"
-    assert "Texts is loaded: 2 texts." in client_of(lead).get(loading.location).content.decode()
-    again = loading.send(UNUSUAL, "load", typed)
+    assert "Texts is loaded: 2 texts." in client_of(lead).get(screen.location).content.decode()
+    again = screen.send(UNUSUAL, "load", typed)
     second = ImportJob.objects.latest("pk")
     actions.run_job(second.pk)
     assert "was already loaded" in client_of(lead).get(second.get_absolute_url()).content.decode(), again
@@ -111,9 +111,9 @@ def test_a_large_file_is_loaded_by_a_worker_as_the_page_says(study, lead, client
 @commits
 @pytest.mark.usefixtures("_every_file_is_large")
 def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(study, lead, client_of, monkeypatch):
-    loading = Loading(client_of(lead), study)
-    typed = read_fields(loading.send(PREPARED, "check"))
-    loading.send(PREPARED, "load", typed)
+    screen = Loading(client_of(lead), study)
+    typed = read_fields(screen.send(PREPARED, "check"))
+    screen.send(PREPARED, "load", typed)
     job = ImportJob.objects.get()
 
     class Killed(BaseException): ...
@@ -122,7 +122,7 @@ def test_a_worker_that_dies_or_a_file_that_is_wrong_leaves_no_texts(study, lead,
         raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(texts_actions, "_record_load", die)
+        patch.setattr(loading, "_record_load", die)
         with pytest.raises(Killed):
             actions.run_job(job.pk)
     assert not Text.objects.exists()

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from auditapp.benchmarks.sob.models import Dataset
-from auditapp.benchmarks.sob.texts.actions import save_targets
+from auditapp.benchmarks.sob.texts.actions.tables import save_targets
 from tests.support.shared import shared
 
 RAW = Path(__file__).resolve().parents[4] / "data" / "sob" / "raw"

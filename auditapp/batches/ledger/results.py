@@ -18,7 +18,7 @@ from auditapp.batches.ledger.batch_state import (
     pause_locked,
     resume_after_outage,
 )
-from auditapp.batches.ledger.chains import settle_chains
+from auditapp.batches.ledger.conversations import advance_conversations
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell, choose_cell_end, complete_attempt, read_cost
 from auditapp.batches.models import Arm, Attempt, Batch, Cell, WorkQueue
 from auditapp.batches.pure.stopping import crash_point
@@ -62,7 +62,7 @@ def store_completed(batch_id: int, group: Sequence[CompletedCall], *, stopped: b
         end.outcome = outcomes.get(end.pk, end.outcome)
     _number_answers(batch, [end for each, end in zip(group, ends, strict=True) if _is_result(each, final)])
     statements.end_cells(ends)
-    settle_chains(batch, ids)
+    advance_conversations(batch, ids)
     _settle(batch, group)
     if batch.awaits_server and any(map(_is_sign_of_life, group)):
         resume_after_outage(batch)

@@ -16,54 +16,54 @@ Exchange = tuple[str, str]
 Message = Mapping[str, str]
 
 
-class ChainsMisplaced(ValueError):
-    """An input waits for one that is not asked before it under the same arm; the message names both."""
+class OutOfOrder(ValueError):
+    """An input continues one that is not asked before it under the same arm; the message names both."""
 
 
-def list_chains(inputs: Sequence[int], after: Mapping[int, int]) -> list[list[int]]:
-    """The inputs of an arm in chains, each in the order in which it is asked; one that waits for none and for which none waits is a
-    chain of one.
+def list_conversations(inputs: Sequence[int], after: Mapping[int, int]) -> list[list[int]]:
+    """The inputs of an arm in conversations, each in the order in which it is asked; an input that continues none and that none
+    continues is a conversation of one.
 
-    ``after`` names the input that another continues. Several may continue the same one. Raises ``ChainsMisplaced``.
+    ``after`` names the input that another continues. Several may continue the same one. Raises ``OutOfOrder``.
     """
     if not after:
         return [[each] for each in inputs]
-    chain_of: dict[int, list[int]] = {}
-    chains: list[list[int]] = []
+    conversation_of: dict[int, list[int]] = {}
+    conversations: list[list[int]] = []
     for each in inputs:
         previous = after.get(each)
         if previous is None:
-            chain_of[each] = []
-            chains.append(chain_of[each])
-        elif previous in chain_of:
-            chain_of[each] = chain_of[previous]
+            conversation_of[each] = []
+            conversations.append(conversation_of[each])
+        elif previous in conversation_of:
+            conversation_of[each] = conversation_of[previous]
         else:
-            raise ChainsMisplaced(f"Input {each} continues input {previous}, which is not asked before it.")
-        chain_of[each].append(each)
-    return chains
+            raise OutOfOrder(f"Input {each} continues input {previous}, which is not asked before it.")
+        conversation_of[each].append(each)
+    return conversations
 
 
-def list_depths(chain: Sequence[int], after: Mapping[int, int]) -> dict[int, Sequence[int]]:
-    """What is asked before each input of a chain, oldest first."""
+def list_depths(conversation: Sequence[int], after: Mapping[int, int]) -> dict[int, Sequence[int]]:
+    """What is asked before each input of a conversation, oldest first."""
     before: dict[int, Sequence[int]] = {}
-    for each in chain:
+    for each in conversation:
         previous = after.get(each)
         before[each] = () if previous is None else (*before[previous], previous)
     return before
 
 
-def count_drawn(chains: int, cells: int, calls: int) -> int:
-    """How many whole chains make a pilot of at least ``calls`` calls, by the mean length of a chain."""
-    return math.ceil(calls * chains / cells) if cells else 0
+def count_drawn(conversations: int, cells: int, calls: int) -> int:
+    """How many whole conversations make a pilot of at least ``calls`` calls, by the mean length of a conversation."""
+    return math.ceil(calls * conversations / cells) if cells else 0
 
 
-def cut_by_length(chains: Sequence[Sequence[int]], at_most: int) -> list[list[Sequence[int]]]:
-    """The chains in groups of about ``at_most`` inputs, none of them cut."""
+def cut_by_length(conversations: Sequence[Sequence[int]], at_most: int) -> list[list[Sequence[int]]]:
+    """The conversations in groups of about ``at_most`` inputs, none of them cut."""
     groups: dict[int, list[Sequence[int]]] = defaultdict(list)
     place = 0
-    for chain in chains:
-        groups[place // at_most].append(chain)
-        place += len(chain)
+    for conversation in conversations:
+        groups[place // at_most].append(conversation)
+        place += len(conversation)
     return list(groups.values())
 
 

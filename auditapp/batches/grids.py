@@ -20,7 +20,7 @@ from django.db import connection, transaction
 from auditapp.batches.actions import cancel_batch, commit_cap, lock_batch, notify_queues
 from auditapp.batches.ledger.statements import insert_cells
 from auditapp.batches.models import Arm, Batch, Cell, WorkQueue
-from auditapp.batches.pure.chaining import cut_by_length, list_chains
+from auditapp.batches.pure.conversations import cut_by_length, list_conversations
 from auditapp.outbound.clock import read_now
 from transcripts.audit_trail import trail
 from transcripts.corpus.storing import short_transaction
@@ -42,9 +42,9 @@ STOPPED = "Batch {batch} was cancelled before all of its cells were stored. Noth
 
 
 class Grid(NamedTuple):
-    """The cells of a batch to be: its arms, and for each of them its inputs and the number of chains of its pilot.
+    """The cells of a batch to be: its arms, and for each of them its inputs and the number of conversations of its pilot.
 
-    ``after`` says which input continues which; an input that continues none and that none continues is a chain of its own.
+    ``after`` says which input continues which; an input that continues none and that none continues is a conversation of its own.
     """
 
     arms: Sequence[Arm]
@@ -73,7 +73,7 @@ def plan_at_once(batch: Batch, grid: Grid) -> None:
     for places in together.values():
         arm_ids = [grid.arms[place].pk for place in places]
         again = range(1, grid.repeats + 1)
-        ids = order_by_chain(grid.inputs[places[0]], grid.after)
+        ids = order_by_conversation(grid.inputs[places[0]], grid.after)
         insert_cells(batch_id=batch.pk, arm_ids=arm_ids, input_ids=ids, repeats=again, after=grid.after)
     for marked in _list_marked(batch, grid):
         _mark(*marked)
@@ -145,13 +145,13 @@ def _give_up(batch: Batch, *, end: float = math.inf, why: str = INTERRUPTED) -> 
 
 
 def _cut(grid: Grid) -> Iterator[tuple[int, Sequence[int], Sequence[int]]]:
-    """The grid in parts of about ``CELLS_AT_A_TIME`` cells, without cutting a chain: an arm, some repeats and some inputs."""
+    """The grid in parts of about ``CELLS_AT_A_TIME`` cells, none with half a conversation: an arm, some repeats and some inputs."""
     at_a_time = CELLS_AT_A_TIME[connection.vendor]
     for arm, ids in zip(grid.arms, grid.inputs, strict=True):
         together = max(1, at_a_time // len(ids))
         for first in range(1, grid.repeats + 1, together):
             again = range(first, min(first + together, grid.repeats + 1))
-            for part in cut_by_length(list_chains(ids, grid.after), at_a_time):
+            for part in cut_by_length(list_conversations(ids, grid.after), at_a_time):
                 yield arm.pk, again, list(chain.from_iterable(part))
 
 
@@ -170,25 +170,28 @@ def _mark(arm: Arm, repeat: int, chosen: Sequence[int]) -> None:
 def draw_pilots(batch: Batch, grid: Grid) -> Iterator[tuple[Arm, dict[int, list[int]]]]:
     """For each arm the inputs of its pilot by repeat, always the same for the same batch."""
     for arm, ids, pilot in zip(grid.arms, grid.inputs, grid.pilots, strict=True):
-        yield arm, draw_pilot(list_chains(ids, grid.after), grid.repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}")
+        yield (
+            arm,
+            draw_pilot(list_conversations(ids, grid.after), grid.repeats, pilot, seed=f"batch {batch.pk} arm {arm.pk}"),
+        )
 
 
-def draw_pilot(chains: Sequence[Sequence[int]], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
-    """``count`` whole chains of an arm as inputs by repeat: a simple random sample, the same for the same seed.
+def draw_pilot(conversations: Sequence[Sequence[int]], repeats: int, count: int, *, seed: str) -> dict[int, list[int]]:
+    """``count`` whole conversations of an arm as inputs by repeat: a simple random sample, the same for the same seed.
 
     At random and not the first ones, because texts have an order: the cost of the first says little about the rest.
     """
-    places = random.Random(seed).sample(range(len(chains) * repeats), count)  # noqa: S311 - a sample, not a secret
+    places = random.Random(seed).sample(range(len(conversations) * repeats), count)  # noqa: S311 - a sample, not a secret
     drawn: dict[int, list[int]] = defaultdict(list)
     for place in places:
-        repeat, position = divmod(place, len(chains))
-        drawn[repeat + 1] += chains[position]
+        repeat, position = divmod(place, len(conversations))
+        drawn[repeat + 1] += conversations[position]
     return dict(drawn)
 
 
-def order_by_chain(input_ids: Sequence[int], after: Mapping[int, int]) -> Sequence[int]:
-    """The inputs with each chain in one piece, so that a chain that was begun is finished before later ones are begun."""
-    return list(chain.from_iterable(list_chains(input_ids, after))) if after else input_ids
+def order_by_conversation(input_ids: Sequence[int], after: Mapping[int, int]) -> Sequence[int]:
+    """The inputs with each conversation in one piece, so that one that was begun is finished before later ones are begun."""
+    return list(chain.from_iterable(list_conversations(input_ids, after))) if after else input_ids
 
 
 def _open_queues(batch: Batch, grid: Grid) -> None:

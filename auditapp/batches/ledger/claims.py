@@ -12,11 +12,11 @@ from django.db.models import F
 
 from auditapp.batches.ledger import statements
 from auditapp.batches.ledger.batch_state import finish_if_complete, pause_locked
-from auditapp.batches.ledger.chains import settle_chains
+from auditapp.batches.ledger.conversations import advance_conversations
 from auditapp.batches.ledger.endings import CompletedCall, LeasedCell
 from auditapp.batches.ledger.leases import LEASE
 from auditapp.batches.ledger.prompts import compute_highest_price, hash_request, keep_history, write_requests
-from auditapp.batches.ledger.storing import store_completed
+from auditapp.batches.ledger.results import store_completed
 from auditapp.batches.models import SENDING_CONTROLS, SENDING_STATES, Arm, Batch, Cell, WorkQueue
 from auditapp.llm.providers.base import CallOutcome, ChatAnswer, ChatRequest
 from auditapp.outbound.clock import read_now
@@ -126,7 +126,7 @@ def _fail_unasked(batch: Batch, cells: Sequence[Cell], broken: Mapping[int, str]
         cell.outcome = NOT_WRITTEN if cell.pk in broken else NO_INPUT
     if cells:
         statements.end_cells(cells)
-        settle_chains(batch, [cell.pk for cell in cells])
+        advance_conversations(batch, [cell.pk for cell in cells])
 
 
 def _take_answered(asked: Sequence[Chosen]) -> list[Chosen]:

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from auditapp.batches.pure.estimating import ArmFigures, Basis, estimate, estimate_time, find_t
+from auditapp.batches.pure.estimates import ArmFigures, Basis, estimate, estimate_time, find_t
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Chains: a cell waits for another, and its call continues that conversation."""
+"""Conversations: a cell waits for another, and its call continues that conversation."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -8,10 +8,10 @@ from django.db import connection
 from django.db.models import F
 from django.urls import reverse
 
-from auditapp.batches import actions, kinds, planning
+from auditapp.batches import actions, grids, kinds
 from auditapp.batches.kinds import EVERYTHING
 from auditapp.batches.launching import LaunchOptions, LaunchPlan, PlannedArm, launch_batch
-from auditapp.batches.ledger import storing
+from auditapp.batches.ledger import results
 from auditapp.batches.ledger.endings import CompletedCall
 from auditapp.batches.ledger.verify import verify_batches
 from auditapp.batches.models import Attempt, Cell, Result
@@ -52,7 +52,7 @@ def say(batch, calls, content=""):
     for call in calls:
         said = answer_request(call.request)
         group.append(CompletedCall(call.leased, replace(said, content=content or said.content), now, now))
-    storing.store_completed(batch.pk, group)
+    results.store_completed(batch.pk, group)
     batch.refresh_from_db()
 
 
@@ -67,11 +67,11 @@ class TestWaiting:
     def test_only_the_first_question_of_each_session_is_planned(self, study):
         batch = launch_talks(study, sessions=2)
         assert read_states(batch) == {
-            11: "planned", 12: "waits", 13: "waits", 21: "planned", 22: "waits", 23: "waits"
+            11: "planned", 12: "blocked", 13: "blocked", 21: "planned", 22: "blocked", 23: "blocked"
         }  # fmt: skip
-        assert batch.has_chains
+        assert batch.has_conversations
 
-    def test_each_repeat_and_each_model_has_chains_of_its_own(self, study):
+    def test_each_repeat_and_each_model_has_conversations_of_its_own(self, study):
         batch = launch_talks(study, make_variant("a"), make_variant("b"), sessions=2, repeats=2)
         followers = Cell.objects.filter(batch=batch, after__isnull=False).select_related("after")
         assert len(followers) == 16
@@ -85,10 +85,10 @@ class TestWaiting:
     def test_an_answer_plans_the_next_question_when_it_is_stored(self, study):
         batch = launch_talks(study, sessions=2)
         [first] = claim(batch, 1)
-        assert read_states(batch)[12] == "waits"
+        assert read_states(batch)[12] == "blocked"
         say(batch, [first])
         assert read_states(batch) == {
-            11: "done", 12: "planned", 13: "waits", 21: "planned", 22: "waits", 23: "waits"
+            11: "done", 12: "planned", 13: "blocked", 21: "planned", 22: "blocked", 23: "blocked"
         }  # fmt: skip
 
     def test_a_batch_is_done_with_the_last_question(self, study):
@@ -186,7 +186,7 @@ class TestFailing:
         step(batch, 1)
         finish(batch, claim(batch, 1), GIVEN_UP)
         assert read_states(batch) == {
-            11: "done", 12: "silent", 13: "earlier_failed", 21: "planned", 22: "waits", 23: "waits"
+            11: "done", 12: "silent", 13: "earlier_failed", 21: "planned", 22: "blocked", 23: "blocked"
         }  # fmt: skip
         assert [(each.input_id, each.error) for each in talks.told if each.answer is None] == [
             (12, "no"),
@@ -204,7 +204,7 @@ class TestFailing:
         step(batch)
         finish(batch, claim(batch, 1), GIVEN_UP)
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM) == 2
-        assert read_states(batch) == {11: "done", 12: "planned", 13: "waits"}
+        assert read_states(batch) == {11: "done", 12: "planned", 13: "blocked"}
         assert len(talks.reopened) == 2
         step(batch)
         step(batch)
@@ -217,7 +217,7 @@ class TestFailing:
         chosen = Cell.objects.get(batch=batch, input_id=21)
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM, only=[chosen.pk]) == 3
         assert read_states(batch) == {
-            11: "silent", 12: "earlier_failed", 13: "earlier_failed", 21: "planned", 22: "waits", 23: "waits"
+            11: "silent", 12: "earlier_failed", 13: "earlier_failed", 21: "planned", 22: "blocked", 23: "blocked"
         }  # fmt: skip
 
     @pytest.mark.parametrize("chosen", [12, 13])
@@ -226,7 +226,7 @@ class TestFailing:
         finish(batch, claim(batch, 1), GIVEN_UP)
         cell = Cell.objects.get(batch=batch, input_id=chosen)
         assert actions.retry_failed(batch=batch, by=trail.SYSTEM, only=[cell.pk]) == 3
-        assert read_states(batch) == {11: "planned", 12: "waits", 13: "waits"}
+        assert read_states(batch) == {11: "planned", 12: "blocked", 13: "blocked"}
         for _ in range(3):
             step(batch)
         assert batch.state == "done"
@@ -234,7 +234,7 @@ class TestFailing:
     def test_what_waits_behind_a_held_call_waits_until_a_person_decides(self, study):
         batch = launch_talks(study, lost_answers="hold")
         finish(batch, claim(batch, 1), LOST)
-        assert read_states(batch) == {11: "held", 12: "waits", 13: "waits"}
+        assert read_states(batch) == {11: "held", 12: "blocked", 13: "blocked"}
         assert batch.state == "paused"
         with pytest.raises(Refused, match="Only held cells are left"):
             actions.resume_batch(batch=batch, by=trail.SYSTEM)
@@ -272,7 +272,7 @@ class TestFailing:
         calls = claim(batch, 1)
         say(batch, calls)
         say(batch, calls)
-        assert read_states(batch) == {11: "done", 12: "planned", 13: "waits"}
+        assert read_states(batch) == {11: "done", 12: "planned", 13: "blocked"}
 
     def test_a_question_that_is_gone_fails_the_rest_of_its_session(self, study, monkeypatch):
         monkeypatch.setattr(Talks, "write_prompts", lambda *_: {})
@@ -303,12 +303,12 @@ class TestMoney:
         inputs, after = number_inputs(2, 3)
         arms = [PlannedArm(variant, "session", "You are asked.")]
         alone = review_launch(LaunchPlan("talks", arms, inputs), LaunchOptions())["arms"][0]
-        chained = review_launch(LaunchPlan("talks", arms, inputs, after=after), LaunchOptions())["arms"][0]
+        linked = review_launch(LaunchPlan("talks", arms, inputs, after=after), LaunchOptions())["arms"][0]
         # By hand: an answer of at most 100 tokens and a question of 11 bytes go along once with the second question and twice
         # with the third, with 32 tokens for the format of each pair; two sessions.
-        assert chained["tokens_in"] - alone["tokens_in"] == 2 * 3 * (100 + 11 + 32)
-        assert chained["tokens_out"] == alone["tokens_out"] == 600
-        assert chained["highest_nano"] - alone["highest_nano"] == 2 * 3 * (100 + 11 + 32) * 1000
+        assert linked["tokens_in"] - alone["tokens_in"] == 2 * 3 * (100 + 11 + 32)
+        assert linked["tokens_out"] == alone["tokens_out"] == 600
+        assert linked["highest_nano"] - alone["highest_nano"] == 2 * 3 * (100 + 11 + 32) * 1000
 
     @pytest.mark.django_db
     def test_the_review_says_what_answers_of_usual_length_would_cost(self):
@@ -431,12 +431,12 @@ class TestPilot:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_large_launch_links_its_chains_too(study, monkeypatch):
-    monkeypatch.setattr(planning, "SMALL_SIZE", 10)
-    monkeypatch.setattr(planning, "CELLS_AT_A_TIME", {connection.vendor: 4})
+def test_a_large_launch_links_its_conversations_too(study, monkeypatch):
+    monkeypatch.setattr(grids, "SMALL_SIZE", 10)
+    monkeypatch.setattr(grids, "CELLS_AT_A_TIME", {connection.vendor: 4})
     batch = launch_talks(study, sessions=5, repeats=2, pilot=6)
     assert (batch.state, batch.pilot_cells) == ("pilot", 6)
-    pairs = Cell.objects.filter(batch=batch, state="waits").values_list("input_id", "after__input_id", "repeat")
+    pairs = Cell.objects.filter(batch=batch, state="blocked").values_list("input_id", "after__input_id", "repeat")
     assert sorted(pairs) == sorted(
         (10 * session + question, 10 * session + question - 1, repeat)
         for session in range(1, 6)
@@ -447,7 +447,7 @@ def test_a_large_launch_links_its_chains_too(study, monkeypatch):
 
 
 def test_cells_planned_one_after_the_other_have_growing_keys(study):
-    """Chained cells choose their keys; those that come later, chained or not, get further ones."""
+    """Cells of conversations choose their keys; those that come later, of a conversation or not, get further ones."""
     variant = make_variant()
     batches = [launch_talks(study, variant, sessions=2, questions=questions) for questions in (3, 1, 2)]
     keys = [list(Cell.objects.filter(batch=each).order_by("pk").values_list("pk", "input_id")) for each in batches]
@@ -459,7 +459,7 @@ def test_cells_planned_one_after_the_other_have_growing_keys(study):
 class TestInvariants:
     """Each break is made in the rows themselves: the product makes none."""
 
-    def test_a_finished_chain_breaks_none(self, study):
+    def test_a_finished_conversation_breaks_none(self, study):
         batch = launch_talks(study, kind="scripts", sessions=2, repeats=2)
         assert verify_batches() == []
         for _ in range(3):
@@ -497,7 +497,7 @@ class TestInvariants:
     def test_a_cell_that_still_waits_behind_an_answer_is_found(self, study):
         batch = launch_talks(study)
         step(batch)
-        Cell.objects.filter(batch=batch, input_id=12).update(state="waits")
+        Cell.objects.filter(batch=batch, input_id=12).update(state="blocked")
         assert "still wait although" in self.find_break()
 
     def test_a_cell_that_did_not_wait_is_found(self, study):

@@ -1,10 +1,10 @@
-"""Cells that wait for other cells: a chain is one conversation, and each of its calls sends what was said before.
+"""Cells that continue others: they are one conversation, and each of its calls sends what was said before.
 
-A cell with a previous call (``Cell.after``) waits. It becomes planned in the transaction that stores the answer of that
-call; where that call fails or is cancelled, the rest of the chain fails as ``earlier_failed``. A held one keeps it waiting.
+A cell with a previous call (``Cell.after``) is blocked. It becomes planned in the transaction that stores the answer of that
+call; where that call fails or is cancelled, the rest of the conversation fails as ``earlier_failed``. A held one keeps it blocked.
 What a cell sends as history follows from one row: the messages and the words of the previous call, and its stored answer.
 
-The caller holds the lock of the batch's row. A batch without chains costs no statement here.
+The caller holds the lock of the batch's row. A batch without conversations costs no statement here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from auditapp.batches.kinds import Answered, hand_over
 from auditapp.batches.models import Batch, Cell, Result
-from auditapp.batches.pure.chaining import Exchange, read_words, revive_conversation
+from auditapp.batches.pure.conversations import Exchange, read_words, revive_conversation
 
 EARLIER_FAILED = "earlier_failed"
 FAILED_FOR_GOOD = (Cell.State.FAILED, Cell.State.CANCELLED)
@@ -38,12 +38,12 @@ def read_exchanges(cells: Iterable[Cell]) -> dict[int, Sequence[Exchange]]:
     return {pk: found[previous] for pk, previous in after.items() if previous in found}
 
 
-def settle_chains(batch: Batch, ended: Collection[int]) -> None:
-    """Take the next step in the chains of cells that may have ended: the followers of answered ones become planned, those of
+def advance_conversations(batch: Batch, ended: Collection[int]) -> None:
+    """Take the next step in the conversations of cells that may have ended: the followers of answered ones become planned, those of
     failed ones fail. Reads the cells' states from the database."""
-    if not batch.has_chains or not ended:
+    if not batch.has_conversations or not ended:
         return
-    waiting = Cell.objects.filter(after__in=ended, state=Cell.State.WAITS)
+    waiting = Cell.objects.filter(after__in=ended, state=Cell.State.BLOCKED)
     answered = Cell.objects.filter(pk__in=ended, state=Cell.State.DONE)
     waiting.filter(after__in=answered).update(state=Cell.State.PLANNED)
     fail_followers(batch, ended)
@@ -55,7 +55,7 @@ def fail_followers(batch: Batch, ended: Collection[int]) -> int:
     count = 0
     failed = Cell.objects.filter(pk__in=ended, state__in=FAILED_FOR_GOOD)
     while lost := list(
-        Cell.objects.filter(after__in=failed, state=Cell.State.WAITS).only("arm_id", "input_id").order_by("pk")
+        Cell.objects.filter(after__in=failed, state=Cell.State.BLOCKED).only("arm_id", "input_id").order_by("pk")
     ):
         fail_cells(batch, lost, EARLIER_FAILED)
         count += len(lost)
@@ -102,4 +102,4 @@ def take_up(cells: Sequence[int]) -> None:
     unanswered = chosen.filter(after__isnull=False).exclude(after__state=Cell.State.DONE)
     waiting = list(unanswered.values_list("pk", flat=True))
     chosen.update(state=Cell.State.PLANNED, outcome="", tries=0, unknown_ends=0, not_before=None)
-    Cell.objects.filter(pk__in=waiting).update(state=Cell.State.WAITS)
+    Cell.objects.filter(pk__in=waiting).update(state=Cell.State.BLOCKED)

@@ -156,7 +156,7 @@ class Dataset(models.Model):
         PUBLISHED = "published", "the published table"
         TABLE = "table", "the study's own table"
 
-    # Empty while the texts of a large file are being stored, so that no page of a study shows half of them; see texts/actions/loading.py.
+    # Empty while the texts of a large file are being stored (texts/actions/loading.py): no page of a study shows half of them.
     if TYPE_CHECKING:
         study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="datasets")
         study_id: int

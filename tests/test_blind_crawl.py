@@ -284,7 +284,8 @@ def list_questions(study):
     return list(firsts.values())
 
 
-@pytest.mark.parametrize("every_link", [False, pytest.param(True, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("every_link", [False, True])
 def test_nothing_a_blind_coder_gets_tells_of_another_coders_work(study, owner, lead, coder, second_coder, every_link):
     stage = set_stage(study, owner, second_coder)
     [talk] = bring_in(study, owner, ["Model A"])

@@ -77,7 +77,8 @@ def crawl(client, start):
 
 
 # Of none and of two of everything there are pages enough in the tests of each room.
-@pytest.mark.parametrize("n", [pytest.param(0, marks=pytest.mark.full), 1, pytest.param(2, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("n", [0, 1, 2])
 def test_every_page_has_an_answer_when_there_is_little_or_nothing(study, owner, n):
     # As the owner of the site she may use a paid model without a grant.
     owner.is_superuser = True

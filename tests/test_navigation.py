@@ -67,7 +67,7 @@ def find_links(path, page):
 
 
 # The owner sees all that a lead sees.
-@pytest.mark.parametrize("key", ["owner", pytest.param("lead", marks=pytest.mark.full), "coder"])
+@pytest.mark.parametrize("key", [*(pytest.param(key, marks=pytest.mark.full) for key in ("owner", "lead")), "coder"])
 @pytest.mark.django_db
 def test_every_page_is_three_clicks_from_the_overview(study, owner, client_of, key):
     stage = set_stage(study, owner, make_member(study, owner, "reader", "somebody else"))

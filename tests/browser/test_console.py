@@ -126,6 +126,7 @@ def test_an_interview_is_held_branched_closed_and_coded_by_keyboard(place, paid_
     assert [words for words in said if "favicon" not in words] == []
 
 
+@pytest.mark.full
 def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_ones_own(place, paid_api, open_context):
     instance = place.instance
     paid_api.order(answer=ANSWER)
@@ -160,6 +161,7 @@ def test_a_long_paste_is_counted_and_refused_where_it_is_too_long_and_keys_are_o
     assert [words for words in said if "favicon" not in words] == []
 
 
+@pytest.mark.full
 def test_another_kind_chosen_by_mouse_clears_the_choice_that_it_hides(place, paid_api, open_context):
     instance = place.instance
     paid_api.order(answer=ANSWER)

@@ -13,6 +13,7 @@ def open_operation(page, name):
     page.locator(f"[id$='-{name}'] .responses-table").first.wait_for()
 
 
+@pytest.mark.full
 def test_an_operation_is_tried_with_a_token(visit):
     page = visit.open("/account/")
     page.get_by_label("Name").fill("tried")

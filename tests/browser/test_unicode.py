@@ -37,6 +37,7 @@ COUNT_ALL = """async (strings) => {
 }"""
 
 
+@pytest.mark.full
 def test_the_browser_and_the_server_mean_the_same_words_by_the_same_places(site, sign_in):
     page = sign_in()
     open_desk(page, site)

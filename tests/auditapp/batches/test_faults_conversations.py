@@ -41,6 +41,7 @@ def session_through_kills(ground, *, sessions, questions, in_flight, latency):
     check_sessions(ground, batch, cells=cells)
 
 
+@pytest.mark.full
 @quick_on("sqlite")
 def test_a_few_sessions_come_through_kills_and_errors(ground):
     session_through_kills(ground, sessions=16, questions=3, in_flight=6, latency=0.15)

@@ -106,9 +106,12 @@ class Databases:
         self.use_wanted()
 
     def close(self) -> None:
+        # On a server they are left: it ends with the run, or ``drop_databases`` removes them from one that does not.
         for database in [*self.by_content.values(), self.own_copy]:
-            if database is not None:
-                self.discard(database)
+            if database is not None and database.keeper is not None:
+                database.keeper.close()
+        if is_postgres():
+            connection.close()
         connection.connection = None
 
     def choose(self, item: pytest.Item) -> None:

@@ -32,6 +32,7 @@ PASSING = {
 LASTING = {"garbage": 6, "500": 6, "400": 1, "hang": 2, "cut": 2, "huge": 1, "bomb": 1}
 
 
+@pytest.mark.full
 def test_every_passing_fault_ends_in_an_answer_and_every_lasting_one_in_a_reason(ground):
     # Long enough for a busy machine to answer in, short enough to wait for.
     add_model(ground.instance, ground.provider, "hasty", "--timeout-seconds", "5")

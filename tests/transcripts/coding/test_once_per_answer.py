@@ -225,9 +225,9 @@ from transcripts.studies.models import Study
 
 load = CodingPlan._load
 
-def load_slowly(store, coder_id):
-    is_first = coder_id not in store._names
-    load(store, coder_id)
+def load_slowly(store, coder):
+    is_first = coder.pk not in store._names
+    load(store, coder)
     if is_first:
         Path(SIGN).touch()
         time.sleep(2)

@@ -11,9 +11,8 @@ from django.db import connection
 from transcripts.codebook.models import Code, CodebookVersion, CodeFamily
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Reveal, Unblinding
-from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.corpus.models import Interview, Sentence, Turn
-from transcripts.rounds.queries import list_still_to_code
+from transcripts.rounds.queries import CLOSURE, CLOSURE_PARAMETERS, list_still_to_code
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission

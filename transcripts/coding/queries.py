@@ -24,42 +24,10 @@ from transcripts.corpus.consent import NO_CODING
 from transcripts.corpus.models import Interview, Sentence, Turn
 from transcripts.corpus.pure.boundaries import Extent, share_quote
 from transcripts.hooks import draft_checked, send
+from transcripts.rounds.queries import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.studies.models import Study
 from transcripts.studies.roles import Permission
 
-# A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says. What is assigned
-# to nobody is open to all coders, but for what each has completed, unless a round closes what is not assigned in it. What she
-# completed stays closed once her own figures with it were opened to her, whatever is assigned later.
-CLOSURE = """
-CASE
-  WHEN NOT (
-    SELECT agreed.is_given FROM corpus_consent agreed
-    WHERE agreed.interview_id = i.id AND agreed.scope = 'coding' ORDER BY agreed.id DESC LIMIT 1) THEN 'refused'
-  WHEN EXISTS (
-    SELECT 1 FROM rounds_completion e
-    WHERE e.interview_id = i.id AND e.coder_id = %s AND e.withdrawn_at IS NULL
-      AND (e.shown_at IS NOT NULL OR NOT EXISTS (
-        SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-        WHERE r.study_id = i.study_id AND a.withdrawn_at IS NULL
-          AND (a.interview_id = i.id OR r.closes_others)))) THEN 'interview_completed'
-  WHEN NOT EXISTS (
-    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE r.study_id = i.study_id AND a.withdrawn_at IS NULL
-      AND (a.interview_id = i.id OR r.closes_others)) THEN 'open'
-  WHEN EXISTS (
-    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND a.completed_at IS NULL
-      AND r.locked_at IS NULL) THEN 'open'
-  WHEN EXISTS (
-    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
-    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND r.locked_at IS NULL) THEN 'assignment_completed'
-  WHEN EXISTS (
-    SELECT 1 FROM rounds_assignment a
-    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL) THEN 'locked'
-  ELSE 'unassigned'
-END
-"""
-CLOSURE_PARAMETERS = 4
 # When each coder first opened reasoning of an interview, as plain SQL for the desk, which selects MIN(m.opened_at).
 FIRST_OPENINGS = """
 FROM coding_stageopening m JOIN corpus_turn t ON t.id = m.turn_id

@@ -15,11 +15,12 @@ from transcripts.codebook.models import Code, CodebookVersion, CodeChange, CodeF
 from transcripts.codebook.pure.comparing import Piece, Step, compare_words, follow
 from transcripts.codebook.queries import current_version
 from transcripts.coding.models import Coding, Decision, Enactment
-from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS, Closure, read_active_labels
+from transcripts.coding.queries import Closure, read_active_labels
 from transcripts.corpus.models import Consent, Interview, Sentence, Turn
 from transcripts.corpus.queries import list_consenting, read_questions
 from transcripts.revision.models import AnchorReading, AnchorSentence
 from transcripts.revision.pure import Point, choose_stems, cut_words, find_near, measure_drift
+from transcripts.rounds.queries import CLOSURE, find_open_interviews
 from transcripts.studies.models import Study
 
 # Active codings whose code meant something else when they were made, or is not in the version any more. Plain SQL,
@@ -47,7 +48,6 @@ JOIN corpus_turn t ON t.id = s.turn_id
 WHERE v.study_id = %s AND c.withdrawn_at IS NULL AND s.retired_by_id IS NULL AND (c.coder_id = %s OR %s)
 GROUP BY k.identifier, v.number
 """
-OPEN_INTERVIEWS = f"SELECT i.id FROM corpus_interview i WHERE i.study_id = %s AND {CLOSURE} = 'open'"  # noqa: S608
 MEANING_KINDS = [CodeChange.Kind.MERGED, CodeChange.Kind.SPLIT, CodeChange.Kind.RETIRED]
 
 
@@ -157,13 +157,6 @@ def read_near_sentences(code: Code, coder: User) -> dict[int, str]:
     text = Substr("turn__text", F("start") + 1, F("end") - F("start"))
     rows = sentences.order_by("turn__interview", "position").values_list("pk", text)
     return dict(rows.iterator(chunk_size=5_000))
-
-
-def find_open_interviews(study: Study, coder: User) -> set[int]:
-    """The interviews of a study that a person may code now. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(OPEN_INTERVIEWS, [study.pk, *[coder.pk] * CLOSURE_PARAMETERS])
-        return {pk for (pk,) in cursor.fetchall()}
 
 
 def find_codes(version: CodebookVersion, identifiers: Iterable[str]) -> list[Code]:

@@ -18,14 +18,48 @@ from django.urls import reverse
 
 from transcripts.accounts.models import User
 from transcripts.charts.figures import Part, Row, RowChart
-from transcripts.corpus.models import Consent, Interview
-from transcripts.corpus.queries import Person, Work, list_consenting
+from transcripts.corpus.models import Interview
+from transcripts.corpus.queries import Person, Work
 from transcripts.rounds.models import Assignment, Completion, Round
 from transcripts.statistics.figures import round_percent
 from transcripts.studies.access import StudyRequest
 from transcripts.studies.models import Membership, Study
 from transcripts.studies.roles import ROLES, Permission
 
+# A value for one interview (``i``) and one person, whose number is given as often as CLOSURE_PARAMETERS says. What is assigned
+# to nobody is open to all coders, but for what each has completed, unless a round closes what is not assigned in it. What she
+# completed stays closed once her own figures with it were opened to her, whatever is assigned later.
+CLOSURE = """
+CASE
+  WHEN NOT (
+    SELECT agreed.is_given FROM corpus_consent agreed
+    WHERE agreed.interview_id = i.id AND agreed.scope = 'coding' ORDER BY agreed.id DESC LIMIT 1) THEN 'refused'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_completion e
+    WHERE e.interview_id = i.id AND e.coder_id = %s AND e.withdrawn_at IS NULL
+      AND (e.shown_at IS NOT NULL OR NOT EXISTS (
+        SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+        WHERE r.study_id = i.study_id AND a.withdrawn_at IS NULL
+          AND (a.interview_id = i.id OR r.closes_others)))) THEN 'interview_completed'
+  WHEN NOT EXISTS (
+    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+    WHERE r.study_id = i.study_id AND a.withdrawn_at IS NULL
+      AND (a.interview_id = i.id OR r.closes_others)) THEN 'open'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND a.completed_at IS NULL
+      AND r.locked_at IS NULL) THEN 'open'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_assignment a JOIN rounds_round r ON r.id = a.round_id
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL AND r.locked_at IS NULL) THEN 'assignment_completed'
+  WHEN EXISTS (
+    SELECT 1 FROM rounds_assignment a
+    WHERE a.interview_id = i.id AND a.coder_id = %s AND a.withdrawn_at IS NULL) THEN 'locked'
+  ELSE 'unassigned'
+END
+"""
+CLOSURE_PARAMETERS = 4
+OPEN_INTERVIEWS = f"SELECT i.id FROM corpus_interview i WHERE i.study_id = %s AND {CLOSURE} = 'open'"  # noqa: S608 (all ours)
 TOTALS = """
 SELECT t.interview_id, COUNT(*) AS number
 FROM corpus_turn t JOIN corpus_sentence s ON s.turn_id = t.id
@@ -345,30 +379,27 @@ def _describe_round(round_: Round, interviews: Collection[int], own: Mapping[int
     }
 
 
+def find_open_interviews(study: Study, person: User) -> set[int]:
+    """The interviews of a study that a person may code now. One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(OPEN_INTERVIEWS, [study.pk, *[person.pk] * CLOSURE_PARAMETERS])
+        return {pk for (pk,) in cursor.fetchall()}
+
+
 def find_open(study: Study, person: User) -> tuple[dict[int, str], dict[Round, list[int]]]:
     """The interviews that ``person`` may code now, in their order, with their titles; and of
     them what is assigned to her, by round, the oldest round first."""
-    interviews = dict(study.interviews.order_by("pk").values_list("pk", "title"))
-    completed = Completion.objects.filter(interview__study=study, coder=person, withdrawn_at__isnull=True)
-    done = dict(completed.values_list("interview", "shown_at"))
-    rows = list(
-        Assignment.objects.filter(round__study=study, withdrawn_at__isnull=True).values_list(
-            "interview", "coder", "completed_at", "round__locked_at", "round__closes_others", "round"
-        )
+    open_ones = find_open_interviews(study, person)
+    named = study.interviews.order_by("pk").values_list("pk", "title")
+    titles = {pk: title for pk, title in named if pk in open_ones}
+    left = Assignment.objects.filter(
+        round__study=study, coder=person, withdrawn_at=None, completed_at=None, round__locked_at=None
     )
-    own = [(row[0], row[5]) for row in rows if row[1] == person.pk and row[2] is None and row[3] is None]
-    assigned = {interview for interview, _ in own}
-    dealt_out = {row[0] for row in rows}
-    closes_rest = any(row[4] for row in rows)
-    free = set() if closes_rest else interviews.keys() - dealt_out - done.keys()
-    open_ones = {
-        pk: title for pk, title in interviews.items() if pk in free or (pk in assigned and done.get(pk) is None)
-    }
-    allowed = list_consenting(open_ones, Consent.Scope.CODING)
-    titles = {pk: title for pk, title in open_ones.items() if pk in allowed}
-    named = Round.objects.filter(pk__in={round_ for _, round_ in own}).order_by("number") if own else []
-    rounds = {each: sorted({pk for pk, round_ in own if round_ == each.pk and pk in titles}) for each in named}
-    return titles, {each: some for each, some in rounds.items() if some}
+    rounds: defaultdict[Round, list[int]] = defaultdict(list)
+    for assignment in left.select_related("round").order_by("round__number", "interview"):
+        if assignment.interview_id in titles:
+            rounds[assignment.round].append(assignment.interview_id)
+    return titles, dict(rounds)
 
 
 def place_all_work(request: StudyRequest) -> Mapping[str, object] | None:

@@ -36,7 +36,7 @@ from transcripts.codebook.models import CodeFamily
 from transcripts.coding.models import Decision
 from transcripts.coding.next_sentence import find_decided_questions
 from transcripts.corpus.models import Sentence, Turn
-from transcripts.revision.queries import find_open_interviews
+from transcripts.rounds.queries import find_open_interviews
 from transcripts.studies.models import Study
 
 # SQLite takes a limited number of parameters in one query, and a study may have more turns.

@@ -34,8 +34,8 @@ from auditapp.suggestions.models import Showing
 from transcripts.blinding.viewers import read_unblindings
 from transcripts.codebook.models import Code, CodeFamily
 from transcripts.coding.models import Coding
-from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS, Closure
-from transcripts.rounds.queries import find_shown
+from transcripts.coding.queries import Closure
+from transcripts.rounds.queries import CLOSURE, CLOSURE_PARAMETERS, find_shown
 
 if TYPE_CHECKING:
     import numpy as np

@@ -22,10 +22,10 @@ from transcripts.coding.queries import find_interview
 from transcripts.corpus.models import Sentence
 from transcripts.refusals import Refused
 from transcripts.revision import actions as revision
-from transcripts.revision.queries import find_open_interviews, list_unread
+from transcripts.revision.queries import list_unread
 from transcripts.rounds import actions as rounds
 from transcripts.rounds.models import Assignment
-from transcripts.rounds.queries import find_open
+from transcripts.rounds.queries import find_open, find_open_interviews
 from transcripts.studies.actions import set_method
 
 TOLD = "The consent on record for this interview does not allow coding by people"

@@ -9,13 +9,12 @@ from tests.transcripts.coding.cast import decide, find_code, last_event, put
 from tests.transcripts.rounds.cast import answers, bring_in, fields, find_assignment, is_open_for, open_round
 from transcripts.agreement.registrations import has_two_coders
 from transcripts.coding.models import Coding
-from transcripts.coding.queries import CLOSURE, CLOSURE_PARAMETERS
 from transcripts.corpus.models import Interview
 from transcripts.refusals import Refused
 from transcripts.rounds import actions, queries
 from transcripts.rounds.models import Assignment, Round
 from transcripts.rounds.pure import fingerprint
-from transcripts.rounds.queries import read_all_work, read_notes, read_progress
+from transcripts.rounds.queries import CLOSURE, CLOSURE_PARAMETERS, read_all_work, read_notes, read_progress
 from transcripts.studies.actions import remove_member
 
 

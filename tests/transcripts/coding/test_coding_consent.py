@@ -62,7 +62,7 @@ def test_nothing_is_added_or_changed_and_what_there_is_stays(study, sentence, co
         lambda: score(stance, sentence.turn.interview, coder),
     ]
     for attempt in attempts:
-        with pytest.raises(actions.NotOpen, match=f"{TOLD}.*command consent"):
+        with pytest.raises(actions.NotOpen, match=f"{TOLD}.*interview consent"):
             attempt()
     assert standing_codes(sentence, coder) == [code.identifier]
     assert list(Decision.objects.filter(withdrawn_at__isnull=True)) == [decision]

@@ -54,7 +54,7 @@ def test_the_page_of_exports_and_the_command_say_what_is_left_out(study, sentenc
     assert told in client_of(lead).get(page).content.decode()
     call_command("study", "export", "theme_quotes", study=study.slug, output=path, stderr=errors)
     assert told in errors.getvalue()
-    assert "the command consent" in errors.getvalue()
+    assert "interview consent" in errors.getvalue()
     assert AuditEvent.objects.get(action="export.written").details["without_consent"] == 1
     allow(lead, sentence.turn.interview, scope="quotation")
     assert told not in client_of(lead).get(page).content.decode()

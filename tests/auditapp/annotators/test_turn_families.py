@@ -11,7 +11,7 @@ from django.urls import reverse
 from auditapp.annotators.actions.launching import launch_model
 from auditapp.annotators.models import Annotator, Suggestion, TurnAnswer
 from auditapp.annotators.pure.answers import NOT_OFFERED
-from auditapp.annotators.runner.turns import render_turn_prompts, write_turn_schema
+from auditapp.annotators.runner.turns import PreannotationKind, render_turn_prompts
 from auditapp.evaluation.actions import plan_check
 from auditapp.evaluation.pure.calibration import tabulate_answers
 from auditapp.evaluation.queries.calibration import read_answer_tables, read_compared
@@ -102,7 +102,7 @@ class TestLaunch:
     def test_a_schema_holds_answers_to_the_statuses(self, arm, sentences):
         arm.settings["answer_schema"] = "full"
         prompt = render_turn_prompts(arm, [sentences[0].turn_id])[sentences[0].turn_id]
-        coded = write_turn_schema(arm, prompt)["$defs"]["codings"]["items"]["properties"]
+        coded = PreannotationKind().write_schema(arm, prompt)["$defs"]["codings"]["items"]["properties"]
         assert coded["answers"]["properties"]["status"]["enum"][-1] == "dropped"
 
     def test_instructions_about_sentences_ask_no_questions(self, study, owner):
